@@ -1,7 +1,4 @@
-/**
- * One incarnation of a device's agent: the process of a real robot. It starts from what is on disk, and is never
- * reused.
- */
+/** One incarnation of a device's agent, like the process of a real robot: starts from the disk and is never reused. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { timestamp } from '../common/clock.ts';
@@ -24,10 +21,9 @@ import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport.ts';
 import { Watch } from './watch.ts';
 
-/** Shown for something that never happened, because the published shape has no other way to say so. */
+/** Placeholder for an event that never happened, because the published shape requires a time. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
-/** An agent that is started and stopped, or killed, once. */
 export class Agent implements RequestHandler, ServedAgent {
   readonly behaviour: DeviceBehaviour;
   readonly log: Logger;
@@ -44,7 +40,7 @@ export class Agent implements RequestHandler, ServedAgent {
   readonly #listeners: DeviceListener[] = [];
   readonly #watch: Watch | undefined;
 
-  /** Reads the robot's directory. Throws the system's error when it cannot be read. */
+  /** Reads the robot's directory. Throws the system's error if it is unreadable. */
   constructor(settings: Settings, identity: () => Identity, env: Environment, directory: DeviceDirectory) {
     this.#settings = settings;
     this.#identity = identity;
@@ -68,7 +64,6 @@ export class Agent implements RequestHandler, ServedAgent {
     this.deployments = this.#openDeployments(incarnation);
   }
 
-  /** Token of the discovery file while it serves loopback. */
   get token(): string | undefined {
     return this.#listeners.find(({ token }) => token !== undefined)?.token;
   }
@@ -81,7 +76,7 @@ export class Agent implements RequestHandler, ServedAgent {
     return this.#sockets?.size ?? 0;
   }
 
-  /** Resolves when it serves. Rejects with StartError, or with KilledError when it was killed meanwhile. */
+  /** Resolves once the agent serves. Rejects with StartError, or with KilledError if it was killed meanwhile. */
   async start(): Promise<void> {
     const { endpoints, behaviour } = this.#settings;
     if (!this.#directory.isNew) {
@@ -109,7 +104,7 @@ export class Agent implements RequestHandler, ServedAgent {
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
-  /** Ends in order: accepted changes are finished and stored, streams ended, socket and discovery file removed. */
+  /** Ends in order: finishes and stores accepted changes, ends streams, removes socket and discovery file. */
   async stop(): Promise<void> {
     for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
@@ -123,7 +118,7 @@ export class Agent implements RequestHandler, ServedAgent {
   }
 
   /**
-   * Ends as after SIGKILL: nothing is flushed or tidied up, connections break. The result is that of
+   * Ends as after SIGKILL: flushes and removes nothing, breaks connections. Returns the result of
    * `DeviceDirectory.fence`.
    */
   kill(): Promise<void> | undefined {
@@ -224,7 +219,7 @@ export class Agent implements RequestHandler, ServedAgent {
     return new Deployments(options, remembered ? readState(directory) : undefined);
   }
 
-  /** The same ids for the same seed and history, and never one twice. */
+  /** Equal ids for equal seed and history, never one twice. */
   #newId(): string {
     this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
     return this.#ids.text(12);

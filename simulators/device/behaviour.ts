@@ -1,6 +1,6 @@
 /**
- * Every decision of the simulated device that could be taken differently, as small functions. `referenceBehaviour`
- * takes the correct ones; a defect or a legal variant (`simulators/defects/device`) replaces a few of them.
+ * Decisions of the simulated device with a legal or illegal alternative, as small functions. `referenceBehaviour` is
+ * correct; a defect or a legal variant (`simulators/defects/device`) replaces a few of them.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
@@ -38,9 +38,7 @@ export interface DeviceBehaviour {
   readonly deployments: DeploymentBehaviour;
 }
 
-/** A request that is not granted, as the error answer says it. */
 export interface Refusal {
-  /** HTTP status. */
   status: number;
   code: string;
   message: string;
@@ -50,72 +48,61 @@ export interface Refusal {
 
 /** Sections 5 and 9. */
 export interface TransportBehaviour {
-  /** Gives the socket at `path` its permissions, before it appears in `folder`. */
+  /** Sets the permissions of the socket at `path` before it appears in `folder`. */
   permit(path: string, mode: number, folder: string): void;
-  /** Address that the loopback transport binds to. */
   readonly host: string;
-  /** Connections that may wait until they are taken. */
   readonly backlog: number;
-  /** Whether one more connection is taken when `open` of them are open. */
+  /** Decides on one more connection while `open` are open. */
   accepts(open: number): boolean;
-  /** Sees each connection before anything is read from it or written to it. */
+  /** Called for each connection before any byte is read or written. */
   connected(socket: Socket): void;
-  /** Content of the discovery file. */
   discovery(file: DiscoveryFile): unknown;
-  /**
-   * Whether a request with this `Authorization` header may pass; `token` is undefined where the transport needs none.
-   */
+  /** Decides on a request with this `Authorization` header; `token` is undefined if the transport needs none. */
   authorized(header: string | undefined, token: string | undefined, transport: string): boolean;
 }
 
 /** Sections 4.1, 7 and 9. */
 export interface HttpBehaviour {
-  /** Sees every request first; true when it has taken the request over. */
+  /** Sees every request first; true if it has taken the request over. */
   intercept(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Milliseconds by which the next answer is late. */
   delayMs(): number;
-  /** The path below the version prefix, or undefined when this path is not the Device API's. */
+  /** Path below the version prefix; undefined if it is not the Device API's. */
   route(path: string): string | undefined;
   refusal(refusal: Refusal, request: IncomingMessage): Refusal;
-  /** A string is sent as plain text, undefined as an empty body. */
+  /** A string becomes plain text, undefined an empty body. */
   errorBody(refusal: Refusal): unknown;
-  /** Any resource as it is shown. */
   resource(value: unknown): unknown;
-  /** The deployment as `GET /deployments/current` shows it. */
+  /** Body of `GET /deployments/current`. */
   deploymentBody(deployment: Deployment): unknown;
   readonly jsonType: string;
-  /** Headers of JSON answers. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Sections 4.1 and 6. */
 export interface StreamBehaviour {
   chooseCursor(request: CursorRequest): number | 'none' | 'malformed';
-  /** Events after the result are sent. */
+  /** Id after which events are sent. */
   resolveCursor(cursor: number | 'none', retained: Retained): number | 'expired';
   parseTypes(values: readonly string[]): TypeFilter;
   wants(filter: TypeFilter, type: string, phase: 'replay' | 'live'): boolean;
   frame(event: StoredEvent): string;
-  /** One or more HTTP chunks. */
+  /** Wraps a body into one or more HTTP chunks. */
   chunk(body: Buffer): Buffer;
-  /** What a heartbeat sends; '' sends none. `idleMs` is how long, at most, nothing was sent. */
+  /** Text of a heartbeat; '' sends none. `idleMs`: longest time without a byte. */
   heartbeat(now: { latest: number; idleMs: number }): string;
   heartbeatMs(configured: number): number;
   readonly heartbeatAtOpen: boolean;
-  /** Sent before anything else. */
   readonly preamble: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Changes the events for this subscription alone; undefined shares encoded frames with the other subscribers. */
+  /** Changes events for this subscription alone; undefined shares encoded frames with other subscribers. */
   session(subscription: Subscription): Session | undefined;
-  /** Calls `enter`, which makes a subscription live that has read everything stored. */
+  /** Calls `enter`, which makes a fully replayed subscription live. */
   join(enter: () => void): void;
-  /** The live subscribers that get a batch. */
   recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
-  /** Bytes that may wait in a live subscriber's socket before it goes back to reading from the file. */
+  /** Bytes that may wait in a live subscriber's socket before it falls back to reading the file. */
   readonly liveBufferBytes: number;
-  /** Milliseconds between two events of a stream. */
   readonly eventPauseMs: number;
-  /** Milliseconds after which a stream is ended; undefined: never. */
+  /** Milliseconds until a stream is ended; undefined: never. */
   lifetimeMs(heartbeatMs: number): number | undefined;
 }
 
@@ -131,66 +118,52 @@ export interface Session {
   live?(events: readonly StoredEvent[]): readonly StoredEvent[];
 }
 
-/** What `recipients` may know of a subscriber. */
 export interface LiveSubscriber {
-  /** Bytes that it has not taken yet. */
   readonly waiting: number;
 }
 
 /** Section 6.2. */
 export interface LogBehaviour {
-  /** How far apart ids are. */
   readonly idStep: number;
-  /** Events kept at most; `configured` is what the options say. */
+  /** Most events kept; `configured`: by the options. */
   retain(configured: number): number;
-  /** Whether the control API names that number. */
   readonly tellsRetention: boolean;
-  /** A batch as it is written: one line for each event, each with its line break. */
+  /** Written form of a batch: one line an event, each with its line break. */
   lines(events: readonly StoredEvent[]): string;
-  /** Highest id that counts as assigned when the log ends with `last`. */
+  /** Highest id that counts as assigned in a log ending with `last`. */
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
-  /** What happens to the log at a start: a torn end is cut off, the end is kept as it is, or everything is dropped. */
+  /** Treatment of the log at a start: truncate a torn end, keep it, or drop everything. */
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
-  /**
-   * The order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together.
-   */
+  /** Order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
-  /** First id that a compaction keeps, of `ids` that it wants to keep; above `latest`, nothing is kept. */
+  /** First id that a compaction keeps, in order to keep `ids` ids; a value above `latest` keeps nothing. */
   keepFrom(plan: { earliest: number; latest: number; ids: number }): number;
 }
 
 /** Sections 2.1, 2.2, 2.4 and 6.3. */
 export interface DeploymentBehaviour {
-  /** The merge rule (section 2.2). */
+  /** Merge rule (section 2.2). */
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
-  /** An event as it is appended to the log. */
   event(draft: EventDraft): EventDraft;
   occurredAt(timestamp: string): string;
-  /** Config files as they are written. */
   files(files: readonly ConfigFile[]): readonly ConfigFile[];
-  /** The order in which the files of a deployment are put in place and its event is published. */
+  /** Order in which a deployment's files are placed and its event is published. */
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
-  /** The events that announce a change. */
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
   /**
-   * Whether files that can never be written end a deployment. Otherwise it is retried for ever, one without files too,
-   * and no deployment is current meanwhile.
+   * Whether a deployment with unwritable files fails. Otherwise it is retried for ever, like one without files, and no
+   * deployment is current meanwhile.
    */
   readonly givesUp: boolean;
-  /** Whether `failed` archives and removes. */
   readonly failedArchives: boolean;
-  /** Whether the files of a removed deployment leave the disk. */
   readonly removesFiles: boolean;
-  /** What is known of deployments after a restart. */
   readonly remembers: 'everything' | 'no removal' | 'nothing';
 }
 
-/** A change of a deployment: it `entered` a state, or it was `archived`. */
 export type DeploymentChange =
   | { kind: 'entered'; deployment: Deployment; replaced: readonly Deployment[] }
   | { kind: 'archived'; deployment: Deployment };
 
-/** The behaviour that the specification asks for. */
 export const referenceBehaviour: DeviceBehaviour = {
   transport: {
     permit: (path, mode) => chmodSync(path, mode),
@@ -262,12 +235,10 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
 };
 
-/**
- * Whether an `Authorization` header carries this bearer token (section 5). HTTP ignores the case of the scheme's name.
- */
+/** Whether an `Authorization` header carries this bearer token (section 5); HTTP ignores the case of the scheme. */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
-  // Digests have one length, so the comparison takes the same time whatever the two texts have in common.
+  // Digests have one length, so the comparison takes constant time.
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }

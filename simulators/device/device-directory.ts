@@ -1,7 +1,6 @@
 /**
- * A robot's directory as one incarnation of its agent sees it. The directory is made with the first thing to write.
- * While it is locked, no other device may use it. After a kill it is fenced: nothing in it changes any more, whatever
- * was under way.
+ * Robot's directory for one incarnation of its agent. Created with the first write. While locked, no other device may
+ * use it. After a kill it is fenced: operations under way change nothing more.
  */
 
 import { existsSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
@@ -10,15 +9,14 @@ import process from 'node:process';
 import { threadId } from 'node:worker_threads';
 import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 
-// One device at a time for a robot's directory. The lock is a symbolic link `lock` whose target names its owner. Unlike
-// a file, a link appears together with its content; unlike a socket, it needs no descriptor. A crash leaves it behind;
-// the next device sees that the owner is dead and takes the lock over. Machines or containers that share a directory do
-// not see each other's processes, so they are not kept apart.
+// Lock of a robot's directory: a symbolic link `lock` whose target names the owner. Unlike a file, a link appears
+// together with its content; unlike a socket, it needs no descriptor. The next device takes over the lock of a crashed
+// owner. Machines or containers that share a directory cannot see each other's processes, so the lock does not separate
+// them.
 
 /** A living device uses the directory. */
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
-  /** The process that uses it. */
   readonly pid: number;
   constructor(message: string, pid: number) {
     super(message);
@@ -27,19 +25,17 @@ export class DirectoryInUseError extends Error {
 }
 
 export interface Lock {
-  /** Removes the lock. */
   release(): void;
-  /** Leaves the lock behind as a crash does: its owner counts as dead. */
+  /** Leaves the lock behind like a crash, with its owner dead. */
   abandon(): void;
 }
 
-/** Owners in this thread that are alive. */
 const held = new Set<string>();
 let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
 /**
- * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error when the
+ * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error if the
  * directory cannot hold a lock.
  */
 export function lockDirectory(directory: string, name = 'lock'): Lock {
@@ -72,8 +68,7 @@ function acquire(path: string, owner: string): void {
     const other = ownerOf(path);
     if (other === undefined) continue;
     if (isAlive(other)) throw inUse(dirname(path), other);
-    // Several processes may see that the owner is dead. Only the one that holds the lock for this takeover replaces the
-    // link.
+    // Several processes may find the owner dead; only the holder of this takeover lock replaces the link.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {
@@ -90,7 +85,6 @@ function inUse(directory: string, owner: string): DirectoryInUseError {
   return new DirectoryInUseError(`${directory} is in use by ${user}; give each device a directory of its own`, pid);
 }
 
-/** Undefined when there is no lock. */
 function ownerOf(path: string): string | undefined {
   try {
     return readlinkSync(path);
@@ -105,47 +99,41 @@ function isAlive(owner: string): boolean {
   const [pid, start, thread] = owner.split('-');
   if (start === '' || start !== startOf(Number(pid))) return false;
   if (Number(pid) !== process.pid) return true;
-  // The devices of another thread are not known here, so they count as alive while the process is.
+  // Devices of another thread are invisible here, so they count as alive while the process is.
   return thread !== String(threadId) || held.has(owner);
 }
 
-/**
- * When a process started, '' when there is none. So a process with the number of a dead owner is not taken for the
- * owner.
- */
+/** Start time of a process, '' if there is none; distinguishes the owner from a later process with its number. */
 function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie is dead, and only waits for its parent.
+    // A zombie is dead; it only waits for its parent.
     return state === 'Z' ? '' : (fields[18] ?? '');
   } catch (error) {
     return errorCode(error) === 'EPERM' ? 'unknown' : '';
   }
 }
 
-/** The agent was killed, so the operation did not happen. */
+/** The agent was killed, so the operation had no effect. */
 export class KilledError extends Error {
   override name = 'KilledError';
 }
 
 /**
- * File operations of one incarnation. All but `open` for reading, `size` and `read` throw KilledError once it was
- * fenced.
+ * File operations of one incarnation. After fencing, all but `open` for reading, `size` and `read` throw KilledError.
  */
 export class DeviceDirectory implements DiskIo {
-  /** The directory did not exist, so no earlier incarnation can have left anything. */
   readonly isNew: boolean;
   readonly #directory: string;
   readonly #io: DiskIo;
   #lock: Lock | undefined;
   #killed = false;
   #writing: Promise<void> | undefined;
-  /** The topmost directory that was made, until its name is on the disk. */
+  /** Topmost directory created, until its name is on the disk. */
   #made: string | undefined;
 
-  /** Throws DirectoryInUseError. */
   constructor(directory: string, io: DiskIo) {
     this.#directory = directory;
     this.#io = io;
@@ -154,19 +142,18 @@ export class DeviceDirectory implements DiskIo {
     try {
       this.#takeLock();
     } catch (error) {
-      // A directory that cannot be written takes no events either, but its events can be served.
+      // An unwritable directory takes no events, but its events can be served.
       if (!isUnwritable(error)) throw error;
     }
   }
 
-  /** Throws KilledError once the directory was fenced. */
   check(): void {
     if (this.#killed) throw new KilledError('the agent was killed');
   }
 
   /**
-   * Keeps this incarnation away from the directory, and leaves it as a crash does. The kernel finishes a write that it
-   * has begun, even for a killed process: the result resolves when it has; undefined when there is none.
+   * Stops this incarnation from changing the directory, and leaves it like a crash. The kernel completes a write under
+   * way even for a killed process: the result resolves then; undefined without one.
    */
   fence(): Promise<void> | undefined {
     this.#killed = true;
@@ -174,7 +161,6 @@ export class DeviceDirectory implements DiskIo {
     return this.#writing;
   }
 
-  /** Gives the lock back, at the end of an orderly stop. */
   release(): void {
     if (!this.#killed) this.#lock?.release();
     this.#lock = undefined;

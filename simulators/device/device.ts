@@ -1,4 +1,4 @@
-/** A simulated device: starts and stops incarnations of its agent, and drives the one that is up. */
+/** Simulated device: starts and stops incarnations of its agent, and drives the running one. */
 import type { ControlInfo, StopSignal } from '../../harness/contract/control.ts';
 import { systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
@@ -13,34 +13,28 @@ import { asStartError, type DeviceOptions, type Identity, type Settings, settle,
 import type { DeploymentPort, Uplink } from './ports.ts';
 import { fillerEvents } from './state/deployment-store.ts';
 
-/** Events that `publish` appends at once. */
 const PUBLISH_PORTION = 1_000;
 
 export interface DeviceStats {
-  /** Whether the agent is up. */
   running: boolean;
-  /** Events retained. */
   events: number;
   earliestId: number;
   latestId: number;
   logBytes: number;
-  /** Open event streams. */
   subscribers: number;
-  /** Open connections. */
   connections: number;
 }
 
 /**
- * A device whose agent can be started, stopped, killed and driven. Dispose of it to end the agent and the control API.
+ * Device whose agent can be started, stopped, killed and driven. Dispose of it to end the agent and the control API.
  */
 export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #env: Environment;
   #identity: Identity | undefined;
   #agent: Agent | undefined;
-  /** Resolves when the kernel has finished what a killed agent had begun to write. */
+  /** Resolves when the kernel has completed the writes of a killed agent. */
   #pendingWrites: Promise<void> | undefined;
-  /** Not serving yet. */
   #startingAgent: Agent | undefined;
   #control: ControlServer | undefined;
   #starting: Promise<void> | undefined;
@@ -63,12 +57,12 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#identity;
   }
 
-  /** Path of the unix socket, undefined when it serves none. */
+  /** Path of the unix socket; undefined if it serves none. */
   get socketPath(): string | undefined {
     return this.address['socket'];
   }
 
-  /** Where it serves, as the ready line names it: `socket`, `discovery`. */
+  /** Addresses as in the ready line: `socket`, `discovery`. */
   get address(): Record<string, string> {
     return Object.assign({}, ...this.#settings.endpoints.map(({ address }) => address));
   }
@@ -78,7 +72,6 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#agent?.url;
   }
 
-  /** Token of the discovery file while it serves loopback. */
   get token(): string | undefined {
     return this.#agent?.token;
   }
@@ -87,9 +80,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#control?.address;
   }
 
-  /**
-   * What requests to the control API on a port carry as `Authorization: Bearer TOKEN`; undefined without such a port.
-   */
+  /** Bearer token of requests to the control port; undefined without such a port. */
   get controlToken(): string | undefined {
     return this.#control?.token;
   }
@@ -98,7 +89,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#agent?.uplink;
   }
 
-  /** The deployments of the agent that is up. Throws ControlError (`agent_down`) while none is. */
+  /** Deployments of the running agent. Throws ControlError (`agent_down`) while it is down. */
   get port(): DeploymentPort {
     return this.#requireAgent().deployments;
   }
@@ -107,7 +98,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#agent !== undefined;
   }
 
-  /** Starts the agent; resolves when it serves. Does nothing while it is up. */
+  /** Starts the agent; resolves once it serves. Does nothing while it is up. */
   async start(): Promise<void> {
     await this.#stopping;
     if (this.#agent) return;
@@ -117,7 +108,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     await this.#starting;
   }
 
-  /** Ends the agent: in order, or (`SIGKILL`) as `kill` does. Does nothing while it is down. */
+  /** Ends the agent in order, or, with `SIGKILL`, as `kill` does. Does nothing while it is down. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     if (signal === 'SIGKILL') return this.kill();
     await this.#starting;
@@ -131,7 +122,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     await this.#stopping;
   }
 
-  /** Ends the agent as after SIGKILL: nothing is flushed or tidied up, connections break, the socket file stays. */
+  /** Ends the agent as after SIGKILL: flushes and removes nothing, breaks connections, leaves the socket file. */
   kill(): void {
     this.#pendingWrites = (this.#agent ?? this.#startingAgent)?.kill() ?? this.#pendingWrites;
     this.#agent = undefined;
@@ -156,7 +147,6 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     };
   }
 
-  /** Answer of `GET /` of the control API. */
   info(): ControlInfo {
     return infoOf(this.#settings);
   }
@@ -166,7 +156,6 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     this.#control ??= await asStartError('control', serveControl(this, where));
   }
 
-  /** Ends the agent and the control API. */
   async [Symbol.asyncDispose](): Promise<void> {
     const results = await Promise.allSettled([this.stop(), this.#control?.close()]);
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
@@ -240,7 +229,6 @@ const CALLS: Calls = {
   log: ({ events }) => events.inspect(),
 };
 
-/** The machine as it is, without faults. */
 const MACHINE: Environment = {
   io: disk,
   clock: systemClock,
@@ -248,7 +236,6 @@ const MACHINE: Environment = {
   latency: () => 0,
 };
 
-/** What the control API says about a device with these settings. */
 export function infoOf({ dir, retain, heartbeatMs, behaviour }: Settings): ControlInfo {
   return {
     capabilities: ['drive', 'compact', 'restart', 'log', 'files'],

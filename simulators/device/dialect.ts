@@ -1,6 +1,6 @@
 /**
- * How agents of each dialect answer where the specification leaves it open. The default one is the reference; `miru` is
- * as the published agents are, and replaces what they do in another way.
+ * Behaviour of each dialect where the specification leaves a choice. The default is the reference; `miru` follows the
+ * published agents.
  */
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
@@ -10,7 +10,6 @@ import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from '
 
 const { http, stream, log, deployments } = referenceBehaviour;
 
-/** Milliseconds that a deployment takes. */
 const DEPLOYMENT_MS = 500;
 
 const OBJECT = '{"object":"event",';
@@ -22,7 +21,7 @@ const miru: DeviceBehaviour = {
     ...http,
     headers: {},
     intercept: (_request, response) => {
-      // That the connection stays open is implied. A header that was removed is not added by Node either.
+      // Keep-alive is implicit; Node adds no header that was removed.
       response.removeHeader('Connection');
       return false;
     },
@@ -46,7 +45,7 @@ const miru: DeviceBehaviour = {
   },
   log: {
     ...log,
-    // A line of the log lacks the `object` of its envelope.
+    // Lines of the log lack the `object` of their envelope.
     lines: (events) => log.lines(events).replaceAll(OBJECT_OF_LINE, '{'),
   },
   deployments: {
@@ -61,7 +60,6 @@ const miru: DeviceBehaviour = {
   },
 };
 
-/** Codes of the error bodies, where they are not those of the reference. */
 const CODES: Readonly<Record<string, string>> = {
   invalid_cursor: 'malformed_cursor',
   deployment_not_found: 'resource_not_found',
@@ -69,12 +67,12 @@ const CODES: Readonly<Record<string, string>> = {
   git_commit_not_found: 'resource_not_found',
 };
 
-/** A repeated `after` is refused in plain text, even when all its values are the same. */
+/** Refuses a repeated `after` in plain text, even with equal values. */
 const REPEATED = 'repeated_parameter';
-/** An unknown path and a wrong method are answered without an error body. */
+/** Answers an unknown path and a wrong method without a body. */
 const UNEXPLAINED: readonly string[] = ['not_found', 'method_not_allowed'];
 
-/** `params` name no ids; the message of an expired cursor does. */
+/** `params` contain no ids; the message of an expired cursor does. */
 function refusalAt(url: string, { status, code, message, params, headers = {} }: Refusal): Refusal {
   const repeated = code === 'invalid_cursor' && new URLSearchParams(url.split('?')[1] ?? '').getAll('after').length > 1;
   const allow = headers['Allow']?.replaceAll(', ', ',');
@@ -87,7 +85,6 @@ function refusalAt(url: string, { status, code, message, params, headers = {} }:
   };
 }
 
-/** Older than every event, so that it has expired. */
 const BEFORE_ALL = -1;
 
 /** A cursor may have a sign: `+1` is 1, and a negative one is older than every event. */
@@ -99,7 +96,7 @@ function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'no
   return chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
 }
 
-/** 0 asks for everything retained, and the id just before the earliest event has expired. */
+/** 0 requests everything retained; the id just before the earliest event has expired. */
 function resolveFromZero(cursor: number | 'none', retained: Retained): number | 'expired' {
   const { earliest, latest } = retained;
   if (cursor === 'none') return resolveCursor(cursor, retained);
@@ -110,7 +107,7 @@ function resolveFromZero(cursor: number | 'none', retained: Retained): number | 
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** The same moment with an offset, and in nanoseconds, of which JavaScript's clock lacks six digits. */
+/** Formats with an offset and nanoseconds; the last six digits are arbitrary, because JavaScript's clock lacks them. */
 function inNanoseconds(text: string): string {
   return text.replace('Z', `${String(process.hrtime.bigint() % 1_000_000n).padStart(6, '0')}+00:00`);
 }
@@ -124,5 +121,4 @@ function inRustStyle<T>(value: T): T {
   return Object.fromEntries(members.map(([name, member]) => [name, inRustStyle(member)])) as T;
 }
 
-/** The behaviour of an agent of that dialect. */
 export const dialectBehaviour = (dialect: Dialect): DeviceBehaviour => (dialect === 'miru' ? miru : referenceBehaviour);

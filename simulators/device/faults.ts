@@ -1,4 +1,4 @@
-/** Faults by name, as `--fault` and `DeviceOptions.faults` take them. */
+/** Faults by name, for `--fault` and `DeviceOptions.faults`. */
 
 import type { Socket } from 'node:net';
 import { size } from '../../harness/common/sizes.ts';
@@ -20,7 +20,7 @@ export type Fault =
   | { kind: 'clock-skew'; ms: number }
   | { kind: 'enospc'; bytes: number };
 
-/** What each fault does, and how it is written. */
+/** Effect and syntax of each fault. */
 export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
   latency: 'latency=50ms or latency=20ms..2s, up to 1d: every answer is delayed by that much',
   reset: 'reset=1000 or reset=1..5000: an event stream is cut after that many bytes, in the middle of a frame',
@@ -32,12 +32,12 @@ export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
 };
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-/** Timers take no more than 24 days. */
+/** Timers take at most 24 days. */
 const LONGEST_LATENCY_MS = UNITS.d;
 /** Years in dates have four digits. */
 const LARGEST_SKEW_MS = 36_500 * UNITS.d;
 
-/** The fault in `name=value`. Throws RangeError that lists what is accepted. */
+/** Parses `name=value`. Throws RangeError with the accepted forms. */
 export function parseFault(spec: string): Fault {
   const [name = '', value = ''] = spec.split('=', 2);
   const fault = isKind(name) ? READERS[name](value) : undefined;
@@ -87,29 +87,25 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
   return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
 }
 
-/** Milliseconds of a duration like `250ms`, `30s`, `1.5m`, `2h`, `1d`; undefined for any other text. */
+/** Milliseconds of a duration such as `250ms`, `30s`, `1.5m`, `2h`, `1d`; undefined for other text. */
 export function duration(text: string): number | undefined {
   const [, number, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
 }
 
-// Puts faults between an agent and its disk, its clock and its sockets.
-
-/** What an agent uses of the machine it runs on. */
 export interface Environment {
   io: DiskIo;
   clock: Clock;
   write(socket: Socket, bytes: Buffer): boolean;
-  /** Milliseconds by which the next answer is delayed. */
   latency(): number;
 }
 
-/** A fault has crashed the agent in the middle of an operation. */
+/** A fault has crashed the agent during an operation. */
 export class CrashFault extends Error {
   override name = 'CrashFault';
 }
 
-/** `env` with the faults applied in order; `crash` ends the agent as SIGKILL would. */
+/** Applies the faults to `env` in order; `crash` ends the agent like SIGKILL. */
 export function withFaults(env: Environment, faults: readonly Fault[], random: Random, crash: () => void): Environment {
   return faults.reduce((inner, fault) => apply(inner, fault, random.fork(fault.kind), crash), env);
 }
@@ -132,7 +128,7 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
   }
 }
 
-/** Writes a limited number of bytes of each stream, and drops the rest; a reset then ends the connection. */
+/** Writes a limited number of bytes of each stream and drops the rest; a reset then ends the connection. */
 function cutting(env: Environment, { kind, low, high }: Range<'reset' | 'half-open'>, random: Random) {
   const left = new WeakMap<Socket, number>();
   return (socket: Socket, bytes: Buffer): boolean => {

@@ -14,11 +14,9 @@ import type { DeviceOptions } from './options.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
 
 /**
- * Starts a device; resolves when it serves. Without `dir` it uses a temporary folder, which is removed when the device
- * is disposed of; if the options name no transport either, it serves on a unix socket there (`socketPath`).
- *
- * Rejects when its directory (DirectoryInUseError, StartError) or an address (StartError) cannot be used, and with
- * RangeError for an option that makes no sense.
+ * Starts a device; resolves once it serves. Without `dir` it uses a temporary folder, removed on disposal; without a
+ * transport either, it serves on a unix socket there (`socketPath`). Rejects if its directory (DirectoryInUseError,
+ * StartError) or an address (StartError) cannot be used, and with RangeError for an invalid option.
  */
 export async function simulateDevice(options: Partial<DeviceOptions> = {}): Promise<SimulatedDevice> {
   const { dir, ...rest } = options;
@@ -33,7 +31,6 @@ export async function simulateDevice(options: Partial<DeviceOptions> = {}): Prom
   return device;
 }
 
-/** A device in a temporary folder that is removed with it. */
 class TemporaryDevice extends SimulatedDevice {
   readonly #folder: string;
 
@@ -42,7 +39,7 @@ class TemporaryDevice extends SimulatedDevice {
     try {
       const somewhere = endpointsOf(options).length > 0 || options.endpoints !== undefined;
       const own = somewhere ? {} : transportInFolder('unix', folder);
-      // The folder has another name each time; with a seed of its own, ids and data stay the same.
+      // The folder's name is random; a fixed seed keeps ids and data equal.
       super({ seed: 1, ...options, dir: join(folder, 'robot'), ...own });
     } catch (error) {
       rmSync(folder, { recursive: true });

@@ -12,7 +12,7 @@ import type { DeploymentPort, Uplink } from './ports.ts';
 import type { Seen } from './seen.ts';
 import { type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
-/** The methods of a pino logger that are used. Secrets are never passed to it. */
+/** Methods of a pino logger in use. Secrets never reach it. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -25,68 +25,68 @@ export interface Identity {
   name: string;
   /** The robot's own directory, where an uplink may keep its keys. */
   directory: string;
-  /** How an uplink writes there; its operations throw once the agent is killed. */
+  /** Writes of an uplink there; its operations throw once the agent is killed. */
   io?: DiskIo;
 }
 
 export interface DeviceOptions extends TransportOptions {
   /**
-   * The robot's directory: event log, high-water mark, state, and below `root` the config files. A missing one is made
-   * with the first thing to write. One device at a time may use it; another one is refused with DirectoryInUseError.
+   * Robot's directory: event log, high-water mark, state, and the config files below `root`. Created with the first
+   * write. Reserved for one device at a time; a second one is refused with DirectoryInUseError.
    */
   dir: string;
-  /** Endpoints of other transports, to serve on as well. */
   endpoints?: readonly Endpoint[];
-  /** Events kept at most, default 2000; the log is compacted to 80 % of it when there are more. */
+  /** Most events kept, default 2000; compaction leaves 80 % of them. */
   retain?: number;
-  /** Bytes kept at most, default unlimited. */
+  /** Most bytes kept, default unlimited. */
   retainBytes?: number;
   /** Milliseconds between heartbeats of a stream, default 30 000, at most a day. */
   heartbeatMs?: number;
-  /** Where an event is before it is delivered: `sync` (default) on the disk, `os` in the page cache, for load. */
+  /** Location of an event before delivery: `sync` (default) on the disk, `os` in the page cache, for load. */
   durability?: 'sync' | 'os';
-  /** Serve the control API on a port of 127.0.0.1 (0: any free one; default token: a new one) or on a unix socket. */
+  /**
+   * Serves the control API on a port of 127.0.0.1 (0 picks a free one; default token: a new one) or on a unix socket.
+   */
   control?: { port: number; token?: string } | { path: string };
   /** Default: derived from the seed. */
   deviceId?: string;
   /** Default: the device id. */
   name?: string;
-  /** How it answers where the specification leaves that open, unless `behaviour` says so. Default: `spec`. */
+  /** Choice where the specification leaves one, unless `behaviour` decides. Default: `spec`. */
   dialect?: Dialect;
-  /** Default: the one of the dialect. Defects and variants: `simulators/defects/device`. */
+  /** Default: of the dialect. Defects and variants: `simulators/defects/device`. */
   behaviour?: DeviceBehaviour;
   /** Faults by name, off by default; see `FAULTS`. */
   faults?: readonly string[];
-  /** Called when a fault crashes the agent; must end it before it returns. Default: `kill()`. */
+  /** Called when a fault crashes the agent; must end it before returning. Default: `kill()`. */
   onCrash?: () => void;
   clock?: Clock;
   /** Drives ids, data and faults. Default: `dir`. */
   seed?: number | string;
   log?: Logger;
-  /** Bytes a live subscriber may be behind before it is dropped, default 4 MiB. */
+  /** Bytes that a live subscriber may lag before it is dropped, default 4 MiB. */
   subscriberBytes?: number;
-  /** First delay before a deployment that the disk did not take is tried again, default 15 000; it doubles. */
+  /** First delay before a deployment that the disk rejected is retried, milliseconds, default 15 000; doubles. */
   retryMs?: number;
   /**
-   * How long a deployment driven to `failed` stays in the state asked for before it is archived and removed, default
-   * 100.
+   * Milliseconds that a deployment driven to `failed` keeps the requested state before it is archived and removed,
+   * default 100.
    */
   failedMs?: number;
-  /** Is told what happens in the agent, ten times a second at most. */
+  /** Receives activity of the agent, at most ten times a second. */
   watch?: (seen: Seen) => void;
-  /** Makes the uplink to a platform; called at each start. */
+  /** Creates the uplink to a platform; called at each start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
 
-/** Options with all defaults applied. */
 export type Settings = ReturnType<typeof settle>;
 
-/** A day in milliseconds. Timers take no more than 24 days. */
+/** A day in milliseconds; timers take at most 24 days. */
 const LONGEST_MS = 86_400_000;
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Applies the defaults. Throws RangeError naming the option and what is accepted. */
+/** Applies the defaults. Throws RangeError with the option and the accepted values. */
 export function settle(options: DeviceOptions) {
   const dir = resolve(options.dir);
   const behaviour = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
@@ -118,12 +118,9 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
   throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
 }
 
-// Why a device does not start: something that an option names cannot be used.
-
-/** Name of the option: `dir`, `control`, or the one with the address of a transport (`socket`, `discovery`). */
 export type PlaceOption = string;
 
-/** What `option` names cannot be used; the message says why. */
+/** The address in `option` cannot be used; the message gives the reason. */
 export class StartError extends Error {
   override name = 'StartError';
   readonly option: PlaceOption;
@@ -134,7 +131,7 @@ export class StartError extends Error {
   }
 }
 
-/** Passes on the result of `use`. Rejects with a StartError that names `option`, or with the KilledError of `use`. */
+/** Returns the result of `use`. Rejects with a StartError for `option`, or with the KilledError of `use`. */
 export async function asStartError<T>(option: PlaceOption, use: Promise<T>): Promise<T> {
   try {
     return await use;
@@ -143,13 +140,12 @@ export async function asStartError<T>(option: PlaceOption, use: Promise<T>): Pro
   }
 }
 
-/** The option that an error is about, undefined when it is about none. */
 export function optionOf(error: unknown): PlaceOption | undefined {
   if (error instanceof DirectoryInUseError) return 'dir';
   return error instanceof StartError ? error.option : undefined;
 }
 
-/** The StartError for an error of the system; errors that explain themselves are given back as they are. */
+/** StartError for a system error; returns self-explanatory errors unchanged. */
 export function startErrorOf(option: PlaceOption, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
   const {
@@ -158,7 +154,7 @@ export function startErrorOf(option: PlaceOption, error: unknown): Error {
     address,
     port = -1,
   } = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
-  // A unix socket has the port -1.
+  // A unix socket has port -1.
   const place = port < 0 ? (dest ?? path ?? address ?? 'it') : `port ${port}`;
   const code = errorCode(error) ?? '';
   const words: Record<string, string> = {

@@ -1,4 +1,4 @@
-/** Plays a situation to a client: answers each request for the stream as the script says, and tells what happens. */
+/** Plays a situation to a client: answers each request for the stream by script, and reports both sides. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
@@ -11,7 +11,7 @@ import { referenceBehaviour } from './behaviour.ts';
 import { asStartError } from './options.ts';
 import { type DeviceListener, type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
-/** Called with what client and server do, in words. */
+/** Receives each action of client and server, as text. */
 export type Tell = (who: 'client' | 'server', what: string) => void;
 
 const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
@@ -31,7 +31,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Rejects when an endpoint cannot be opened. */
+  /** Rejects if an endpoint cannot be opened. */
   static async open(situation: Situation, endpoints: readonly Endpoint[], tell: Tell): Promise<ScenarioPlayer> {
     const player = new ScenarioPlayer(situation, tell);
     try {
@@ -43,7 +43,6 @@ export class ScenarioPlayer implements AsyncDisposable {
     }
   }
 
-  /** `http://127.0.0.1:<port>`, where clients need to know a port. */
   get url(): string | undefined {
     return this.#listeners.find(({ url }) => url !== undefined)?.url;
   }
@@ -51,7 +50,7 @@ export class ScenarioPlayer implements AsyncDisposable {
   #listen(endpoint: Endpoint): Promise<DeviceListener> {
     return endpoint.listen({
       rules: referenceBehaviour.transport,
-      // Whatever token a client sends: many are tried without a discovery file.
+      // Accepts any token, because many clients are tried without a discovery file.
       onConnection: (socket) => this.#server.emit('connection', socket),
       check: () => {},
     });
@@ -89,7 +88,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     response.flushHeaders();
     this.#tell('server', '200 text/event-stream');
     const text = Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
-    // What is unusual is mostly at the end.
+    // Shows the end, which is usually the unusual part.
     const shown = text.length <= SHOWN ? text : `…${text.slice(-SHOWN)}`;
     this.#tell('server', `sends ${JSON.stringify(shown)} in ${pieces.length} piece${pieces.length === 1 ? '' : 's'}`);
     for (const piece of pieces) {
@@ -126,9 +125,10 @@ export class ScenarioPlayer implements AsyncDisposable {
   }
 }
 
-// Plays one situation until a signal ends it: the body of `muster simulate device --scenario`.
-
-/** Prints the ready line, then to standard error what client and server do. Rejects with StartError. */
+/**
+ * Plays one situation until a signal (`muster simulate device --scenario`): prints the ready line, then reports client
+ * and server on standard error. Rejects with StartError.
+ */
 export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
   const stopped = untilSignal();
   const started = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The transports of the simulated device (specification section 5). The options of a device, of the command line and
- * the ready line come from the list at the end.
+ * Transports of the simulated device (specification section 5). Device options, command-line options and the ready line
+ * derive from the list at the end.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -27,47 +27,38 @@ import { besideName, SECRET_MODE } from '../../harness/common/user-files.ts';
 import type { TransportBehaviour } from './behaviour.ts';
 import { disk, errorCode, ifPresent, replaceFile } from './log/io.ts';
 
-/** How a connection came in. */
 export interface Entrance {
-  /** Name of the transport. */
   readonly transport: string;
-  /** Token that each request has to carry; undefined where none is needed. */
   readonly token?: string;
 }
 
-/** What an endpoint is opened for. */
 export interface Serving {
   readonly rules: TransportBehaviour;
   onConnection(socket: net.Socket, entrance: Entrance): void;
-  /** Throws when the agent was killed meanwhile. */
   check(): void;
 }
 
-/** Something that listens. */
 export interface Listener {
-  /** Ends listening and removes what was put on disk. */
+  /** Stops listening and removes its files. */
   close(): void;
-  /** Ends listening as a crash does: the files stay. */
+  /** Stops listening like a crash: the files stay. */
   abandon(): void;
 }
 
-/** An endpoint that is open. */
 export interface DeviceListener extends Listener {
-  /** `http://127.0.0.1:<port>`, where clients need to know a port. */
+  /** `http://127.0.0.1:<port>`, for clients that need a port. */
   readonly url?: string;
   readonly token?: string;
 }
 
-/** One address at which an agent serves the Device API. */
 export interface Endpoint {
-  /** Option of the command line that names it; a StartError names the same. */
+  /** Command-line option that sets it, also named by a StartError. */
   readonly option: string;
-  /** The address as the ready line names it, e.g. `{ socket: '/run/agent.sock' }`. */
+  /** Address in the ready line, e.g. `{ socket: '/run/agent.sock' }`. */
   readonly address: Readonly<Record<string, string>>;
   listen(serving: Serving): Promise<DeviceListener>;
 }
 
-/** An option of `muster simulate device`, as the command line's parser takes it. */
 interface CommandLineOption {
   readonly type: 'string' | 'boolean';
   readonly describe: string;
@@ -76,23 +67,20 @@ interface CommandLineOption {
 }
 
 /**
- * `Options`: the transport's part of DeviceOptions, with every field optional. `Arguments`: the same on the command
- * line.
+ * `Options`: the transport's part of DeviceOptions, every field optional. `Arguments`: the same on the command line.
  */
 export interface Transport<Options extends object, Arguments extends object> {
   readonly name: string;
   readonly commandLine: { readonly [Name in keyof Arguments]-?: CommandLineOption };
-  /** The arguments that choose this transport, e.g. `--socket PATH`. */
   readonly usage: string;
-  /** Empty when the arguments do not choose this transport. Throws UsageError. */
+  /** Empty if the arguments do not select this transport. Throws UsageError. */
   fromArguments(args: Arguments): Options;
-  /** Options to serve in a folder of the caller's. */
   inFolder(folder: string): Options;
-  /** Undefined when the options do not choose this transport. */
+  /** Undefined if the options do not select this transport. */
   endpoint(options: Options): Endpoint | undefined;
 }
 
-/** Resolves when `server` listens; rejects with the system's error. */
+/** Resolves once `server` listens; rejects with the system's error. */
 export function listening(server: net.Server, options: net.ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -103,7 +91,7 @@ export function listening(server: net.Server, options: net.ListenOptions): Promi
   });
 }
 
-/** Throws UsageError unless a file can be put where `--option` says. */
+/** Throws UsageError unless a file can be created at the path of `--option`. */
 export function requireWritableParent(option: string, path: string): void {
   const parent = dirname(resolve(path));
   try {
@@ -115,10 +103,8 @@ export function requireWritableParent(option: string, path: string): void {
   }
 }
 
-// The Device API on loopback TCP with a discovery file (specification section 5).
-
 export interface LoopbackOptions {
-  /** Serve on 127.0.0.1; `discovery` is the file to which port and token are written. */
+  /** Serves on 127.0.0.1; `discovery`: file for port and token. */
   loopback?: { discovery: string };
 }
 
@@ -127,7 +113,7 @@ export interface LoopbackArguments {
   discovery?: string | undefined;
 }
 
-/** Chosen by a discovery file to write. */
+/** Loopback TCP with a discovery file (specification section 5), selected by that file. */
 export const loopback = {
   name: 'loopback',
   commandLine: {
@@ -160,7 +146,7 @@ class LoopbackEndpoint implements Endpoint {
     return { discovery: this.#discovery };
   }
 
-  /** Listens on a free port of 127.0.0.1, and writes it with a new token to the discovery file (mode 0600). */
+  /** Listens on a free port of 127.0.0.1 and writes port and a new token to the discovery file (mode 0600). */
   async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
     const discovery = this.#discovery;
     const token = randomBytes(32).toString('hex');
@@ -192,16 +178,15 @@ class LoopbackEndpoint implements Endpoint {
   }
 }
 
-// The Device API on a unix socket (specification section 5). The permissions of the file decide who may connect; there
-// is no token.
+// Unix socket (specification section 5). The file's permissions decide who may connect; there is no token.
 
-/** The kernel's limit for the path of a socket, in bytes. */
+/** Kernel limit for the path of a socket, bytes. */
 const LONGEST_PATH = 107;
 const BACKLOG = 4_096;
 const DEFAULT_MODE = 0o660;
 
 export interface UnixOptions {
-  /** Unix socket to serve on; `mode` is the permission of the file, default 0o660. */
+  /** Unix socket to serve on; `mode`: permissions of the file, default 0o660. */
   socket?: string | { path: string; mode?: number };
 }
 
@@ -210,7 +195,6 @@ export interface UnixArguments {
   'socket-mode': string;
 }
 
-/** Chosen by the path of a socket. */
 export const unix = {
   name: 'unix',
   commandLine: {
@@ -262,9 +246,9 @@ class UnixEndpoint implements Endpoint {
 }
 
 /**
- * Listens on `path`. A socket that a dead process left behind is taken over; when another agent answers on it, the
- * result rejects. The socket is made in a folder that only its owner can enter, gets its permissions (`permit`) there,
- * and accepts connections before it appears under its name. `check` throws when the agent was killed meanwhile.
+ * Listens on `path`. Takes over the socket of a dead process; rejects if another agent answers on it. The socket is
+ * created in a folder that only its owner can enter, gets its permissions (`permit`) there, and accepts connections
+ * before it appears under its name. `check` throws if the agent was killed meanwhile.
  */
 export async function listenUnix(
   path: string,
@@ -285,7 +269,7 @@ export async function listenUnix(
   try {
     check();
     permit(folder.socket);
-    // A link, unlike a rename, never replaces what has appeared meanwhile.
+    // A link, unlike a rename, never replaces a file that appeared meanwhile.
     if (isNew) linkSync(folder.socket, path);
     else renameSync(folder.socket, path);
   } catch (error) {
@@ -304,14 +288,11 @@ export async function listenUnix(
   };
 }
 
-/**
- * A folder beside a socket's final place, for its owner only, and the name in it to bind to. Disposing of it removes
- * both.
- */
+/** Folder beside a socket's final place, for its owner only, with a socket path to bind to. Disposal removes both. */
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   mkdirSync(folder, { mode: 0o700 });
-  // The name says nothing to others, but Node removes it once more when the server is closed: it must stay ours alone.
+  // Node removes this name again when the server closes, so it must be unique.
   const name = basename(besideName('socket'));
   const { path, close } = reachable(folder);
   return {
@@ -326,14 +307,14 @@ function privateFolder(parent: string): { socket: string } & Disposable {
 
 const OPEN_FOLDERS = '/proc/self/fd';
 
-/** A short path of a folder, where the system has one: the kernel limits the length of what a socket is bound to. */
+/** Short path of a folder, if the system has one, because the kernel limits the length of a socket's path. */
 function reachable(folder: string): { path: string; close(): void } {
   if (!existsSync(OPEN_FOLDERS)) return { path: folder, close: () => {} };
   const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   return { path: `${OPEN_FOLDERS}/${fd}`, close: () => closeSync(fd) };
 }
 
-/** Whether nothing is at `path`; otherwise it is the socket of a dead agent. */
+/** Whether `path` is free; false for the socket of a dead agent. */
 async function claim(path: string): Promise<boolean> {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return true;
@@ -352,35 +333,26 @@ async function claim(path: string): Promise<boolean> {
   return false;
 }
 
-// The transports that a simulated device can serve on.
-
-/** In the order in which a device opens them. */
 export const TRANSPORTS = [unix, loopback] as const;
 export type TransportName = (typeof TRANSPORTS)[number]['name'];
 
-/** Options of a device that choose its transports. */
 export interface TransportOptions extends UnixOptions, LoopbackOptions {}
 
-/** Options of `muster simulate device` that choose its transports. */
 export const transportArguments = { ...unix.commandLine, ...loopback.commandLine };
 type TransportArguments = Parameters<typeof unix.fromArguments>[0] & Parameters<typeof loopback.fromArguments>[0];
 
-/** The arguments that choose a transport, in words. */
 export const transportUsage = TRANSPORTS.map(({ usage }) => usage).join(', or ');
 
-/** Options of a device from those of the command line; empty when they choose no transport. Throws UsageError. */
+/** Device options from command-line options; empty if they select no transport. Throws UsageError. */
 export const transportOptions = (args: TransportArguments): TransportOptions =>
   Object.assign({}, ...TRANSPORTS.map((transport) => transport.fromArguments(args)));
 
-/**
- * Options to serve on the transport of that name in a folder of the caller's. Throws RangeError for an unknown name.
- */
+/** Options for the named transport in the caller's folder. Throws RangeError for an unknown name. */
 export function transportInFolder(name: TransportName, folder: string): TransportOptions {
   const transport = TRANSPORTS.find((one) => one.name === name);
   if (transport === undefined) throw new RangeError(`there is no transport ${name}`);
   return transport.inFolder(folder);
 }
 
-/** Every endpoint that the options ask for. */
 export const endpointsOf = (options: TransportOptions): Endpoint[] =>
   TRANSPORTS.map((transport) => transport.endpoint(options)).filter((endpoint) => endpoint !== undefined);

@@ -1,7 +1,6 @@
 /**
- * Watches an agent for somebody who looks on: events as they are stored, frames as they are written to sockets, who
- * listens, and where the log begins. What happens within a tenth of a second is told together, and of a flood only its
- * newest part.
+ * Reports an agent's activity: stored events, frames written to sockets, listeners, and the bounds of the log. Joins
+ * the activity of a tenth of a second, and keeps only the newest part of a flood.
  */
 
 import type { Socket } from 'node:net';
@@ -12,7 +11,6 @@ import type { StoredEvent } from './log/line.ts';
 import type { Opened, Seen, SeenEvent, SeenFrame, SeenListener, SeenLog } from './seen.ts';
 import { storedAfter } from './stream/reader.ts';
 
-/** Characters of a frame that are told. */
 const LONGEST_FRAME = 4_000;
 
 type Frame = Pick<SeenFrame, 'id' | 'type' | 'text'>;
@@ -27,7 +25,7 @@ function framesIn(bytes: Buffer): Frame[] {
   });
 }
 
-/** The text in HTTP chunks; as it is where it is not in chunks. */
+/** Text of HTTP chunks; unchanged if not chunked. */
 function body(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
@@ -40,7 +38,6 @@ function body(bytes: Buffer): string {
   return text;
 }
 
-/** What the agent shows of itself. */
 export interface Watched {
   events: EventLog;
   io: DiskIo;
@@ -48,20 +45,18 @@ export interface Watched {
 }
 
 const EVERY_MS = 100;
-/** Events, and frames, that are told at once. */
 const MOST = 200;
 
-/** Watches one agent from its start to its end, and reads along with what its subscribers get. */
+/** Watches one agent from start to end, and the bytes to its subscribers. */
 export class Watch {
   readonly #tell: (seen: Seen) => void;
   #watched: Watched | undefined;
   #timer: NodeJS.Timeout | undefined;
   #events: SeenEvent[] = [];
   #frames: SeenFrame[] = [];
-  /** Streams that are open. */
   readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
   #nextNumber = 1;
-  /** The bytes written last, which several subscribers share, and the frames in them. */
+  /** Bytes written last, shared by several subscribers, and their frames. */
   #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
   readonly #told = new Map<string, string>();
 
@@ -69,7 +64,6 @@ export class Watch {
     this.#tell = tell;
   }
 
-  /** Begins with what the log holds already. */
   start(watched: Watched): void {
     this.#watched = watched;
     this.#events = newest(watched);
@@ -82,7 +76,6 @@ export class Watch {
     this.#events = this.#events.slice(-MOST);
   }
 
-  /** A client has subscribed on the socket. */
   opened(socket: Socket, { client = 'unnamed', after, types }: Opened): void {
     const listener: SeenListener = { client, since: Date.now(), after, frames: 0, waiting: 0 };
     if (types !== undefined) listener.types = [...types];
@@ -90,7 +83,6 @@ export class Watch {
     socket.once('close', () => this.#open.delete(socket));
   }
 
-  /** Bytes were written to a subscriber's socket. */
   sent(socket: Socket, bytes: Buffer): void {
     const open = this.#open.get(socket);
     if (open === undefined) return;
@@ -107,7 +99,6 @@ export class Watch {
     open.listener.frames += frames.length;
   }
 
-  /** Tells the last of it. */
   stop(): void {
     clearInterval(this.#timer);
     this.#look();
@@ -141,7 +132,6 @@ export class Watch {
   }
 }
 
-/** The newest events of the log. */
 function newest({ events, io }: Watched): SeenEvent[] {
   const found = storedAfter(events, io, Math.max(events.earliest - 1, events.latest - MOST));
   return Array.from(found, ({ id, type, json }) => ({ id, type, json })).slice(-MOST);

@@ -1,33 +1,32 @@
-/** One timer for many: heartbeats of all streams of a process, keep-alive of all its connections to a broker. */
+/** One timer for many members: heartbeats of all streams of a process, keep-alive of all its broker connections. */
 import type { Time, Timer } from './uplink/time.ts';
 
 export interface WheelMember {
-  /** Called once in each turn of the wheel. */
   beat(): void;
 }
 
 /**
- * A wheel whose slots are served in turn; a member is in the slot of the moment in which it came. One timer for each
- * member would cost a process with thousands of devices more than the members themselves.
+ * Wheel whose slots are served in turn; a member is in the slot current at its arrival. A timer for each of thousands
+ * of devices would cost more than the devices.
  */
 export class Wheel {
   readonly #time: Omit<Time, 'now'>;
   readonly #tickMs: number;
   readonly #slots: Set<WheelMember>[];
   #position = 0;
-  /** When that slot was reached, or should have been; on the steady clock. */
+  /** Due time of the current slot, on the steady clock. */
   #reachedAt = 0;
   #members = 0;
   #timer: Timer | undefined;
 
-  /** `turnMs`: milliseconds in which each slot is served once. */
+  /** `turnMs`: milliseconds of a turn, which serves each slot once. */
   constructor(time: Omit<Time, 'now'>, turnMs: number, slots: number) {
     this.#time = time;
     this.#tickMs = turnMs / slots;
     this.#slots = Array.from({ length: slots }, () => new Set());
   }
 
-  /** Calls `beat` once a turn from now on. The result is the slot, for `delete`. */
+  /** Calls `beat` once a turn from now on. Returns the slot, for `delete`. */
   add(member: WheelMember): number {
     const slot = this.#position;
     this.#slots[slot]?.add(member);
@@ -55,10 +54,7 @@ export class Wheel {
     }
   };
 
-  /**
-   * Slots to serve in this tick. Follows the clock: late ticks of a busy machine would add up to a turn that takes
-   * twice its time.
-   */
+  /** Slots to serve in this tick, by the clock: late ticks of a busy machine would otherwise stretch a turn. */
   protected due(): number {
     const due = Math.floor((this.#time.elapsed() - this.#reachedAt) / this.#tickMs);
     this.#reachedAt += due * this.#tickMs;

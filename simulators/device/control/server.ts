@@ -1,4 +1,4 @@
-/** The control API over HTTP, on a loopback port or a unix socket (`harness/contract/control.ts`). */
+/** Control API over HTTP, on a loopback port or a unix socket (`harness/contract/control.ts`). */
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,21 +11,17 @@ import { type Exchange, isHttp1, isLastWord, lastAnswer, percentDecoded, statusO
 import { type Listener, listening, listenUnix } from '../transport.ts';
 import { ControlError, type ControlTarget, controlError } from './target.ts';
 
-/** Bytes. */
 const LARGEST_BODY = 33_554_432;
 
-/** A port of 127.0.0.1 (0 for a free one), or the path of a unix socket. */
+/** Port of 127.0.0.1 (0 picks a free one), or path of a unix socket. */
 export type ControlAddress = { port: number } | { path: string };
 
-/** Where to serve. On a port every request has to carry `token`; default: a new one. */
+/** Address to serve. Requests to a port must carry `token`; default: a new one. */
 export type ControlOption = { port: number; token?: string } | { path: string };
 
-/** A control API that is served. */
 export interface ControlServer extends AsyncDisposable {
   readonly address: ControlAddress;
-  /**
-   * What requests carry as `Authorization: Bearer TOKEN`; undefined on a unix socket, whose mode says who may open it.
-   */
+  /** Bearer token of requests (`Authorization`); undefined on a unix socket, whose mode restricts access. */
   readonly token: string | undefined;
   close(): Promise<void>;
 }
@@ -43,7 +39,7 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/start$/, (target) => target.start()],
 ];
 
-/** Serves until it is closed. Rejects with the system's error when the address cannot be used. */
+/** Serves until closed. Rejects with the system's error if the address cannot be used. */
 export async function serveControl(target: ControlTarget, where: ControlOption): Promise<ControlServer> {
   const token = 'path' in where ? undefined : (where.token ?? newControlToken());
   const latest = new WeakMap<Duplex, Exchange>();
@@ -105,7 +101,7 @@ async function answer(target: ControlTarget, request: IncomingMessage): Promise<
     throw new ControlError(405, 'method_not_allowed', `${path} answers ${here.map(([method]) => method).join(', ')}`);
   }
   const [, pattern, run] = action;
-  // Nothing is done for a request that never becomes whole.
+  // Waits for the whole request, so that an aborted one has no effect.
   const text = await bodyOf(request);
   const body = await run(target, text, pattern.exec(path)?.[1] ?? '');
   return { status: body === undefined ? 204 : 200, body };

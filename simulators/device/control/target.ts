@@ -1,4 +1,4 @@
-/** What the control API drives (a device in this process, or an agent in its own one), and how that fails. */
+/** Target of the control API (a device in this process, or an agent in its own one), and its errors. */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -13,7 +13,7 @@ import { AgentDownError, CompactionError, EventLogError } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 
-/** A control request that cannot be granted; `status` is the HTTP status of the answer. */
+/** The control request cannot be granted; `status` is the HTTP status of the answer. */
 export class ControlError extends Error {
   override name = 'ControlError';
   readonly status: number;
@@ -25,7 +25,6 @@ export class ControlError extends Error {
   }
 }
 
-/** What an agent that is up can be asked for, with what it is given and what it answers. */
 export interface AgentCalls {
   deploy: { given: ControlDeployment; answer: Deployment };
   remove: { given: string; answer: Deployment };
@@ -36,22 +35,19 @@ export interface AgentCalls {
 }
 export type AgentCall = keyof AgentCalls;
 
-/**
- * What the control API drives: a device in this process, or an agent in one of its own. Every call resolves when its
- * effect is visible.
- */
+/** Target of the control API. Every call resolves once its effect is visible. */
 export abstract class ControlTarget {
   abstract info(): ControlInfo;
-  /** Resolves when the agent serves. Does nothing while it is up. */
+  /** Resolves once the agent serves. Does nothing while it is up. */
   abstract start(): Promise<void>;
   abstract stop(signal?: StopSignal): Promise<void>;
-  /** Asks the agent that is up; rejects with ControlError (`agent_down`) while none is. */
+  /** Calls the agent; rejects with ControlError (`agent_down`) while it is down. */
   abstract call<Name extends AgentCall>(
     name: Name,
     given: AgentCalls[Name]['given'],
   ): Promise<AgentCalls[Name]['answer']>;
 
-  /** Makes a deployment current, in the state asked for (default: deployed, no error). */
+  /** Makes a deployment current, in the requested state (default: deployed, no error). */
   deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
     return this.call('deploy', wanted);
   }
@@ -60,26 +56,25 @@ export abstract class ControlTarget {
     return this.call('remove', id);
   }
   /**
-   * Publishes that many events of deployments that come and go; the current one stays. Resolves with the range of ids.
+   * Publishes `count` events of deployments that come and go, while the current one stays. Resolves with the range of
+   * ids.
    */
   publish(count: number): Promise<ControlPublished> {
     return this.call('publish', count);
   }
-  /** Compacts the log now. */
   compact(): Promise<ControlCompacted> {
     return this.call('compact', undefined);
   }
-  /** Cuts every open event stream, as a network does. Resolves with their number. */
   cut(): Promise<{ streams: number }> {
     return this.call('cut', undefined);
   }
-  /** Reads all of the event log, and tells what is in it and what of it is damaged. */
+  /** Reads the whole event log; resolves with its content and damage. */
   log(): Promise<ControlLog> {
     return this.call('log', undefined);
   }
 }
 
-/** An error of a device as the status and code that the control API answers. */
+/** Error of a device as status and code of the control API. */
 export function controlError(error: unknown): ControlError {
   if (error instanceof ControlError) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** The Device API's resources (specification section 4.1), and those that published agents serve beside them. */
+/** Resources of the Device API (specification section 4.1), and further ones of published agents. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
@@ -11,17 +11,13 @@ import { type Stream, Subscriber } from '../stream/subscriber.ts';
 import type { Entrance } from '../transport.ts';
 import { takeOver } from './shared-server.ts';
 
-// A request that is being answered, what the routes need of the agent, and the two kinds of short answer.
-
-/** The agent as the Device API shows it. */
 export interface ServedAgent {
   readonly behaviour: DeviceBehaviour;
   readonly log: Logger;
   readonly deployments: Deployments;
   readonly stream: Stream;
-  /** Body of `GET /device`. */
   device(): object;
-  /** Syncs with the platform; body of `POST /device/sync`. */
+  /** Syncs with the platform; resolves with the body of `POST /device/sync`. */
   sync(): Promise<object>;
 }
 
@@ -31,7 +27,6 @@ interface Exchange {
   response: ServerResponse;
 }
 
-/** Answers with `body` as JSON. */
 function sendJson(
   { agent, response }: Exchange,
   status: number,
@@ -42,7 +37,6 @@ function sendJson(
   send(response, status, JSON.stringify(body), all);
 }
 
-/** Answers with the error body of section 7. */
 function refuse(exchange: Exchange, wanted: Refusal): void {
   const { agent, request, response } = exchange;
   const { http: rules } = agent.behaviour;
@@ -60,9 +54,7 @@ function send(response: ServerResponse, status: number, text: string, headers: R
   response.end(bytes);
 }
 
-// `GET /events` (specification sections 4.1 and 6).
-
-/** Refuses a bad or expired cursor, or hands the connection over to a subscriber. */
+/** `GET /events` (sections 4.1 and 6): refuses a bad or expired cursor, or hands the connection to a subscriber. */
 function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   const { agent, request, response } = exchange;
   const { stream: rules } = agent.behaviour;
@@ -90,18 +82,18 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
     response.end();
     return;
   }
-  // From here on frames go directly to the socket, each encoded once for all subscribers.
+  // Frames now bypass HTTP and go to the socket, each encoded once for all subscribers.
   response.flushHeaders();
   takeOver(request, response);
   agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
   const session = rules.session({ after, filter, retained });
-  // Made in this tick: the cursor was checked against the log as it is now.
+  // Created in this tick, because the cursor was checked against the current log.
   const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });
   const open = (): void => {
     if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
-  // Pipelined behind another answer: this response gets the socket when that one is finished.
+  // A pipelined response gets the socket when the earlier one has finished.
   else response.once('socket', () => process.nextTick(open));
 }
 
@@ -113,9 +105,7 @@ interface Route {
   handle(exchange: Exchange, query: URLSearchParams, id: string): void | Promise<void>;
 }
 
-/**
- * A resource that is a JSON document. `read` gives undefined for one that does not exist; that is answered with 404.
- */
+/** JSON resource. `read` returns undefined for a missing one, which becomes a 404. */
 const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: string) => unknown): Route => ({
   method: 'GET',
   path,
@@ -154,7 +144,7 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-/** Answers one request. An error of ours is answered with 500 and logged. */
+/** Answers one request. Logs internal errors and answers them with 500. */
 export function serve(
   agent: ServedAgent,
   request: IncomingMessage,

@@ -1,6 +1,6 @@
 /**
- * The event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, an event is
- * durable before it is passed to `onStored`, and the memory needed does not grow with the number of events.
+ * Event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, events are durable
+ * before `onStored`, and memory does not grow with the number of events.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ControlLog } from '../../../harness/contract/control.ts';
@@ -12,9 +12,9 @@ import { type Incarnation, LogFile } from './log-file.ts';
 import { scanEvents } from './recovery.ts';
 
 export interface EventLogOptions extends Incarnation {
-  /** Events kept at most; compaction leaves 80 % of them. */
+  /** Most events kept; compaction leaves 80 % of them. */
   retain: number;
-  /** Bytes kept at most; compaction leaves 80 % of them. */
+  /** Most bytes kept; compaction leaves 80 % of them. */
   retainBytes: number;
   /** Called with stored events, in order, in the tick in which they become readable. */
   onStored(events: readonly StoredEvent[]): void;
@@ -29,18 +29,16 @@ interface Pending {
 /** Bytes after which a group commit takes no more appends. */
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
-/** Damaged lines that are named one by one in the robot's own log, and in the answer of `GET /log`. */
 const NAMED = 10;
-/** Bytes that are inspected before others get their turn. */
+/** Bytes inspected before yielding to others. */
 const PORTION_BYTES = 1_048_576;
 
-/** An open log. All changes wait for each other; appends that wait together are stored by one write. */
+/** Open log. Changes run one after another; waiting appends are stored by one write. */
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #file: LogFile;
-  /** Offsets of the damaged lines that readers have met in one file. */
   #damage: { generation: Generation; met: Set<number> } | undefined;
-  /** What was found damaged when the log was opened, in words. */
+  /** Damage found when the log was opened, for people. */
   readonly repairs: string[] = [];
   #next = 0;
   #appends: Pending[] = [];
@@ -48,11 +46,10 @@ export class EventLog {
   #working: Promise<void> | undefined;
   #state: 'open' | 'closing' | 'down' = 'open';
 
-  /** Opens the log in the directory, repairing what a crash left. Throws the system's error when it cannot be read. */
+  /** Opens the log in the directory and repairs crash damage. Throws the system's error if it is unreadable. */
   constructor(options: EventLogOptions) {
     this.#options = options;
     const onNotice = (notice: string, error?: unknown): void => {
-      // Those of the opening are repairs; the file is known after it.
       if (this.#next === 0) this.repairs.push(notice);
       options.onNotice(notice, error);
     };
@@ -64,17 +61,16 @@ export class EventLog {
     return this.#file.path;
   }
 
-  /** The current file, for readers. */
   get generation(): Generation {
     return this.#file.generation;
   }
 
-  /** Highest id that is stored, or was before it was compacted; 0 before the first. */
+  /** Highest id ever stored; 0 before the first. */
   get latest(): number {
     return this.generation.latest;
   }
 
-  /** Id of the first event that is retained; the next id when none is. */
+  /** Id of the first retained event; the next id if none is. */
   get earliest(): number {
     return this.generation.earliest ?? this.latest + 1;
   }
@@ -85,7 +81,7 @@ export class EventLog {
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
   }
 
-  /** Called by readers for a line of the current file that holds no event. Each is told of once. */
+  /** Called by readers for a line without an event; reports each line once. */
   noteDamage(offset: number, bytes: number): void {
     const { generation } = this;
     if (this.#damage?.generation !== generation) this.#damage = { generation, met: new Set() };
@@ -97,7 +93,7 @@ export class EventLog {
     this.#options.onNotice(`${this.path}: ${notice}`);
   }
 
-  /** Reads all of the log, and tells what is in it. Others get their turn meanwhile. */
+  /** Reads the whole log and reports its content, yielding to others meanwhile. */
   async inspect(): Promise<ControlLog> {
     const { generation, path, earliest, latest, repairs } = this;
     const { io } = this.#options;
@@ -131,8 +127,8 @@ export class EventLog {
   }
 
   /**
-   * Stores events and resolves with their ids once they are durable and delivered. Events of one call are stored
-   * together and in order. Rejects with EventLogError when they could not be stored; none of them is delivered then.
+   * Stores events; resolves with their ids once durable and delivered. Events of one call are stored together, in
+   * order. Rejects with EventLogError if they could not be stored; none is delivered then.
    */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
@@ -151,8 +147,8 @@ export class EventLog {
   }
 
   /**
-   * Compacts to 80 % of the retained events (never below one), whatever the retention. Resolves when it has ended;
-   * rejects with CompactionError when it could not be done.
+   * Compacts to 80 % of the retained events (at least one), whatever the retention. Rejects with CompactionError on
+   * failure.
    */
   compact(): Promise<void> {
     if (this.#state !== 'open')
@@ -179,7 +175,7 @@ export class EventLog {
     }
   }
 
-  /** Ends as a crash does: events that are not on the disk are lost, and none is delivered any more. */
+  /** Ends like a crash: loses events not on the disk and delivers none. */
   abandon(): void {
     if (this.#state === 'down') return;
     this.#state = 'down';
@@ -216,7 +212,7 @@ export class EventLog {
         await this.#refuse(error);
         continue;
       }
-      // Compacts first, so that a publisher that got its answer finds the log within its limits.
+      // Compacts first, so that a publisher with an answer finds the log within its limits.
       await this.#bound();
       for (const { events, resolve } of batch) {
         resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
@@ -271,7 +267,7 @@ export class EventLog {
     generation.latest = events.at(-1)?.id ?? generation.latest;
   }
 
-  /** Rejects the waiting appends as well: their ids follow those that failed. */
+  /** Rejects waiting appends as well: their ids follow the failed ones. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#down) {
       this.#fail(killed());
@@ -293,7 +289,6 @@ export class EventLog {
     if (this.#down) for (const { reject } of this.#compactions.splice(0)) reject(error);
   }
 
-  /** Compacts when the log has more events, or bytes, than it may keep. */
   async #bound(): Promise<void> {
     const { retain, retainBytes } = this.#options;
     const { bytes } = this.generation;
@@ -304,8 +299,8 @@ export class EventLog {
   }
 
   /**
-   * Keeps so many events, or fewer when the disk has no room for them: a full disk is not freed otherwise. Resolves
-   * with the reason, which was noticed too, when it could not be done.
+   * Keeps `events`, or fewer on a full disk, which only compaction can relieve. Resolves with the error, already
+   * reported, on failure.
    */
   async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;

@@ -1,8 +1,7 @@
 /**
- * What is known of a log besides the log, so that no id is assigned twice, even when the log was deleted, emptied or
- * torn: ids are reserved in blocks in the high-water mark, and a clean stop writes the exact highest id there. A
- * durable log also keeps the id of its last event, in place: that costs no wait for the disk, and shows after a crash
- * of the process that lines are missing.
+ * Record of assigned ids beside the log, so that no id is assigned twice even if the log is deleted, emptied or torn:
+ * ids are reserved in blocks, and a clean stop writes the exact highest id. A durable log also overwrites the id of its
+ * last event in place, which waits for no disk and reveals missing lines after a crash of the process.
  */
 
 import { constants, readFileSync } from 'node:fs';
@@ -13,15 +12,13 @@ import { sealed, unseal } from './line.ts';
 export interface Mark {
   /** No id above this one has been assigned. */
   highest: number;
-  /** Ids up to this one had been assigned when the mark was written. */
+  /** Highest id assigned when the mark was written. */
   from: number;
-  /** Whether `highest` is exact (written by a clean stop) or the end of a reserved block. */
+  /** Whether `highest` is exact (clean stop) or the end of a reserved block. */
   clean: boolean;
   /** Whether events were on the disk before a client saw them. */
   durable: boolean;
-  /** Ids between those of the events in the log that were given up. */
   gaps: readonly Gap[];
-  /** There was a mark, and it is unreadable. */
   lost?: true;
 }
 
@@ -31,7 +28,6 @@ export const LAST_FILE = 'events.last';
 const FIRST_BLOCK = 1_024;
 const LARGEST_BLOCK = 16_384;
 
-/** What `directory` tells of the ids that were assigned; undefined when it tells nothing. */
 export function readMark(directory: string): Mark | undefined {
   const last = readLast(directory);
   const mark = markIn(`${directory}/${MARK_FILE}`);
@@ -63,7 +59,6 @@ function markIn(path: string): Mark | undefined {
   }
 }
 
-/** Replaces the mark in one step. */
 export async function writeMark(io: DiskIo, directory: string, mark: Mark, durable: boolean): Promise<void> {
   await replaceFile(io, directory, MARK_FILE, sealed(`${JSON.stringify(mark)}\n`), durable);
 }
@@ -71,20 +66,20 @@ export async function writeMark(io: DiskIo, directory: string, mark: Mark, durab
 const LAST_DIGITS = 16;
 const lastText = (id: number): Buffer => Buffer.from(`${String(id).padStart(LAST_DIGITS, '0')}\n`);
 
-/** The id of the last event as `writeLast` has left it; 0 when it tells nothing. */
+/** Id written by `writeLast`; 0 if unknown. */
 function readLast(directory: string): number {
   const path = `${directory}/${LAST_FILE}`;
   const [, digits] = /^(\d{16})\n$/.exec(ifPresent(path, () => readFileSync(path, 'utf8')) ?? '') ?? [];
   return digits !== undefined && isId(Number(digits)) ? Number(digits) : 0;
 }
 
-/** Makes the file for `writeLast`; a log that is not durable has none. */
+/** Creates the file for `writeLast`; a log that is not durable has none. */
 export async function beginLast(io: DiskIo, directory: string, id: number, durable: boolean): Promise<void> {
   if (durable) await replaceFile(io, directory, LAST_FILE, lastText(id), false);
   else io.remove(`${directory}/${LAST_FILE}`);
 }
 
-/** Writes the id of the last event in place: it takes no room, so a full disk takes it too. */
+/** Overwrites the id of the last event in place, which works on a full disk too. */
 export function writeLast(io: DiskIo, directory: string, id: number): void {
   const fd = io.open(`${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -94,16 +89,16 @@ export function writeLast(io: DiskIo, directory: string, id: number): void {
   }
 }
 
-/** Ids to reserve after a block of `previous` ids. The size doubles, so that a busy log seldom writes its mark. */
+/** Size of the next block; it doubles, so that a busy log seldom writes its mark. */
 export function nextBlock(previous: number): number {
   return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 }
 
 /**
- * The highest id that counts as assigned when the log ends with `last`. After a clean stop the mark is exact. After a
- * crash, an undamaged durable log that reaches into the reserved block is complete, because an event is on the disk
- * before any client sees it. Otherwise events that clients saw may be missing, and the whole block is given up; where
- * the mark is missing, the largest one.
+ * Highest id that counts as assigned in a log ending with `last`. After a clean stop the mark is exact. After a crash,
+ * an undamaged durable log that reaches into the reserved block is complete, because events reach the disk before any
+ * client. Otherwise clients may have seen missing events, and the whole block is abandoned; without a mark, the largest
+ * block.
  */
 export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
   if (!mark || mark.lost) return last > 0 || mark ? last + LARGEST_BLOCK : 0;

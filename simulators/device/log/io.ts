@@ -1,9 +1,8 @@
 /**
- * The file operations of a robot. Everything that must survive a crash goes through here, so that a fault can tear a
- * write, fill the disk or stop the process between two steps.
- *
+ * File operations of a robot. Everything that must survive a crash goes through here, so that a fault can tear a write,
+ * fill the disk or stop the process between two steps.
  * Small writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait
- * for the disk or move much at once are asynchronous, so that the disk of one robot does not delay the others.
+ * for the disk or move much data are asynchronous, so that one robot's disk does not delay the others.
  */
 
 import fs from 'node:fs';
@@ -14,26 +13,19 @@ import { besideName, isBesideName, NEW_FILE } from '../../../harness/common/user
 export interface DiskIo {
   open(path: string, flags: string | number, mode?: number): number;
   close(fd: number): void;
-  /** Bytes in the open file. */
   size(fd: number): number;
-  /** Bytes read, 0 at the end. */
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
-  /** Like `read`, for so much at once that others must not wait for it. */
+  /** Asynchronous `read` for large amounts. */
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
-  /** Writes all of `buffer` at `position`, or throws; after a throw any part of it may be in the file. */
+  /** Writes all of `buffer` at `position`, or throws; a failed write may leave any part of it in the file. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /**
-   * Like `write`, for so much at once that others must not wait. In a file opened with `DURABLE` it is on the disk in
-   * the end.
-   */
+  /** Asynchronous `write` for large amounts. In a file opened with `DURABLE` it resolves once on the disk. */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
-  /** Makes a directory and its parents, unless they exist. */
   makeDirectory(path: string, mode?: number): void;
-  /** Makes a symbolic link at `path`. */
   link(target: string, path: string): void;
-  /** Removes a file, a link or a directory with its content; does nothing when `path` does not exist. */
+  /** Removes a file, a link or a directory with its content; ignores a missing `path`. */
   remove(path: string): void;
   /** Resolves once the file's data is on the disk. */
   sync(fd: number): Promise<void>;
@@ -46,13 +38,9 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
 
-/**
- * With O_DSYNC a write ends when it is on the disk: one wait instead of two. Other systems than Linux promise less for
- * it.
- */
+/** With O_DSYNC a write ends on the disk: one wait instead of two. Only Linux guarantees that. */
 const SYNCS_BY_ITSELF = process.platform === 'linux';
 
-/** Flags to open a file that `store` writes. */
 export const DURABLE = fs.constants.O_RDWR | (SYNCS_BY_ITSELF ? fs.constants.O_DSYNC : 0);
 
 export const disk: DiskIo = {
@@ -79,7 +67,7 @@ export const disk: DiskIo = {
   makeDirectory: (path, mode = 0o777) => void fs.mkdirSync(path, { recursive: true, mode }),
   link: (target, path) => fs.symlinkSync(target, path),
   remove: (path) => {
-    // Usually there is nothing to remove. For thousands of robots this is cheaper than an error, or than rmSync.
+    // Usually nothing exists; for thousands of robots this check is cheaper than an error or rmSync.
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) fs.rmSync(path, { recursive: true, force: true });
     else if (found) fs.unlinkSync(path);
@@ -95,20 +83,19 @@ export const disk: DiskIo = {
   },
 };
 
-/** The `code` of a system error (`ENOSPC`, `ENOENT`, …), or undefined. */
+/** `code` of a system error (`ENOSPC`, `ENOENT`, …), or undefined. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
 
-/** Whether the disk, or the user's share of it, has no room. */
 export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
 
-/** Whether the disk takes no writes now: it is full, read-only, or not ours. It can still be read. */
+/** Whether the disk currently rejects writes (full, read-only, no permission); reads may still work. */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
-/** The result of `read`, undefined when nothing exists at `path`. Cheaper than an error for thousands of new robots. */
+/** Result of `read`; undefined if nothing exists at `path`. Cheaper than an error for thousands of new robots. */
 export function ifPresent<T>(path: string, read: () => T): T | undefined {
   if (!fs.existsSync(path)) return undefined;
   try {
@@ -120,8 +107,8 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
 }
 
 /**
- * Replaces a file in one step: a reader, or a crash at any moment, leaves either the whole old file or the whole new
- * one. With `durable`, the result resolves when the new one is on the disk.
+ * Replaces a file atomically: a reader, or a crash at any moment, finds the whole old file or the whole new one. With
+ * `durable` it resolves once the new one is on the disk.
  */
 export async function replaceFile(
   io: DiskIo,
@@ -139,8 +126,8 @@ export async function replaceFile(
 }
 
 /**
- * Makes a new file beside `path`, has it filled, and renames it into place; `placed` is called in the tick of the
- * rename. A failure leaves `path` as it was, and nothing beside it.
+ * Creates a file beside `path`, fills it, and renames it into place; `placed` is called in the tick of the rename. A
+ * failure leaves `path` as it was and no other file.
  */
 export async function putInPlace(
   io: DiskIo,
@@ -165,18 +152,14 @@ export async function putInPlace(
   }
 }
 
-/**
- * After a failure that is told already: an agent that was killed cannot remove anything any more, its next start does.
- */
+/** Ignores errors: the original failure is reported, and a killed agent's next start removes the file. */
 function discard(io: DiskIo, path: string): void {
   try {
     io.remove(path);
   } catch {}
 }
 
-/**
- * Removes files and links that a crash has left before they were put in place, in a directory that nobody else uses.
- */
+/** Removes files and links that a crash left before they were put in place; the directory must have no other user. */
 export function removeUnfinished(io: DiskIo, directory: string): void {
   for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
     const path = `${directory}/${name}`;
@@ -184,9 +167,7 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
   }
 }
 
-/**
- * The log cannot take events: the disk is full or not writable, or the robot is down. None of the events was delivered.
- */
+/** The log cannot take events: the disk is full or not writable, or the robot is down. No event was delivered. */
 export class EventLogError extends Error {
   override name = 'EventLogError';
 }

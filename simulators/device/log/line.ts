@@ -1,29 +1,25 @@
 /**
- * The stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum as the last
- * member. The checksum is of the envelope without it, which is what clients get. So a line that a disk has changed is
- * never taken for an event.
+ * Stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum as last member.
+ * The checksum covers the envelope without it, as clients receive it, so that a line damaged on disk never passes for
+ * an event.
  */
 import { crc32 } from 'node:zlib';
 
-/** An event that has no id yet. */
 export interface EventDraft {
   type: string;
   data: object;
 }
 
-/** An event as the log stores it. */
 export interface StoredEvent {
   readonly id: number;
   readonly type: string;
-  /** The envelope as JSON, without a line break. */
   readonly json: string;
-  /** Its line had no checksum: it was written by hand, or by an older version. */
+  /** Stored without a checksum: written by hand or by an older version. */
   readonly unsealed?: true;
 }
 
 const HEAD = '{"object":"event","id":';
 
-/** A new event. */
 export function eventLine(id: number, type: string, occurredAt: string, data: object): StoredEvent {
   const members = `"type":${JSON.stringify(type)},"occurred_at":${JSON.stringify(occurredAt)}`;
   return { id, type, json: `${HEAD}${id},${members},"data":${JSON.stringify(data)}}` };
@@ -31,11 +27,10 @@ export function eventLine(id: number, type: string, occurredAt: string, data: ob
 
 const SUM = ',"sum":"';
 const SUM_DIGITS = 8;
-/** Bytes of a line from its checksum on. */
 const SEAL_BYTES = SUM.length + SUM_DIGITS + 2;
 const SEAL = /^,"sum":"([0-9a-f]{8})"\}$/;
 
-/** Lines as they are written: those that hold an object get their checksum. */
+/** Adds checksums to the lines that hold an object. */
 export const sealed = (lines: string): Buffer =>
   Buffer.from(
     lines
@@ -49,7 +44,7 @@ function seal(json: string): string {
   return `${json.slice(0, -1)}${SUM}${sum}"}`;
 }
 
-/** The JSON in a line without its checksum; undefined when it has none, or not the right one. */
+/** JSON of a line without its checksum; undefined if that is missing or wrong. */
 export function unseal(line: string): string | undefined {
   const at = line.length - SEAL_BYTES;
   const [, sum] = SEAL.exec(line.slice(at)) ?? [];
@@ -57,12 +52,11 @@ export function unseal(line: string): string | undefined {
   return sum !== undefined && crc32(json) === Number.parseInt(sum, 16) ? json : undefined;
 }
 
-/** What a line of ours may begin with. */
 const HEADS = [HEAD, '{"id":'].map((text) => Buffer.from(text));
 
 /**
- * The event in the bytes of a line, from `start` to `end` without its line break; undefined when there is no whole
- * event. Behind damage that has taken a line break away, the event at the end of the line is found.
+ * Event in the bytes of a line, from `start` to `end` without its line break; undefined if none is whole. Finds the
+ * event at the end of a line that damage has joined to its predecessor.
  */
 export function readLine(bytes: Buffer, start: number, end: number): StoredEvent | undefined {
   const at = end - SEAL_BYTES;
@@ -89,7 +83,7 @@ function sealedEvent(bytes: Buffer, start: number, at: number, sum: string): Sto
 
 const MEMBERS = new Set(['object', 'id', 'type', 'occurred_at', 'data']);
 
-/** An event that has no checksum. With any other member it is a line of ours whose checksum was damaged. */
+/** Event without a checksum. An unknown member means a line of ours with a damaged checksum. */
 function unsealed(text: string): StoredEvent | undefined {
   const event = parsed(text);
   if (event === undefined) return undefined;

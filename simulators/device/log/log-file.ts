@@ -1,4 +1,4 @@
-/** The file of an event log: opened when needed, written at its durable end, replaced by compaction. */
+/** File of an event log: opened when needed, appended to, replaced by compaction. */
 
 import { constants, lstatSync } from 'node:fs';
 import type { Clock } from '../../common/clock.ts';
@@ -8,10 +8,10 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-// Compaction: the newest events are copied to a new file, made durable, and renamed over the log. A crash before the
+// Compaction copies the newest events to a new file, makes it durable, and renames it over the log. A crash before the
 // rename leaves the old log, a crash after it the new one; both are whole.
 
-/** Bytes copied at once; other robots' disks get their turn between two portions. */
+/** Bytes copied at once, before other robots' disks get their turn. */
 const COPY_BYTES = 262_144;
 
 export interface OpenLog {
@@ -20,13 +20,12 @@ export interface OpenLog {
   generation: Generation;
 }
 
-/** Where a compaction cuts: the first event to keep, and its offset. */
 export interface Cut {
   id: number | undefined;
   offset: number;
 }
 
-/** The first event at or above `from`, and where it starts; the end of the log when there is none. */
+/** First event at or above `from` with its offset; the end of the log if there is none. */
 export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
   let cut: Cut = { id: undefined, offset: generation.bytes };
   const start = generation.index.offsetBefore(from - 1);
@@ -37,7 +36,6 @@ export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
   return cut;
 }
 
-/** The log from `cut` on. */
 export function generationFrom(old: Generation, cut: Cut): Generation {
   const index = new SparseIndex();
   if (cut.id !== undefined) index.note(cut.id, 0);
@@ -51,7 +49,6 @@ export function generationFrom(old: Generation, cut: Cut): Generation {
   };
 }
 
-/** Copies the stored bytes from `from` on to the file `copy`. */
 export async function copyBytes({ io, fd, generation }: OpenLog, from: number, copy: number): Promise<void> {
   const bytes = generation.bytes - from;
   const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, bytes));
@@ -64,17 +61,16 @@ export async function copyBytes({ io, fd, generation }: OpenLog, from: number, c
 }
 
 // Open log files of all devices of the process. A busy robot keeps its log open and closes it soon after, so that
-// thousands of idle robots hold no descriptors. One timer serves all of them, and runs only while a log is open.
+// thousands of idle robots hold no descriptors. One timer serves all, and runs only while a log is open.
 
 const SWEEP_MS = 1_000;
-/** Logs open at once in this process; beyond that, the idle one that was used longest ago is closed. */
+/** Logs open at once in this process; beyond that, the least recently used idle one is closed. */
 const OPEN_AT_MOST = 512;
 
-/** When each open log was used last, milliseconds of `performance.now`; the one used longest ago comes first. */
+/** Last use of each open log, milliseconds of `performance.now`; least recently used first. */
 const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
 
-/** Notes that the log is used now. */
 function touch(log: LogFile): void {
   open.delete(log);
   open.set(log, performance.now());
@@ -82,7 +78,7 @@ function touch(log: LogFile): void {
   sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
 }
 
-/** Closes logs that were not used since `moment`, and `atMost` so many; one that is busy stays open. */
+/** Closes at most `atMost` logs unused since `moment`, except busy ones. */
 function sweep(moment: number, atMost: number): void {
   let closed = 0;
   for (const [log, used] of open) {
@@ -98,16 +94,15 @@ function sweep(moment: number, atMost: number): void {
 
 export const LOG_FILE = 'events.jsonl';
 
-/** What the parts of one incarnation share that keep something in the robot's directory. */
+/** Options shared by the parts of one incarnation that store in the robot's directory. */
 export interface Incarnation {
   directory: string;
   io: DiskIo;
   /**
-   * Whether what is stored is on the disk. Otherwise it is in the page cache, which survives the process but not the
+   * Whether stored data is on the disk. Otherwise it is in the page cache, which survives the process but not the
    * machine.
    */
   durable: boolean;
-  /** The directory is new, so there is nothing to recover. */
   isNew?: boolean;
   clock: Clock;
   behaviour: DeviceBehaviour;
@@ -115,30 +110,26 @@ export interface Incarnation {
   onNotice(notice: string, error?: unknown): void;
 }
 
-/** The current file of one log, with its high-water mark. */
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** Set while an operation is under way; the file of an idle log may be closed at any time. */
+  /** Set during an operation; the file of an idle log may be closed at any time. */
   busy = false;
   readonly #options: Incarnation;
   #fd: number | undefined;
   #reserved = 0;
   #block = 0;
-  /** There is a mark already. */
   #marked = false;
-  /** The last id could not be noted, and that was said. */
   #unnoted = false;
-  /** There may be more behind the last stored event: a torn line, or the rest of a failed write. */
+  /** The file may extend beyond the last stored event: a torn line, or the rest of a failed write. */
   #uncut = false;
-  /** The last write failed, and the disk may hold some of it, whatever was cut off since. */
+  /** The last write failed, and part of it may be on the disk, despite a truncation since. */
   #failed = false;
-  /** The last stored event lacks its line break. */
   #unended = false;
-  /** The name leads to a new file, and the disk may not know that yet. */
+  /** The name refers to a new file, perhaps not yet on the disk. */
   #unsynced = false;
 
-  /** Throws the system's error when the log exists and cannot be read or repaired. */
+  /** Throws the system's error if the log exists and cannot be read or repaired. */
   constructor(options: Incarnation) {
     const { directory, io } = options;
     const { highest } = options.behaviour.log;
@@ -168,7 +159,7 @@ export class LogFile {
     }
   }
 
-  /** Makes sure that ids up to `id` are never assigned again, even if the log is lost. */
+  /** Ensures that ids up to `id` are never assigned again, even if the log is lost. */
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
@@ -176,15 +167,15 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // Only the first mark of a new robot may get lost with its machine: a later one must never be taken for the one
-    // before.
+    // Only a new robot's first mark may be lost with its machine: a later one must never be mistaken for its
+    // predecessor.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
   }
 
   /**
-   * Writes `lines`, up to the event `last`, behind the stored events. Resolves when they are as durable as promised;
+   * Writes `lines`, up to the event `last`, behind the stored events. Resolves once they are as durable as promised;
    * readers do not see them yet.
    */
   async write(lines: Buffer, last: number): Promise<void> {
@@ -200,14 +191,14 @@ export class LogFile {
     if (durable) this.#noteLast(last);
   }
 
-  /** Cuts off what a failed write has left. Rejects when it cannot; the next write tries again first. */
+  /** Truncates the rest of a failed write. Rejects on failure; the next write tries again first. */
   async cutBack(): Promise<void> {
     if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
   /**
-   * What a failed write has left holds ids that are given out again, so it must be gone before they are: from the file,
-   * and the name from an older file that a compaction has replaced since. A durable log waits with its next write.
+   * Removes the rest of a failed write before its ids are assigned again: from the file, and from an older file that
+   * the name may still refer to after a compaction. A durable log does so in its next write.
    */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
@@ -219,7 +210,6 @@ export class LogFile {
     this.#failed = false;
   }
 
-  /** Compacts to the events from `from` on. */
   async keep(from: number): Promise<void> {
     const { io, durable } = this.#options;
     await this.reserve(this.generation.latest);
@@ -231,18 +221,15 @@ export class LogFile {
       if (durable) await io.sync(copy);
     };
     await putInPlace(io, this.path, undefined, fill, () => {
-      // In the same tick as the rename, so that a reader that opens the name next knows which file it leads to.
+      // Updated in the tick of the rename, so that the next reader of the name knows its file.
       this.generation = generationFrom(log.generation, cut);
       this.#unsynced = true;
-      this.release(); // the open file is the old one, which has no name any more
+      this.release(); // the open file is the old one, which has lost its name
     });
     await this.#syncDirectory();
   }
 
-  /**
-   * Writes the exact highest id to the mark, if ids were assigned since the log was opened. Rejects when it cannot be
-   * known.
-   */
+  /** Writes the exact highest id to the mark, if ids were assigned since opening. Rejects if it cannot be known. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -253,7 +240,6 @@ export class LogFile {
     this.#reserved = 0;
   }
 
-  /** Closes the file. */
   release(): void {
     if (this.#fd === undefined) return;
     open.delete(this);
@@ -261,7 +247,7 @@ export class LogFile {
     this.#fd = undefined;
   }
 
-  /** The events are stored, so a failure costs nothing but this sign of what may be lost later. */
+  /** The events are stored; a failure loses only this evidence of later losses. */
   #noteLast(id: number): void {
     const { io, directory, onNotice } = this.#options;
     try {
@@ -285,8 +271,8 @@ export class LogFile {
   }
 
   /**
-   * Tidies up after a crash. A torn end stays until the next write, which records the lost ids in the mark. Until then
-   * only the torn end shows that they were lost.
+   * Cleans up after a crash. A torn end stays until the next write, which records the lost ids in the mark; until then
+   * only the torn end shows the loss.
    */
   #tidy(): void {
     const { io, directory, durable } = this.#options;
@@ -324,7 +310,7 @@ export class LogFile {
     return fd;
   }
 
-  /** Begins a new file. If there was one before, a user has removed it with its events. */
+  /** Begins a new file. If one existed before, a user has removed it with its events. */
   #begin(): void {
     this.#unsynced = true;
     const { bytes, latest } = this.generation;
@@ -333,7 +319,7 @@ export class LogFile {
     this.generation = emptyAfter(latest);
   }
 
-  /** An event counts as stored only when the name of its file is on the disk as well. */
+  /** An event counts as stored only once its file's name is on the disk as well. */
   async #syncDirectory(): Promise<void> {
     const { io, directory, durable } = this.#options;
     if (!this.#unsynced) return;
@@ -342,7 +328,7 @@ export class LogFile {
   }
 }
 
-/** A log is no link: what it leads to is not ours to cut or to write to. */
+/** A link is refused, because its target may belong to others. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
 function openLog(io: DiskIo, path: string): number {

@@ -1,4 +1,4 @@
-/** Finds the events, the torn end and the next id of a log, whatever a stop, a crash or a user has left of it. */
+/** Finds the events, the torn end and the next id of a log after a stop, a crash or a user's change. */
 
 import type { LogBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
@@ -6,22 +6,17 @@ import type { Mark } from './high-water-mark.ts';
 import type { DiskIo } from './io.ts';
 import { readLine, type StoredEvent } from './line.ts';
 
-// Reads the lines of a log, and the events in them.
-
-/** A part of a log to read. */
 export interface Scan {
   io: DiskIo;
   fd: number;
-  /** First and last byte; a line that ends beyond is left out. */
+  /** Range of bytes; a line that ends beyond it is left out. */
   from: number;
   to: number;
-  /** Only events with higher ids are visited. */
   after: number;
-  /** Bytes to read first. */
   window?: number;
-  /** Called for each line that holds no event, with its place in the file. */
+  /** Called for each line without an event, with its place in the file. */
   onDamage?(offset: number, bytes: number): void;
-  /** Called for each event that is out of order: it stands there a second time, or its id was damaged. */
+  /** Called for each event out of order: a duplicate, or one with a damaged id. */
   onDisorder?(offset: number, bytes: number): void;
 }
 
@@ -32,9 +27,9 @@ interface Found {
 }
 
 /**
- * Calls `visit` with each event in ascending order of ids, and its offset, until it returns false. Returns the offset
- * of the line after the last one that was visited. An event without a checksum counts when the next one does not
- * contradict it: an id that is out of order on both sides is the damaged one, and hides none of those after it.
+ * Calls `visit` with each event and its offset, in ascending order of ids, until it returns false. Returns the offset
+ * after the last visited line. An event without a checksum counts unless the next one contradicts it: an id out of
+ * order on both sides is damaged, and must not hide later ones.
  */
 export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
   let last = scan.after;
@@ -77,9 +72,9 @@ let shared: Buffer | undefined;
 type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
 
 /**
- * Calls `visit` for every whole line until it returns false: with a buffer, the bounds of the line in it without its
- * line break, and its offset in the file. Returns the offset after the last visited line. `visit` must not call
- * `scanLines`: the process has one buffer for all scans.
+ * Calls `visit` for every whole line until it returns false, with a buffer, the line's bounds in it without line break,
+ * and its offset in the file. Returns the offset after the last visited line. `visit` must not call `scanLines`: the
+ * process has one buffer for all scans.
  */
 function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
   let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);
@@ -99,7 +94,6 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
     offset += start;
     if (start > 0) continue;
     if (got < size) return offset;
-    // The line is longer than the buffer, so this scan gets a larger one.
     size *= 2;
     if (size > buffer.length) buffer = Buffer.allocUnsafe(size);
   }
@@ -110,7 +104,7 @@ const PROBE_BYTES = 1_024;
 
 /**
  * Reads a part of the file at each index entry, and its end; changes nothing. `unended`: the last event is whole except
- * for its line break. `notices`: damage that was found, for the robot's own log.
+ * for its line break. `notices`: damage found, for the robot's own log.
  */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
@@ -130,11 +124,10 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
   return { generation, unended: tail.unended, notices };
 }
 
-/** The first event of every stretch of 64 KiB. */
 function probe(io: DiskIo, fd: number, size: number) {
   const found = { index: new SparseIndex(), earliest: undefined as number | undefined, last: 0, offset: 0 };
   for (let from = 0; from < size; from += INDEX_SPACING) {
-    // The very first event is looked for as far as it takes: it says where the log begins.
+    // The first event is searched without limit, because it marks the beginning of the log.
     const to = from === 0 ? size : Math.min(size, from + 2 * INDEX_SPACING);
     scanEvents({ io, fd, from, to, after: found.last, window: PROBE_BYTES }, ({ id }, at) => {
       found.earliest ??= id;
@@ -153,7 +146,7 @@ function readTail(io: DiskIo, fd: number, from: number, size: number, known: num
   const bad = () => {
     damaged += 1;
   };
-  // The event at `from` is the one that is known already.
+  // The event at `from` is already known.
   const end = scanEvents(
     { io, fd, from, to: size, after: known === 0 ? 0 : known - 1, onDamage: bad, onDisorder: bad },
     (event) => {

@@ -1,6 +1,6 @@
 /**
- * Entry point of an agent process, which a supervisor drives over IPC. A process of its own makes SIGKILL a real one,
- * and lets the control API stay up while the agent is down.
+ * Entry of an agent process, driven by a supervisor over IPC. A separate process makes SIGKILL real, and keeps the
+ * control API up while the agent is down.
  */
 
 import { createRequire, flushCompileCache } from 'node:module';
@@ -14,18 +14,17 @@ import { type Call, type ProcessSettings, type Reply, readyOf, startDevice } fro
 
 let device: SimulatedDevice | undefined;
 let begun: Promise<void> | undefined;
-/** Resolves when this process is told to end. */
 const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
-  // The supervisor may end at this moment: then nobody needs it.
+  // The supervisor may be ending and need no reply.
   if (process.connected) process.send?.(message, () => {});
 };
 
 process.once('message', (settings: ProcessSettings) => {
   begun = begin(settings);
 });
-// Ctrl-C in a terminal, and its end, reach this process as well, but its supervisor ends it.
+// A terminal signals this process too, but the supervisor ends it.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('SIGTERM', () => void end());
 process.once('disconnect', () => void end());
@@ -47,15 +46,13 @@ async function begin(settings: ProcessSettings): Promise<void> {
   }
   process.on('message', (call: Call) => void answer(made, call));
   reply({ kind: 'ready', ready: await readyOf(made, stopped.promise) });
-  // A process that is killed has no end at which Node would write the cache.
+  // A killed process has no exit at which Node would write the cache.
   flushCompileCache();
 }
 
 const require = createRequire(import.meta.url);
 
-/**
- * An agent hardly ever has something to say, and pino takes a fifth of the time in which one starts: it is loaded then.
- */
+/** Loads pino with the first message: an agent rarely logs, and pino takes a fifth of its start time. */
 function loggerOf({ logLevel: level }: ProcessSettings): Logger {
   let opened: Logger | undefined;
   const open = (): Logger => {
@@ -83,7 +80,7 @@ async function answer(to: SimulatedDevice, call: Call): Promise<void> {
 async function end(): Promise<void> {
   stopped.resolve();
   try {
-    // A device that is being made is ended like any other: it leaves no socket and no lock.
+    // Waits for a starting device, which then leaves no socket and no lock.
     await begun;
     await device?.stop();
     process.exit(0);

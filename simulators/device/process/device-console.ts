@@ -1,4 +1,4 @@
-/** The console of a device: its agent as a document, and what can be done to it. */
+/** Console of a device: its agent as a document, and actions on it. */
 import { controlDeployment } from '../../../harness/contract/control.ts';
 import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
@@ -8,17 +8,14 @@ import type { Seen, SeenEvent } from '../seen.ts';
 import type { ProcessSettings } from './start.ts';
 import type { SupervisedDevice } from './supervisor.ts';
 
-/** Events, frames and deeds that a page shows. */
 const KEPT = 500;
 const MOST_EVENTS = 1_000_000;
 
-/** The document of a device, and the console that serves it. */
 export class DeviceConsole implements AsyncDisposable {
   readonly #feed: Feed<DeviceDocument>;
   #on: Required<Pick<ProcessSettings, 'defects' | 'variants'>>;
   #device: SupervisedDevice | undefined;
   #console: Console | undefined;
-  /** Whether the next that is told is the first of an agent. */
   #begins = true;
 
   constructor(settings: ProcessSettings, deviations: readonly Deviation[]) {
@@ -44,7 +41,6 @@ export class DeviceConsole implements AsyncDisposable {
     });
   }
 
-  /** Takes what the agent tells. */
   readonly seen = ({ events, frames, listeners, log, current }: Seen): void => {
     const feed = this.#feed;
     if (this.#begins) this.#takeOver(events);
@@ -58,7 +54,7 @@ export class DeviceConsole implements AsyncDisposable {
     });
   };
 
-  /** An agent that was started again tells first what its log holds, which is known in part, unless it lost its log. */
+  /** Joins the log of a restarted agent with the known events, unless it lost its log. */
   #takeOver(events: readonly SeenEvent[]): void {
     const known = this.#feed.document.events.at(-1)?.id ?? 0;
     const fresh = events.filter(({ id }) => id > known);
@@ -67,7 +63,6 @@ export class DeviceConsole implements AsyncDisposable {
     else if (fresh.length > 0) this.#feed.change({ append: 'events', items: fresh, keep: KEPT });
   }
 
-  /** Takes that the agent serves, or has ended. */
   readonly changed = (): void => {
     const device = this.#device;
     if (device === undefined) return;
@@ -79,7 +74,7 @@ export class DeviceConsole implements AsyncDisposable {
     this.#feed.set({ listeners: {} });
   };
 
-  /** Serves the page; resolves with its address. Rejects with StartError when the port cannot be used. */
+  /** Serves the page; resolves with its URL. Rejects with StartError if the port cannot be used. */
   async serve(device: SupervisedDevice, port: number): Promise<string> {
     this.#device = device;
     const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0, event_log, config_root } = device.info();
@@ -129,7 +124,7 @@ export class DeviceConsole implements AsyncDisposable {
     await device.start();
   }
 
-  /** Switches exactly these deviations on. An agent decides at its start how it behaves, so it is started again. */
+  /** Switches exactly these deviations on, by a restart, because an agent reads them only at its start. */
   async #switch(device: SupervisedDevice, names: unknown): Promise<void> {
     const all = this.#feed.document.deviations;
     const wanted = Array.isArray(names) ? names : [];
@@ -146,7 +141,7 @@ export class DeviceConsole implements AsyncDisposable {
     try {
       await device.start();
     } catch (error) {
-      // Two that contradict each other keep an agent from starting.
+      // Contradicting deviations keep an agent from starting.
       device.configure(before);
       await device.start();
       throw error;

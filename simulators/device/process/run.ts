@@ -1,4 +1,4 @@
-/** Runs a simulated device until a signal ends it: the body of `muster simulate device`. */
+/** Runs a simulated device until a signal: the body of `muster simulate device`. */
 import process from 'node:process';
 import pino from 'pino';
 import { untilSignal } from '../../../harness/common/signals.ts';
@@ -10,20 +10,17 @@ import type { DeviceConsole } from './device-console.ts';
 import { type ProcessSettings, type Ready, readyOf, startDevice } from './start.ts';
 import { SupervisedDevice } from './supervisor.ts';
 
-/** Where a device is looked at and driven. */
 export interface Outside {
-  /** Of the control API. */
   control?: ControlOption;
-  /** Port of the console; 0: any free one. */
+  /** Port of the console; 0 picks a free one. */
   uiPort?: number;
-  /** What the console can switch on. */
   deviations?: readonly Deviation[];
 }
 
 /**
- * Prints the ready line, and resolves with the exit code when a signal has ended the device. With `control` or
- * a console, the agent is a child process, so that it can be killed and started again. Rejects with StartError or
- * DirectoryInUseError when something that an option names cannot be used.
+ * Prints the ready line; resolves with the exit code after a signal. With `control` or a console, the agent is a child
+ * process, so that it can be killed and restarted. Rejects with StartError or DirectoryInUseError if the address in an
+ * option cannot be used.
  */
 export async function runDevice(settings: ProcessSettings, outside: Outside): Promise<number> {
   const stopped = untilSignal();
@@ -47,7 +44,7 @@ async function alone(settings: ProcessSettings, log: pino.Logger, stopped: Promi
   return { ready: await readyOf(device, stopped), close: () => device[Symbol.asyncDispose]() };
 }
 
-/** Has no ready line when it was stopped before its agent served. */
+/** Has no ready line if stopped before its agent served. */
 async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger, stopped: Promise<unknown>) {
   const { control, uiPort, deviations = [] } = outside;
   const page = uiPort === undefined ? undefined : await consoleOf(settings, deviations);
@@ -79,7 +76,6 @@ async function supervised(settings: ProcessSettings, outside: Outside, log: pino
 const consoleOf = async (...args: ConstructorParameters<typeof DeviceConsole>): Promise<DeviceConsole> =>
   new (await import('./device-console.ts')).DeviceConsole(...args);
 
-/** A token that the user has keeps to its file. */
 function placeOf(server: ControlServer | undefined, asked: ControlOption | undefined) {
   if (server === undefined) return {};
   const { address, token } = server;

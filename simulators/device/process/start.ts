@@ -1,4 +1,4 @@
-/** Starts the device of a process from its settings. Loads only what they ask for, so that a restart is quick. */
+/** Starts the device of a process from its settings. Loads only needed modules, for a quick restart. */
 
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
@@ -11,14 +11,12 @@ import { type SimulatedDevice, simulateDevice } from '../index.ts';
 import { type DeviceOptions, type Logger, type PlaceOption, startErrorOf } from '../options.ts';
 import type { Seen } from '../seen.ts';
 
-/** A simulated device as data, as the command line describes it. */
 export interface ProcessSettings {
   device: Omit<DeviceOptions, 'endpoints' | 'control' | 'behaviour' | 'onCrash' | 'clock' | 'log' | 'watch' | 'uplink'>;
   /** Names in `simulators/defects/device`. */
   defects?: readonly string[];
   variants?: readonly string[];
   uplink?: UplinkSettings;
-  /** Whether the agent tells what happens in it. */
   watched?: boolean;
   logLevel: string;
 }
@@ -32,22 +30,19 @@ export interface UplinkSettings {
   dialect?: Dialect;
 }
 
-/** What a supervisor asks of its agent process: a call with what it is given. */
 export interface Call {
   id: number;
   name: AgentCall;
   given: never;
 }
 
-/** The ready line of a device. */
 export interface Ready {
   ready: true;
   device_id: string;
-  /** Where it serves: `socket`, `discovery`, `url`. */
+  /** Addresses: `socket`, `discovery`, `url`. */
   [address: string]: string | true;
 }
 
-/** What the agent process answers. */
 export type Reply =
   | { kind: 'loaded' }
   | { kind: 'ready'; ready: Ready }
@@ -56,10 +51,7 @@ export type Reply =
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 
-/**
- * Resolves when the device serves. Rejects as `simulateDevice` does, and when a defect, a variant or an address is
- * unknown.
- */
+/** Resolves once the device serves. Rejects like `simulateDevice`, and for an unknown defect, variant or address. */
 export async function startDevice(
   settings: ProcessSettings,
   log: Logger,
@@ -72,10 +64,10 @@ export async function startDevice(
     behaviour: await behaviourOf(settings),
     ...(watch !== undefined && { watch }),
     ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
-    // The whole process dies, as a real agent would.
+    // Kills the whole process, like a real agent's crash.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),
   };
-  // Made now and not with the first event, so that another simulator finds the directory in use from the beginning.
+  // Created now, before the first event, so that another simulator finds the directory in use from the start.
   try {
     mkdirSync(device.dir, { recursive: true });
   } catch (error) {
@@ -84,12 +76,12 @@ export async function startDevice(
   return simulateDevice(options);
 }
 
-/** A device serves also while its platform is away, so the ready line does not wait longer for the platform's id. */
+/** Milliseconds to wait for the platform's id: a device also serves while its platform is away. */
 const NAMED_WITHIN_MS = 5000;
 
 /**
- * The ready line: where a device serves, and its id on its platform, or its own where the platform has not told one. It
- * waits no longer once `stopped`.
+ * Ready line: addresses of a device, and its id on its platform, or its own if the platform has sent none. Stops
+ * waiting once `stopped`.
  */
 export async function readyOf(device: SimulatedDevice, stopped?: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Runs an agent as a child process, and drives, kills and starts it again. */
+/** Runs an agent as a child process; drives, kills and restarts it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import process from 'node:process';
@@ -12,56 +12,45 @@ import type { Seen } from '../seen.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
 /**
- * Keeps the compiled sources, so that types are stripped once and not at every restart. An installed Muster has no
- * types.
+ * Caches compiled sources, so that types are stripped once and not at every restart. An installed Muster has no types.
  */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
 
-/** A live agent process. */
 interface Child {
   process: ChildProcess;
   calls: Map<number, PromiseWithResolvers<unknown>>;
-  /** Resolves when the process has ended. */
   ended: Promise<void>;
   serves: boolean;
 }
 
-/** How a supervisor ends its agent. */
 export interface StopOptions {
-  /** Milliseconds for an agent to come up, and then to end in order, before it is killed. Default 20 000. */
+  /** Milliseconds for an agent to start, and then to end in order, before it is killed. Default 20 000. */
   patienceMs?: number;
-  /** Is told when an agent had to be killed. */
   log?: Pick<Logger, 'error'>;
-  /** Is told what happens in an agent that is watched. */
   onSeen?(seen: Seen): void;
-  /** The agent serves, or its process has ended. */
+  /** Called when the agent serves, or its process has ended. */
   onChange?(): void;
 }
 
 const PATIENCE_MS = 20_000;
 
-/** A process that waits for its settings. */
 const forkAgent = (): ChildProcess =>
   fork(ENTRY, {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/**
- * Spare processes. More would be loaded beside a suite that restarts the agent again and again, and take its processor
- * time.
- */
+/** Spare processes. More would load beside a suite that restarts the agent repeatedly, and take its processor time. */
 const MOST_SPARES = 2;
 
-/** Processes that have loaded everything and wait for their settings, so that an agent starts again at once. */
+/** Loaded processes that wait for their settings, so that an agent restarts at once. */
 class Spares implements Disposable {
   #waiting: ChildProcess[] = [];
   #loading: ChildProcess | undefined;
   #disposed = false;
 
-  /** Begins to load what is missing, one process after the other. */
   fill(): void {
     this.#waiting = this.#waiting.filter(({ connected }) => connected);
     if (this.#disposed || this.#loading !== undefined || this.#waiting.length >= MOST_SPARES) return;
@@ -74,7 +63,7 @@ class Spares implements Disposable {
       this.fill();
     };
     spare.once('message', loaded);
-    // One that cannot be loaded is never used, and one that waits keeps nobody from ending.
+    // A spare that fails to load is discarded, and a waiting one lets this process end.
     spare.once('exit', () => {
       if (this.#loading === spare) this.#loading = undefined;
     });
@@ -83,7 +72,6 @@ class Spares implements Disposable {
     spare.channel?.unref();
   }
 
-  /** The oldest of them, or a new process. */
   take(): ChildProcess {
     const agent = this.#waiting.find(({ connected }) => connected) ?? forkAgent();
     this.#waiting = this.#waiting.filter((spare) => spare !== agent);
@@ -98,16 +86,14 @@ class Spares implements Disposable {
   }
 }
 
-/** A device whose agent is a child process, so that a kill is a real one. Dispose of it to end the process. */
+/** Device whose agent is a child process, so that a kill is real. Dispose of it to end the process. */
 export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settings: ProcessSettings;
   readonly #stopping: StopOptions;
-  /** The agent's process from its start to its end. */
   #child: Child | undefined;
   #starting: Promise<Ready> | undefined;
   readonly #spares = new Spares();
   #nextCall = 1;
-  /** The ready line of the agent's last start. */
   ready: Ready | undefined;
 
   constructor(settings: ProcessSettings, stopping: StopOptions = {}) {
@@ -116,12 +102,10 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.#stopping = stopping;
   }
 
-  /** Process id of the agent; undefined while it is down. */
   get pid(): number | undefined {
     return this.#child?.process.pid;
   }
 
-  /** Whether the agent serves. */
   get running(): boolean {
     return this.#child?.serves === true;
   }
@@ -130,7 +114,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return infoOf(settle(this.#settings.device));
   }
 
-  /** Resolves when the agent serves. Rejects with its error when it cannot start. Does nothing while it is up. */
+  /** Resolves once the agent serves. Rejects with its error if it cannot start. Does nothing while it is up. */
   async start(): Promise<void> {
     if (this.running) return;
     this.#starting ??= this.#launch().finally(() => {
@@ -139,9 +123,9 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.ready = await this.#starting;
   }
 
-  /** Resolves when the process is gone; one that does not end is killed. Does nothing while none is up. */
+  /** Resolves once the process is gone, if necessary by a kill. Does nothing while it is down. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    // What is stopped is hardly ever left so.
+    // A stopped agent is usually restarted.
     if (this.#child !== undefined) this.#spares.fill();
     await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);
@@ -158,12 +142,11 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     await child.ended;
   }
 
-  /** What the next start of the agent changes. */
   configure(settings: Partial<Pick<ProcessSettings, 'defects' | 'variants'>>): void {
     this.#settings = { ...this.#settings, ...settings };
   }
 
-  /** Ends the agent at once, also while it starts; who waits for its start then hears that it did not come. */
+  /** Ends the agent at once, even during its start, which then rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#starting?.catch(() => undefined);
     await this.#end('SIGTERM');
@@ -174,7 +157,6 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return this.#stopping.patienceMs ?? PATIENCE_MS;
   }
 
-  /** Whether it settles before the patience is over. */
   async #inTime(settled: Promise<unknown> | undefined): Promise<boolean> {
     const timer = new AbortController();
     const late = setTimeout(this.#patienceMs, false, { signal: timer.signal }).catch(() => false);
@@ -212,7 +194,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     };
     agent.once('error', (error) => {
       reject(error);
-      // One that could not be started has no exit.
+      // A process that failed to start has no exit event.
       if (agent.pid === undefined) gone();
     });
     agent.once('exit', (code, signal) => {

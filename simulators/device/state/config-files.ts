@@ -1,7 +1,7 @@
 /**
  * Config files on the robot's disk, all or none. A set is written to its own directory, made durable, and put in place
- * by renaming one symbolic link over another. A reader sees either the old set or the new one, also after a crash at
- * any moment.
+ * by renaming one symbolic link over another. A reader sees the old set or the new one, even after a crash at any
+ * moment.
  */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,9 +11,8 @@ import { type ConfigFile, DeployError } from '../ports.ts';
 
 const SETS = 'sets';
 
-/** The config files of one robot. */
 export class ConfigFiles {
-  /** The link that applications read through. */
+  /** Link through which applications read. */
   readonly root: string;
   readonly #directory: string;
   readonly #io: DiskIo;
@@ -26,15 +25,14 @@ export class ConfigFiles {
     this.#durable = durable;
   }
 
-  /** Name of the set in place; undefined before the first. */
   get current(): string | undefined {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     return found?.isSymbolicLink() ? readlinkSync(this.root) : undefined;
   }
 
   /**
-   * Writes `files` as a new set, and resolves with its name for `swap`; the set in place does not change. Rejects with
-   * DeployError: not retryable when a path is not acceptable, retryable when the disk did not take the files.
+   * Writes `files` as a new set; resolves with its name for `swap`, and leaves the set in place. Rejects with
+   * DeployError: not retryable for an unacceptable path, retryable if the disk rejected the files.
    */
   async stage(files: readonly ConfigFile[]): Promise<string> {
     const paths = relativePaths(files.map(({ filepath }) => filepath));
@@ -55,7 +53,6 @@ export class ConfigFiles {
     return name;
   }
 
-  /** Puts a set in place, in one step. */
   async swap(name: string): Promise<void> {
     const beside = besideName(this.root);
     this.#adopt();
@@ -64,7 +61,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** After a crash between files and state: puts the set in place that the state names; undefined for none. */
+  /** Puts the set of the stored state in place, which may differ after a crash; undefined for none. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);
@@ -73,7 +70,7 @@ export class ConfigFiles {
     this.prune();
   }
 
-  /** Removes all sets except the one in place; what else a user has put beside them stays. */
+  /** Removes all sets except the one in place; other files of a user stay. */
   prune(): void {
     const keep = this.current;
     for (const set of this.#sets()) {
@@ -95,7 +92,7 @@ export class ConfigFiles {
     }
   }
 
-  /** A link that a user has made below the root is neither followed nor silently replaced. */
+  /** Refuses a user's link below the root rather than following or replacing it. */
   #refuseLinks(path: string): void {
     let at = this.root;
     for (const name of path.split('/')) {
@@ -109,7 +106,7 @@ export class ConfigFiles {
     }
   }
 
-  /** A root that is a directory, made by a user, becomes a set like any other. */
+  /** Turns a directory that a user made in place of the root into a set. */
   #adopt(): void {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     if (!found || found.isSymbolicLink()) return;
@@ -131,8 +128,8 @@ const LONGEST_NAME = 255;
 const LONGEST_PATH = 2_048;
 
 /**
- * The path of `filepath` relative to the root: an absolute one is taken as if the root were `/`. Throws a DeployError
- * that is not retryable for anything that could lead elsewhere or cannot be a file name.
+ * Path of `filepath` relative to the root; an absolute one counts from the root. Throws a DeployError that is not
+ * retryable for a path that could lead elsewhere or is no file name.
  */
 export function relativePath(filepath: string): string {
   const refuse = (why: string): never => {
@@ -149,9 +146,7 @@ export function relativePath(filepath: string): string {
   return names.join('/');
 }
 
-/**
- * The relative paths of a whole set. Two files in one place, or a file where another needs a directory, are refused.
- */
+/** Relative paths of a whole set. Refuses two files in one place, and a file where another needs a directory. */
 export function relativePaths(filepaths: readonly string[]): string[] {
   const paths = filepaths.map(relativePath);
   const taken = new Set(paths);

@@ -1,7 +1,6 @@
 /**
- * The records of a robot's deployments and releases, and the events that announce changes to them. A change is saved
- * together with its events; the events are appended to the log after that. So a start after a crash in between can
- * publish the missing ones.
+ * Records of a robot's deployments and releases, and the events that announce changes. A change is saved together with
+ * its events, which are appended to the log afterwards, so that a start after a crash can publish missing ones.
  */
 
 import { readFileSync } from 'node:fs';
@@ -17,9 +16,6 @@ import type { EventDraft } from '../log/line.ts';
 import type { Incarnation } from '../log/log-file.ts';
 import { storedAfter } from '../stream/reader.ts';
 
-// Deployments, their events (specification sections 2.1 and 2.4) and releases, as a device shows them.
-
-/** The deployment of a record. */
 export function deploymentOf(record: DeploymentRecord, { mergeStatus }: DeploymentBehaviour): Deployment {
   const { id, description, activity_status, error_status, target_status, device_id, release_id, created_at } = record;
   const status = mergeStatus(activity_status, error_status);
@@ -31,19 +27,17 @@ function common({ id, release_id, status, activity_status, error_status, target_
   return { deployment_id: id, release_id, status, activity_status, error_status, target_status };
 }
 
-/** The event of a deployment that was deployed at that time. */
 export const deployedEvent = (deployment: Deployment, deployed_at: string): EventDraft => ({
   type: 'deployment.deployed',
   data: { ...common(deployment), deployed_at } satisfies DeployedPayload,
 });
 
-/** The event of a deployment that was removed at that time. */
 export const removedEvent = (deployment: Deployment, archived_at: string): EventDraft => ({
   type: 'deployment.removed',
   data: { ...common(deployment), archived_at } satisfies RemovedPayload,
 });
 
-/** A release with the fields that a device shows; a platform sends more. */
+/** Release with the fields of the Device API; a platform sends more. */
 export function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
   const release = { object, id, version, git_commit_id, created_at };
   return git_commit == null ? release : { ...release, git_commit: gitCommitOf(git_commit) };
@@ -54,8 +48,8 @@ function gitCommitOf({ object, id, sha, message, commit_url, created_at }: Agent
 }
 
 /**
- * `count` events, which suites and load ask for by number, for a log whose newest id is `latest`. Each pair deploys and
- * removes one deployment; the current one stays.
+ * `count` filler events for suites and load, in a log with newest id `latest`. Each pair deploys and removes one
+ * deployment; the current one stays.
  */
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
@@ -79,29 +73,25 @@ export function fillerEvents(latest: number, count: number, clock: Clock): Event
   });
 }
 
-// What a robot remembers: records of its deployments, in one small JSON file that is replaced as a whole.
+// Stored records of a robot's deployments, in one small JSON file that is replaced as a whole.
 
 export type DeploymentRecord = Omit<Deployment, 'object' | 'status'> & { deployed_at?: string; archived_at?: string };
 
 export interface StoredState {
-  /** Id of the deployment that is shown as current. */
   current: string | undefined;
-  /** The set of config files that belongs to this state. */
   set: string | undefined;
   /** Oldest first. */
   records: DeploymentRecord[];
   /** Newest last. */
   releases: AgentRelease[];
-  /** Events of this state that were not in the log yet when it was saved; `after` is the newest id of that time. */
+  /** Events missing in the log when this state was saved; `after`: newest id at that time. */
   unpublished: { after: number; events: EventDraft[] } | undefined;
 }
 
 export const STATE_FILE = 'state.json';
 
-/** Archived deployments, and releases, that are remembered. */
 const REMEMBERED = 64;
 
-/** The state of a new robot. */
 export const emptyState = (): StoredState => ({
   current: undefined,
   set: undefined,
@@ -110,7 +100,7 @@ export const emptyState = (): StoredState => ({
   unpublished: undefined,
 });
 
-/** The state in `directory`; undefined when there is none. Throws when the file cannot be read. */
+/** State in `directory`; undefined if there is none. Throws if the file is unreadable. */
 export function readState(directory: string): StoredState | undefined {
   const path = `${directory}/${STATE_FILE}`;
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -122,7 +112,7 @@ export function readState(directory: string): StoredState | undefined {
   }
 }
 
-/** Replaces the file in one step. Drops from `state` the oldest archived deployments and releases. */
+/** Replaces the file atomically. Drops the oldest archived deployments and releases from `state`. */
 export async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
   const done = state.records.filter(({ activity_status }) => activity_status === 'archived');
   const forgotten = new Set(
@@ -133,7 +123,6 @@ export async function writeState(io: DiskIo, directory: string, state: StoredSta
   await replaceFile(io, directory, STATE_FILE, `${JSON.stringify(state)}\n`, durable);
 }
 
-/** The target status of each activity, when none is asked for. */
 const TARGET_OF: Record<DeploymentRecord['activity_status'], DeploymentTargetStatus> = {
   drifted: 'staged',
   staged: 'staged',
@@ -143,13 +132,11 @@ const TARGET_OF: Record<DeploymentRecord['activity_status'], DeploymentTargetSta
   archived: 'archived',
 };
 
-/** The record of a deployment that the platform sent. */
 export function recordFrom(wanted: AgentDeployment): DeploymentRecord {
   const { id, description, activity_status, error_status, target_status, device_id, release_id, created_at } = wanted;
   return { id, description, activity_status, error_status, target_status, device_id, release_id, created_at };
 }
 
-/** The record of a deployment that the control API asks for. */
 export function recordOf(
   wanted: ControlDeployment,
   ids: { id: string; release: string; device: string },
@@ -174,21 +161,19 @@ export const isActive = ({ deployed_at, archived_at }: DeploymentRecord): boolea
   return deployed_at !== undefined && archived_at === undefined;
 };
 
-/** Ends a deployment: archived at that time. */
 export function markArchived(record: DeploymentRecord, now: string): void {
   record.activity_status = 'archived';
   record.target_status = 'archived';
   record.archived_at = now;
 }
 
-/** The book of one incarnation. Its callers see to it that changes happen one at a time. */
+/** Deployments of one incarnation. Callers make one change at a time. */
 export class DeploymentBook {
   readonly #options: Incarnation & { log: EventLog };
   #state: StoredState;
-  /** The last attempt to save failed. */
   #unsaved = false;
 
-  /** `state` is what the last incarnation left; undefined on a new robot. */
+  /** `state`: left by the last incarnation; undefined on a new robot. */
   constructor(options: Incarnation & { log: EventLog }, state: StoredState | undefined) {
     this.#options = options;
     this.#state = state ?? emptyState();
@@ -198,12 +183,10 @@ export class DeploymentBook {
     return this.#state.records;
   }
 
-  /** Records whose config files are on the device. */
   get active(): DeploymentRecord[] {
     return this.#state.records.filter(isActive);
   }
 
-  /** The set of config files that belongs to this state. */
   get set(): string | undefined {
     return this.#state.set;
   }
@@ -216,12 +199,10 @@ export class DeploymentBook {
     return this.#state.records.find((record) => record.id === id);
   }
 
-  /** The deployment as clients see it. */
   view(record: DeploymentRecord): Deployment {
     return deploymentOf(record, this.#options.behaviour.deployments);
   }
 
-  /** The record shown as current. */
   current(): DeploymentRecord | undefined {
     const { current } = this.#state;
     return current === undefined ? undefined : this.find(current);
@@ -231,13 +212,11 @@ export class DeploymentBook {
     this.#state.records.push(record);
   }
 
-  /** Puts the record last, and shows it as current. */
   show(record: DeploymentRecord): void {
     this.#state.records = [...this.#state.records.filter(({ id }) => id !== record.id), record];
     this.#state.current = record.id;
   }
 
-  /** Shows the record as current no more. */
   hide(record: DeploymentRecord): void {
     if (this.#state.current === record.id) this.#state.current = undefined;
   }
@@ -257,7 +236,7 @@ export class DeploymentBook {
     return this.#state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
   }
 
-  /** Adds the events of a change; the next `save` stores them, `publish` appends them to the log. */
+  /** Adds the events of a change: `save` stores them, `publish` appends them to the log. */
   announce(due: readonly EventDraft[], change: DeploymentChange): void {
     const events = this.#options.behaviour.deployments.announce(due, change);
     if (events.length === 0) return;
@@ -273,7 +252,7 @@ export class DeploymentBook {
   }
 
   /**
-   * Appends the announced events to the log. Rejects with EventLogError when they could not be stored; they stay
+   * Appends the announced events to the log. Rejects with EventLogError if they could not be stored; they stay
    * announced.
    */
   async publish(): Promise<void> {
@@ -284,7 +263,7 @@ export class DeploymentBook {
     this.#state.unpublished = undefined;
   }
 
-  /** After a crash: publishes the announced events that did not reach the log. */
+  /** Publishes the announced events that a crash kept from the log. */
   async publishMissing(): Promise<void> {
     const { unpublished } = this.#state;
     if (!unpublished) return;
@@ -293,7 +272,6 @@ export class DeploymentBook {
     await this.publish();
   }
 
-  /** Those of `events` that are not in the log after id `after`. */
   #missing(after: number, events: readonly EventDraft[]): EventDraft[] {
     const { log, io, behaviour } = this.#options;
     const found = new Map<string, number>();
@@ -302,7 +280,7 @@ export class DeploymentBook {
       found.set(name, (found.get(name) ?? 0) + 1);
     }
     return events.filter((event) => {
-      // The log has the words of a variant.
+      // The log contains the events as a variant changes them.
       const { type, data } = behaviour.deployments.event(event);
       const left = found.get(nameOf(type, data)) ?? 0;
       found.set(nameOf(type, data), left - 1);

@@ -1,7 +1,7 @@
 /**
- * The deployments of one robot: target × activity × error (specification section 2.2), and the config files of the
- * active one. Changes happen one at a time, and in this order: files in place, state on disk, events in the log. The
- * next start completes a change that a crash has interrupted.
+ * Deployments of one robot: target × activity × error (specification section 2.2), and the config files of the active
+ * one. Changes run one at a time, in this order: files in place, state on disk, events in the log. The next start
+ * completes a change interrupted by a crash.
  */
 
 import { backoffMs } from '../../../harness/common/waiting.ts';
@@ -26,46 +26,39 @@ import {
   type StoredState,
 } from './deployment-store.ts';
 
-/** The delay of a deployment whose files the disk did not take doubles, to 24 hours at most. */
+/** Limit of the doubling delay for a deployment whose files the disk rejects: 24 hours. */
 const LONGEST_RETRY_MS = 24 * 60 * 60 * 1_000;
 
 export interface DeploymentsOptions extends Incarnation {
   deviceId(): string;
-  /** Text for an id, never the same twice. */
   newId(): string;
   log: EventLog;
   files: ConfigFiles;
   /** Milliseconds before the first retry; doubles. */
   retryMs: number;
-  /**
-   * Milliseconds for which a deployment driven to `failed` stays in the state asked for, before it is archived and
-   * removed.
-   */
+  /** Milliseconds that a deployment driven to `failed` keeps the requested state before it is archived and removed. */
   failedMs: number;
 }
 
-/** The robot has no deployment with that id. */
 export class UnknownDeploymentError extends Error {
   override name = 'UnknownDeploymentError';
 }
 
-/** The deployments of one incarnation. Methods that change something wait for each other. */
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
-  /** By id: the next attempt of a deployment that is retried, or the end of one that has failed. */
+  /** Timers by deployment id: next attempt of a retried one, or end of a failed one. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #book: DeploymentBook;
-  /** Deployments of the platform that are retried. */
   readonly #retried = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `state` is what the last incarnation left; undefined on a new robot. */
+  /** `state`: left by the last incarnation; undefined on a new robot. */
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
     this.#book = new DeploymentBook(options, state);
   }
 
-  /** Completes, or undoes, the change that was under way when the robot went down. */
+  /** Completes or undoes the change interrupted by the last stop. */
   settle(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#options.files.restore(this.#book.set);
@@ -83,7 +76,7 @@ export class Deployments implements DeploymentPort {
     return record && this.#book.view(record);
   }
 
-  /** The deployment of `GET /deployments/current`: the one that was shown last, otherwise the one on the device. */
+  /** Deployment of `GET /deployments/current`: the one shown last, else the one on the device. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const record = this.#book.current() ?? this.#book.active.at(-1);
@@ -140,8 +133,8 @@ export class Deployments implements DeploymentPort {
   }
 
   /**
-   * Puts a new deployment into the state asked for, as current. Files that can never be written make it `failed`, files
-   * that the disk does not take now make it `retrying`. Rejects with EventLogError when its event could not be stored.
+   * Puts a new deployment into the requested state, as current. Files that can never be written make it `failed`, files
+   * that the disk rejects now make it `retrying`. Rejects with EventLogError if its event could not be stored.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
@@ -170,7 +163,7 @@ export class Deployments implements DeploymentPort {
     return this.#book.records.map(({ id }) => id).join();
   }
 
-  /** A release without its git commit; undefined when the robot does not remember it. */
+  /** Release without its git commit; undefined if unknown to the robot. */
   release(id: string): AgentRelease | undefined {
     return this.#book.release(id);
   }
@@ -179,13 +172,12 @@ export class Deployments implements DeploymentPort {
     return this.#book.gitCommit(id);
   }
 
-  /** Cancels retries and timers, and resolves when no change is under way. */
+  /** Cancels retries and timers; resolves when no change is under way. */
   async close(): Promise<void> {
     this.abandon();
     await this.#turn;
   }
 
-  /** Cancels retries and timers. */
   abandon(): void {
     for (const id of this.#timers.keys()) this.#cancel(id);
   }
@@ -194,7 +186,6 @@ export class Deployments implements DeploymentPort {
     return this.#options.behaviour.deployments;
   }
 
-  /** One attempt of a driven deployment; a retry follows when the disk does not take the files. */
   async #try(record: DeploymentRecord, files: readonly ConfigFile[], attempt = 0): Promise<Deployment> {
     const { error_status: wanted } = record;
     const { onNotice, retryMs } = this.#options;
@@ -247,9 +238,7 @@ export class Deployments implements DeploymentPort {
     return { deployment: this.#book.view(record), replaced: replaced.map((old) => this.#book.view(old)) };
   }
 
-  /**
-   * Removes the files if they are this deployment's, and archives it. Announces that if it was active, or if `always`.
-   */
+  /** Removes the deployment's own files and archives it. Publishes that if it was active, or if `always`. */
   async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
     const { clock, files } = this.#options;
     const wasActive = isActive(record);
@@ -267,7 +256,7 @@ export class Deployments implements DeploymentPort {
     if (wasActive) files.prune();
   }
 
-  /** A failed deployment ends archived, and not on the device (section 2.2). */
+  /** A failed deployment ends archived and off the device (section 2.2). */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (this.#behaviour.failedArchives) await this.#archive(record, false);
@@ -275,7 +264,6 @@ export class Deployments implements DeploymentPort {
     await this.#book.publish();
   }
 
-  /** Lets a deployment that was driven to `failed` stay in the state asked for, and ends it then. */
   #finishLater(record: DeploymentRecord): void {
     const finish = () => this.#finishFailed(record);
     this.#later(record.id, this.#options.failedMs, 'cannot finish a deployment', finish);

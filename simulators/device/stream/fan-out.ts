@@ -1,27 +1,25 @@
-/** Delivers stored events to the live subscribers. A batch is encoded once for all subscribers that want the same. */
+/**
+ * Delivers stored events to live subscribers. A batch is encoded once for all subscribers with the same filter and
+ * framing.
+ */
 import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
 import type { TypeFilter } from './protocol.ts';
 
-/** The encoded form of a batch that some subscribers share. */
 export interface View {
   readonly filter: TypeFilter;
   /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
   readonly chunked: boolean;
-  /** Open streams that share it. */
   subscribers: number;
-  /** The batch that `bytes` were made for. */
   batch: readonly StoredEvent[] | undefined;
   bytes: Buffer;
 }
 
-/** A subscriber as the fan-out drives it. */
 export interface StreamSubscriber extends LiveSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
-  /** Sends encoded frames; `latest` is the id of the last event in them. */
+  /** Sends encoded frames; `latest`: id of their last event. */
   deliver(bytes: Buffer, latest: number): void;
-  /** Drops the subscriber when it is too far behind. */
   checkLag(): void;
   end(): void;
   drop(): void;
@@ -29,12 +27,10 @@ export interface StreamSubscriber extends LiveSubscriber {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The event streams of one agent. */
 export class FanOut {
   readonly #behaviour: StreamBehaviour;
-  /** All open streams. */
   readonly #all = new Set<StreamSubscriber>();
-  /** Those that have read everything stored. */
+  /** Streams that have read everything stored. */
   readonly #live = new Set<StreamSubscriber>();
   readonly #views = new Map<string, View>();
 
@@ -42,20 +38,16 @@ export class FanOut {
     this.#behaviour = behaviour;
   }
 
-  /** Open streams. */
   get size(): number {
     return this.#all.size;
   }
 
-  /**
-   * The view of all subscribers with this filter and framing. It is shared from the first `enrol` to the last `forget`.
-   */
+  /** View of all subscribers with this filter and framing, shared from the first `enrol` to the last `forget`. */
   view(filter: TypeFilter, chunked: boolean): View {
     const known = this.#views.get(keyOf(filter, chunked));
     return known ?? { filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
   }
 
-  /** A stream was opened. */
   enrol(subscriber: StreamSubscriber): void {
     const { view } = subscriber;
     this.#all.add(subscriber);
@@ -63,17 +55,15 @@ export class FanOut {
     this.#views.set(keyOf(view.filter, view.chunked), view);
   }
 
-  /** The subscriber has read everything stored, and gets batches from now on. */
   add(subscriber: StreamSubscriber): void {
     this.#live.add(subscriber);
   }
 
-  /** The subscriber fell behind, and gets no batches until it is added again. */
+  /** Removes a lagging subscriber until it is added again. */
   delete(subscriber: StreamSubscriber): void {
     this.#live.delete(subscriber);
   }
 
-  /** A stream was closed. */
   forget(subscriber: StreamSubscriber): void {
     this.#live.delete(subscriber);
     if (!this.#all.delete(subscriber)) return;
@@ -108,12 +98,10 @@ export class FanOut {
     if (this.#all.size > this.#live.size) for (const subscriber of this.#all) subscriber.checkLag();
   }
 
-  /** Ends every stream in order. */
   end(): void {
     for (const subscriber of this.#all) subscriber.end();
   }
 
-  /** Cuts every stream. */
   drop(): void {
     for (const subscriber of this.#all) subscriber.drop();
   }
@@ -127,6 +115,6 @@ export class FanOut {
   }
 }
 
-/** A client may ask for a type of any name, so no name may mean that there is no filter. */
+/** Uses null for no filter, because a client may request a type of any name. */
 const keyOf = (filter: TypeFilter, chunked: boolean): string =>
   JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);

@@ -8,7 +8,6 @@ import { scanEvents } from '../log/recovery.ts';
 
 const PORTION_BYTES = 65_536;
 
-/** A reader of one log; `close` gives its descriptor back. */
 export class LogReader {
   readonly #log: EventLog;
   readonly #io: DiskIo;
@@ -27,13 +26,12 @@ export class LogReader {
   }
 
   /**
-   * The next portion of events, `most` of them at most; empty when everything stored at this moment has been read.
-   * `overtaken`: events after the position were compacted away while the reader was behind. Throws the system's error
-   * when the file cannot be read.
+   * Next portion of at most `most` events; empty once everything stored has been read. `overtaken`: compaction removed
+   * events after the position. Throws the system's error if the file is unreadable.
    */
   read(most = Number.POSITIVE_INFINITY): StoredEvent[] | 'overtaken' {
     for (;;) {
-      // Compaction replaced the file before it was opened: its name leads to another file now.
+      // Compaction replaced the file before it was opened, so its name refers to another file.
       const lost = this.#fd === undefined && this.outdated;
       const events = lost ? [] : this.#portion(most);
       if (events.length > 0) return events;
@@ -51,12 +49,10 @@ export class LogReader {
     this.#fd ??= this.#io.open(this.#log.path, 'r');
   }
 
-  /** Whether compaction has replaced the file that is being read. */
   get outdated(): boolean {
     return this.#generation !== this.#log.generation;
   }
 
-  /** Bytes between the position and the end of the file. */
   get behind(): number {
     return this.#generation.bytes - this.#offset;
   }
@@ -84,13 +80,13 @@ export class LogReader {
       this.position = event.id;
       return offset < until && events.length < most;
     });
-    // A file that was cut from outside has no more lines.
+    // A file truncated from outside has no more lines.
     this.#offset = next > this.#offset ? next : to;
     return events;
   }
 }
 
-/** The stored events after a cursor, up to the newest one, or to the one before a gap that compaction has made. */
+/** Stored events after a cursor, up to the newest one or to a gap left by compaction. */
 export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generator<StoredEvent, void> {
   const reader = new LogReader(log, io, after);
   try {
@@ -101,23 +97,22 @@ export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generato
   }
 }
 
-// Shares the process between replays and everything else. Replays wait in one queue and send one portion a turn; the
-// turns that fit into a few milliseconds run together, and then the event loop goes on. It accepts one connection each
-// time round, so while connections come in, replays wait for most of the time: a request behind thousands of others
-// would else wait for as many slices of replay.
+// Shares the process between replays and other work. Replays wait in one queue and send a portion each turn; turns that
+// fit into a few milliseconds run together before the event loop continues. It accepts one connection per iteration, so
+// incoming connections delay replays: otherwise a request behind thousands of connections would wait for as many slices
+// of replay.
 
-/** How long turns run before the event loop goes on. One turn always runs, and ends however long it takes. */
+/** Milliseconds of turns before the event loop continues. One turn always runs to its end. */
 const SLICE_MS = 5;
-/** How long replays wait for connections at most, between two slices. */
+/** Longest time that replays wait for connections between two slices, milliseconds. */
 const PATIENCE_MS = 50;
 
 const waiting = new Set<() => void>();
 let scheduled = false;
 let connected = false;
-/** When the last slice ended; milliseconds of `performance.now`. */
 let ended = 0;
 
-/** Calls `turn` once, after those that wait already. A turn that waits already keeps its place. */
+/** Queues `turn` to run once; a queued turn keeps its place. */
 export function takeTurn(turn: () => void): void {
   waiting.add(turn);
   if (scheduled) return;
@@ -125,12 +120,10 @@ export function takeTurn(turn: () => void): void {
   setImmediate(slice);
 }
 
-/** Takes `turn` out of the queue. */
 export function leaveTurn(turn: () => void): void {
   waiting.delete(turn);
 }
 
-/** A connection came in, and there may be more: they go before the next slice. */
 export function giveWay(): void {
   connected = true;
 }
@@ -149,7 +142,7 @@ function slice(): void {
 
 function run(until: number): void {
   try {
-    // A turn that asks for another one is at the end of the same set, and is met again in this slice if there is time.
+    // A turn that queues itself again goes to the end of the set, and runs in this slice if time permits.
     for (const turn of waiting) {
       waiting.delete(turn);
       turn();

@@ -1,7 +1,7 @@
 /**
  * One client of the event stream. It replays from the file at the client's pace, joins the live subscribers in the tick
- * in which it has read everything stored, and goes back to the file when it falls behind. So a slow client needs little
- * memory, and no client misses an event between replay and live.
+ * in which it has read everything stored, and returns to the file when it lags. A slow client thus needs little memory,
+ * and no client misses an event between replay and live.
  */
 
 import type { Socket } from 'node:net';
@@ -18,17 +18,15 @@ import { LogReader, leaveTurn, takeTurn } from './reader.ts';
 const SLOTS = 32;
 const SHORTEST_TICK_MS = 5;
 
-/** Timers that keep no process from ending. */
 const TIME = {
   elapsed: () => performance.now(),
   after: (ms: number, task: () => void) => setTimeout(task, ms).unref(),
   cancel: (timer: object | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 };
 
-/** By the interval of heartbeats, milliseconds. */
 const wheels = new Map<number, Wheel>();
 
-/** Calls `beat` of the stream every `intervalMs`, until the returned function is called. */
+/** Calls `beat` of the stream every `intervalMs`; returns a function that stops it. */
 export function heartbeat(stream: WheelMember, intervalMs: number): () => void {
   const slots = Math.max(1, Math.min(SLOTS, Math.floor(intervalMs / SHORTEST_TICK_MS)));
   const wheel = wheels.get(intervalMs) ?? new Wheel(TIME, intervalMs, slots);
@@ -37,32 +35,28 @@ export function heartbeat(stream: WheelMember, intervalMs: number): () => void {
   return () => wheel.delete(stream, slot);
 }
 
-/** What the streams of one agent share. */
 export interface Stream {
   log: EventLog;
   io: DiskIo;
   behaviour: StreamBehaviour;
   heartbeatMs: number;
-  /** Bytes that a subscriber that was live may be behind before it is dropped; it can reconnect and replay. */
+  /** Bytes that a formerly live subscriber may lag before it is dropped; it can reconnect and replay. */
   subscriberBytes: number;
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
-  /** A client has subscribed; for somebody who looks on. */
   onOpen?(socket: Socket, opened: Opened): void;
-  /** Writes to a socket, possibly with a fault; false when its buffer is full. */
+  /** Writes to a socket, perhaps with a fault; false if its buffer is full. */
   write(socket: Socket, bytes: Buffer): boolean;
 }
 
 export interface SubscriberOptions {
-  /** Events after this id are sent. */
   after: number;
   filter: TypeFilter;
-  /** Whether the body is sent in HTTP/1.1 chunks. */
   chunked: boolean;
   session: Session | undefined;
 }
 
-/** A subscriber on a socket whose response head was sent already. */
+/** Subscriber on a socket whose response head has been sent. */
 export class Subscriber implements StreamSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
@@ -74,9 +68,8 @@ export class Subscriber implements StreamSubscriber {
   readonly #turn = (): void => this.#pump();
   #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
-  /** Bytes that were sent at the last beat. */
   #sent = -1;
-  /** Since when nothing was sent. */
+  /** Time of the last sent byte, as far as beats show. */
   #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 
@@ -88,7 +81,6 @@ export class Subscriber implements StreamSubscriber {
     this.#reader = new LogReader(stream.log, stream.io, after);
   }
 
-  /** Begins to send. */
   open(): void {
     const { behaviour, heartbeatMs, fanOut } = this.#stream;
     fanOut.enrol(this);
@@ -136,7 +128,6 @@ export class Subscriber implements StreamSubscriber {
     if (reader.outdated || reader.behind > this.#stream.subscriberBytes) this.drop();
   }
 
-  /** Ends the stream in order, as a stopping agent does. */
   end(): void {
     if (this.#closed) return;
     this.#close();
@@ -144,7 +135,6 @@ export class Subscriber implements StreamSubscriber {
     this.#socket.destroySoon();
   }
 
-  /** Cuts the connection; the client reconnects and replays. */
   drop(): void {
     this.#close();
     this.#socket.destroy();
@@ -155,9 +145,7 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /**
-   * Joins at once when nothing is to be replayed. A replay holds its file from this tick on, and waits for its turn.
-   */
+  /** Joins at once if there is nothing to replay; otherwise opens the file in this tick and waits for its turn. */
   #begin(): void {
     const reader = this.#reader;
     if (!reader || reader.behind === 0) this.#pump();
@@ -165,7 +153,6 @@ export class Subscriber implements StreamSubscriber {
     else takeTurn(this.#turn);
   }
 
-  /** Sends the next portion if the client takes it. */
   #pump(): void {
     const reader = this.#reader;
     if (this.#closed || !reader || this.#socket.writableNeedDrain) return;
@@ -188,7 +175,7 @@ export class Subscriber implements StreamSubscriber {
     try {
       return action();
     } catch (error) {
-      // The client's next attempt shows whether the trouble lasts.
+      // The client's next attempt shows whether the failure lasts.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
       return 'overtaken';
     }
@@ -201,7 +188,7 @@ export class Subscriber implements StreamSubscriber {
     for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
     if (this.#socket.writableNeedDrain) return;
-    // An event that the filter holds back takes no time.
+    // Filtered events take no time.
     if (eventPauseMs > 0 && frames !== '') this.#pumpLater();
     else takeTurn(this.#turn);
   }

@@ -1,4 +1,4 @@
-/** The agent's side of `/agent/v1`: provisioning, tokens, and the requests of a sync. */
+/** Agent's side of `/agent/v1`: provisioning, tokens, and the requests of a sync. */
 
 import { arch, hostname, platform } from 'node:os';
 import {
@@ -20,49 +20,43 @@ import type { SyncHabits, UplinkIdentity } from './lifecycle.ts';
 import { KeepAlive, type MqttEndpoint } from './mqtt.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
-// How an agent may differ from the reference, where its protocol leaves that open or where it is wrong.
-
-/** The reference has none of them. All times are milliseconds. */
+/**
+ * Deviations from the reference, where the protocol leaves a choice or the agent is wrong. The reference has none.
+ * Times are milliseconds.
+ */
 export interface AgentHabits extends SyncHabits {
-  /** Time between being connected and being subscribed. */
   subscribesAfterMs?: number;
-  /** Time to answer a ping. */
   answersPingsAfterMs?: number;
-  /** Asks for its deployments so often, and ignores requests to sync. */
+  /** Polls its deployments at this interval and ignores requests to sync. */
   pollsEveryMs?: number;
-  /** Does not subscribe again after its connection was lost. */
+  /** Does not resubscribe after a lost connection. */
   subscribesOnce?: boolean;
-  /** False: it syncs when it connects, and never when it is asked to. */
+  /** False: syncs on connecting only, never on request. */
   heedsRequests?: boolean;
-  /** False: it leaves pings without an answer. */
   answersPings?: boolean;
-  /** What it tells the platform of a deployment; undefined: nothing. */
+  /** Report sent to the platform; undefined: none. */
   reports?(report: DeploymentReport): DeploymentReport | undefined;
 }
 
-// Options of agent uplinks, and what all their robots share: the broker's address, keep-alive, and identifying headers.
-
 export interface AgentUplinkOptions extends CommonOptions {
   kind: 'agent';
-  /** URL of the platform. Only its host counts: the agent API lies at `/agent/v1`. */
+  /** URL of the platform, of which only the host counts: the agent API is at `/agent/v1`. */
   platform: string;
   /**
-   * Provisioning token, needed until the robot has an identity on disk. A function is called when one is needed,
-   * because tokens are valid for minutes only, and once more with a token that the platform refused. `start` rejects
-   * with its rejection.
+   * Provisioning token, needed until the robot has an identity on disk. A function is called when a token is needed,
+   * because tokens last minutes only, and once more with a refused token. `start` rejects with its rejection.
    */
   token?: string | ((refused: string | undefined, name: string) => string | undefined | Promise<string>);
   /**
-   * `mqtt://host:port` or `mqtts://…`. Default: the platform's host, with TLS at port 8883; without TLS at 1883 on a
-   * loopback address.
+   * `mqtt://host:port` or `mqtts://…`. Default: the platform's host, at port 8883 with TLS; on a loopback address at
+   * 1883 without TLS.
    */
   mqtt?: string;
-  /** Size of the RSA key to make. Default 2048. */
+  /** RSA key size, bits. Default 2048. */
   keyBits?: number;
   dialect?: Dialect;
-  /** The version of the agent with this name. Default: that of the reference. */
+  /** Version of the agent with this name. Default: the reference's. */
   versionOf?: ((name: string) => string | undefined) | undefined;
-  /** How these agents differ from the reference. */
   habits?: AgentHabits;
 }
 
@@ -82,7 +76,7 @@ export interface AgentHub extends Shared {
   readonly habits: AgentHabits;
 }
 
-/** Throws when an option is not a valid address. */
+/** Throws if an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const {
     ca,
@@ -118,7 +112,6 @@ function mqttAddress(mqtt: string | undefined, platformHost: string): { host: st
   return { host: bare(url.hostname), port: Number(url.port || (tls ? MQTT_TLS_PORT : MQTT_PORT)), tls };
 }
 
-/** A host without the brackets of an IPv6 address in a URL. */
 const bare = (host: string) => host.replace(/^\[|\]$/g, '');
 
 function agentHeaders(dialect: Dialect): Record<string, string> {
@@ -133,21 +126,18 @@ function agentHeaders(dialect: Dialect): Record<string, string> {
 }
 
 const PAGE = 100;
-/** Said where the key is not known either. */
+/** Message if the key is unknown as well. */
 const NO_TOKEN =
   'no provisioning token was given, and the platform knows no device with this key (POST /devices/provision)';
-/** A token that expires within this is replaced before use. Milliseconds. */
+/** Tokens that expire within this many milliseconds are replaced before use. */
 const EXPIRY_MARGIN = 30_000;
-/**
- * A new token is used for so long, even if a clock says that it has expired: the platform refuses it when that is so.
- */
+/** Minimum use of a new token, milliseconds, even if the clock says it has expired: the platform refuses it then. */
 const LEAST_USE = 5_000;
 
 const LIST_QUERY =
   `limit=${PAGE}&activity_status=${encodeURIComponent('queued|deployed')}` +
   '&expand=config_instances&expand=release.git_commit';
 
-/** The agent API as one robot uses it. */
 export class AgentApi implements DeploymentSource {
   readonly #hub: AgentHub;
   readonly #dir: string;
@@ -155,7 +145,7 @@ export class AgentApi implements DeploymentSource {
   readonly #version: string;
   device: StoredDevice | undefined;
   #token = '';
-  /** On the steady clock. */
+  /** Expiry of the token on the steady clock. */
   #useUntil = 0;
   #minting: Promise<string> | undefined;
 
@@ -166,7 +156,7 @@ export class AgentApi implements DeploymentSource {
     this.#version = hub.versionOf(name) ?? AGENT_VERSION;
   }
 
-  /** Provisions the robot unless its identity is on disk already. Rejects with ApiError when the platform refuses. */
+  /** Provisions the robot unless its identity is on disk. Rejects with ApiError if the platform refuses. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     if (this.device) return;
     this.device = await loadDevice(this.#dir);
@@ -177,7 +167,6 @@ export class AgentApi implements DeploymentSource {
     this.device = device;
   }
 
-  /** `refused`: the token of the attempt before. */
   async #provision(name: string, signal: AbortSignal, refused?: string): Promise<StoredDevice> {
     const { http, token: given } = this.#hub;
     const token = typeof given === 'function' ? await given(refused, name) : given;
@@ -187,7 +176,7 @@ export class AgentApi implements DeploymentSource {
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      // An earlier attempt may have succeeded, and its answer was lost with the connection or the process.
+      // An earlier attempt may have succeeded without its answer arriving.
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
@@ -198,7 +187,6 @@ export class AgentApi implements DeploymentSource {
     }
   }
 
-  /** The device whose key this is, if the platform knows the key. */
   async #recall(signal: AbortSignal): Promise<StoredDevice | undefined> {
     try {
       return stored(await this.#hub.http.json(await this.#authorized('GET', '/device', signal), agentDevice));
@@ -208,7 +196,7 @@ export class AgentApi implements DeploymentSource {
     }
   }
 
-  /** A device token with time left. Calls at the same time share one request. */
+  /** Valid device token; concurrent calls share one request. */
   async token(signal: AbortSignal): Promise<string> {
     if (this.#hub.time.elapsed() < this.#useUntil) return this.#token;
     this.#minting ??= this.#mint(signal).finally(() => {
@@ -217,7 +205,6 @@ export class AgentApi implements DeploymentSource {
     return await this.#minting;
   }
 
-  /** The platform refused this token. */
   dropToken(token: string): void {
     if (token === this.#token) this.#useUntil = 0;
   }
@@ -246,7 +233,7 @@ export class AgentApi implements DeploymentSource {
     return this.#request(method, path, await this.token(signal), signal);
   }
 
-  /** Sends with the device token, and once more with a new one when the platform refuses it. */
+  /** Sends with the device token, and once more with a new one if the platform refuses it. */
   async #send<T>(
     method: ApiRequest['method'],
     path: string,

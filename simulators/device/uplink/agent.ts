@@ -1,6 +1,4 @@
-/**
- * The uplink of a published agent: enrols once, connects by MQTT, syncs on request, answers pings, reports over HTTP.
- */
+/** Uplink of a published agent: enrols once, connects by MQTT, syncs on request, answers pings, reports over HTTP. */
 import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
 import { ApiError } from '../../common/platform-http.ts';
@@ -10,18 +8,15 @@ import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
 import { BrokerError, MqttConnection, type MqttListener } from './mqtt.ts';
 import type { Timer } from './time.ts';
 
-/** An uplink over the agent protocol. */
 export class AgentUplink extends UplinkLifecycle implements MqttListener {
   readonly #hub: AgentHub;
   readonly #api: AgentApi;
   #connecting: Promise<void> | undefined;
   #connection: MqttConnection | undefined;
-  /** The connection at the time a sync began. */
   #syncedOver: MqttConnection | undefined;
   #reconnect: Timer | undefined;
   #failedConnects = 0;
   #announced = false;
-  /** Settles `open`. */
   #onOnline: (() => void) | undefined;
 
   constructor(hub: AgentHub, port: DeploymentPort, identity: UplinkIdentity) {
@@ -91,7 +86,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       if (signal.aborted) return;
       if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
       this.#report(error as Error, 'cannot connect');
-      // HTTP may work where MQTT does not.
+      // HTTP may work even if MQTT does not.
       if (this.#failedConnects === 0) this.scheduler.syncRequested();
       this.#connectLater();
       return;
@@ -132,7 +127,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     return this.#hub.habits.subscribesOnce === true && this.connectedAt > 0;
   }
 
-  /** Sends the agent's version, once. A robot whose version is refused still goes online. */
+  /** Sends the agent's version once. A robot whose version is refused still goes online. */
   async #announce(signal: AbortSignal): Promise<void> {
     if (this.#announced) return;
     try {
@@ -172,7 +167,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       else this.#hub.time.after(answersPingsAfterMs, answer);
       return;
     }
-    // A retained message is older than the subscription, and a sync follows every subscription.
+    // A retained message is older than the subscription, which a sync always follows.
     const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
     const { pollsEveryMs, heedsRequests = true } = this.#hub.habits;
     if (isRequest && heedsRequests && pollsEveryMs === undefined) this.scheduler.syncRequested();
@@ -182,14 +177,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     this.#syncedOver = this.#connection;
   }
 
-  /** Enrolling or connecting failed and will be tried again. A fleet replaces this method. */
+  /** Called when enrolling or connecting failed and will be retried. A fleet replaces this method. */
   onUnreachable(_error: Error): void {}
 
-  /** The connection to the broker ended, and not by this robot. A fleet replaces this method. */
+  /** Called when the broker connection ended, not by this robot. A fleet replaces this method. */
   onLost(_error: Error): void {}
 
   override onSynced(): void {
-    // A new connection since the sync began means that a request to sync may have been missed.
+    // A new connection since the sync began may have missed a request to sync.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
     this.#connection.publish(agentTopics.sync(this.deviceId ?? ''), { is_synced: true }, { retain: true });
   }

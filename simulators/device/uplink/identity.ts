@@ -1,4 +1,4 @@
-/** A robot's identity, kept on its disk: an RSA key, and the device as which the platform knows the robot. */
+/** Identity of a robot on its disk: an RSA key, and its device on the platform. */
 import {
   createHash,
   createPrivateKey,
@@ -26,13 +26,11 @@ const PRIVATE_DIRECTORY = 0o700;
 const DEVICE_JWT_LIFETIME = 120;
 
 const storedDevice = shape('device.json', Type.Object({ device_id: Type.String(), session_id: Type.String() }));
-/** The result of provisioning. */
 export type StoredDevice = Static<typeof storedDevice.schema>;
 
-/** Where a robot's identity lies below its directory. */
 export const identityDirectory = (dir: string): string => join(dir, 'identity');
 
-/** The device of an earlier run; undefined before provisioning. Rejects when the file exists and cannot be used. */
+/** Device of an earlier run; undefined before provisioning. Rejects if the file exists but is invalid. */
 export async function loadDevice(dir: string): Promise<StoredDevice | undefined> {
   const path = join(identityDirectory(dir), DEVICE_FILE);
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -46,12 +44,10 @@ export async function loadDevice(dir: string): Promise<StoredDevice | undefined>
   return value;
 }
 
-/** Keeps the result of provisioning. */
 export async function saveDevice(dir: string, device: StoredDevice, io = disk): Promise<void> {
   await writeWhole(io, identityDirectory(dir), DEVICE_FILE, `${JSON.stringify(device)}\n`);
 }
 
-/** Makes the robot's key pair unless it has one. Resolves with whether it was made now. */
 export async function ensureKey(dir: string, bits: number, io = disk): Promise<'made' | 'present'> {
   if (existsSync(join(identityDirectory(dir), KEY_FILE))) return 'present';
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: bits });
@@ -60,16 +56,13 @@ export async function ensureKey(dir: string, bits: number, io = disk): Promise<'
   return 'made';
 }
 
-/** `public_key_pem` of the provisioning request. */
 export async function publicKeyPem(dir: string): Promise<string> {
   return createPublicKey(await privateKey(dir))
     .export({ type: 'spki', format: 'pem' })
     .toString();
 }
 
-/**
- * The JWT that proves possession of the key. The key is read each time: it is rarely needed, and costs memory to keep.
- */
+/** JWT that proves possession of the key, which is read each time: it is rarely needed and costs memory to keep. */
 export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> {
   const key = await privateKey(dir);
   const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
@@ -88,7 +81,7 @@ async function privateKey(dir: string): Promise<KeyObject> {
   }
 }
 
-/** Writes a file that only the owner can read, in one step. */
+/** Writes a file readable by its owner only, atomically. */
 async function writeWhole(io: DiskIo, directory: string, name: string, text: string): Promise<void> {
   io.makeDirectory(directory, PRIVATE_DIRECTORY);
   removeUnfinished(io, directory);

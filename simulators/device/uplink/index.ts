@@ -1,4 +1,4 @@
-/** Uplinks of a simulated device: how it learns from a platform what to deploy. */
+/** Uplinks of a simulated device, which learn its deployments from a platform. */
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink } from './agent.ts';
 import { type AgentUplinkOptions, createAgentHub } from './agent-api.ts';
@@ -10,13 +10,13 @@ export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
 export type { PollingUplinkOptions } from './polling.ts';
 
-/** `agent`: the published agent protocol (HTTP and MQTT). `polling`: the public Platform API alone. */
+/** `agent`: published agent protocol (HTTP and MQTT). `polling`: public Platform API only. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
-/** Makes an uplink for each robot. The uplinks of one factory share connections and timers. */
+/** Makes an uplink for each robot; uplinks of one factory share connections and timers. */
 export type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
-/** A factory for uplinks to one platform. Throws when an option is not a valid address. */
+/** Factory of uplinks to one platform. Throws if an option is not a valid address. */
 export function createUplink(options: UplinkOptions): UplinkFactory {
   if (options.kind === 'polling') {
     const hub = createPollingHub(options);

@@ -1,4 +1,4 @@
-/** What uplinks of all kinds have in common: start once, enrol until the platform knows the robot, sync, stop once. */
+/** Common part of all uplinks: start once, enrol until the platform knows the robot, sync, stop once. */
 
 import { isTemporary, NetworkError } from '../../common/platform-http.ts';
 import type { Identity } from '../options.ts';
@@ -15,23 +15,21 @@ import {
   type Timer,
 } from './time.ts';
 
-// Decides when a robot syncs: on request of platform or user, after the poll interval, and again after a failure.
+// Times of a robot's syncs: on request of platform or user, after the poll interval, and after a failure.
 
 type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
 export interface SyncEvents {
-  /** A pass over the platform's deployments begins. */
   onSyncStarted(): void;
-  /** The platform was reached, and has the state of every deployment. */
+  /** The platform was reached and has the state of every deployment. */
   onReached(): void;
-  /** The same, and nothing is left to retry: the device is in the state that the platform wants. */
+  /** Same, with nothing left to retry: the device is in the state that the platform wants. */
   onSynced(): void;
   onSyncFailed(error: Error): void;
 }
 
 const STOPPING: SyncResult = { code: 'network_connection_error', message: 'the device is stopping' };
 
-/** Runs one sync at a time. */
 export class Scheduler {
   readonly #syncer: SyncRunner;
   readonly #time: Time;
@@ -41,7 +39,7 @@ export class Scheduler {
   #running: Promise<SyncResult> | undefined;
   #again = false;
   #timer: Timer | undefined;
-  /** Failed syncs in a row: of the network, and of any other kind. */
+  /** Consecutive failed syncs: of the network, and of any other kind. */
   #unreachable = 0;
   #failures = 0;
   /** On the steady clock; 0 for no cool-down. */
@@ -57,7 +55,7 @@ export class Scheduler {
     this.#pollMs = pollMs;
   }
 
-  /** Syncs now, or joins the sync that runs. While failed syncs back off it does neither. */
+  /** Syncs now, or joins the running sync. Does neither during the back-off after failed syncs. */
   sync(): Promise<SyncResult> {
     if (this.#running) return this.#running;
     if (this.#signal.aborted) return Promise.resolve(STOPPING);
@@ -67,18 +65,17 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
   }
 
-  /** Something may have changed on the platform. A running sync may have missed it, so another one follows. */
+  /** Syncs after a possible change on the platform. A running sync may have missed it, so another follows. */
   syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
   }
 
-  /** Resolves when no sync runs. */
   async settled(): Promise<void> {
     await this.#running;
   }
 
-  /** Resolves when no sync runs and none will begin by itself. Expects the signal to be aborted. */
+  /** Resolves when no sync runs and none will start. Expects an aborted signal. */
   async stop(): Promise<void> {
     await this.#running;
     this.#time.cancel(this.#timer);
@@ -126,10 +123,7 @@ export class Scheduler {
     return { code: 'in_cooldown', message: error.message };
   }
 
-  /**
-   * Whatever the cool-down says: a timer may be early by a fraction of a millisecond, and nothing else would set it
-   * again.
-   */
+  /** Ignores the cool-down: the timer may be early by a fraction of a millisecond, and would not be set again. */
   #due(): void {
     if (this.#running) this.#again = true;
     else if (!this.#signal.aborted) void this.#run();
@@ -145,25 +139,20 @@ export class Scheduler {
 
 export type UplinkIdentity = Pick<Identity, 'name' | 'directory' | 'io'>;
 
-/** The platform as one robot uses it. */
 interface Platform extends DeploymentSource {
-  /** Makes sure that the platform knows the robot. Rejects with ApiError when it refuses. */
+  /** Ensures that the platform knows the robot. Rejects with ApiError if it refuses. */
   enrol(name: string, signal: AbortSignal): Promise<void>;
 }
 
-/** How the syncs of a robot may differ from the usual. */
 export interface SyncHabits {
-  /** Milliseconds between two syncs that nothing asked for. Default 12 hours. */
+  /** Milliseconds between two unrequested syncs. Default 12 hours. */
   pollsEveryMs?: number;
-  /** Takes no error for a fatal one. */
   retriesForEver?: boolean;
 }
 
-/** An uplink of either kind. */
 export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected readonly name: string;
   protected readonly scheduler: Scheduler;
-  /** Aborts when the uplink is stopped. */
   protected readonly signal: AbortSignal;
   /** Milliseconds since the epoch, 0 for never. */
   protected connectedAt = 0;
@@ -185,15 +174,13 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   }
 
   abstract readonly deviceId: string | undefined;
-  /** The status while the uplink is not stopped. */
   protected abstract readonly liveStatus: UplinkStatus;
   abstract sync(): Promise<SyncResult>;
-  /** Enrols, connects, and syncs for the first time. */
   protected abstract open(): Promise<void>;
-  /** Ends what `open` began; the signal is aborted already, and `open` has ended. */
+  /** Ends the work of `open`, after it has ended and the signal was aborted. */
   protected abstract close(): Promise<void>;
 
-  /** Resolves when the first attempt to enrol has ended, well or not, or the uplink is stopped. */
+  /** Resolves when the first attempt to enrol has succeeded or failed, or the uplink is stopped. */
   get firstAttempt(): Promise<void> {
     return this.#attempted.promise;
   }
@@ -211,7 +198,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     return moment(this.disconnectedAt);
   }
 
-  /** Rejects when the platform refuses this robot, or when it is stopped before it was online. */
+  /** Rejects if the platform refuses this robot, or if it is stopped before it was online. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -231,7 +218,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   onSynced(): void {}
   abstract onSyncFailed(error: Error): void;
 
-  /** Retries until the platform answers; `onFailure` hears of each attempt that will be made again. */
+  /** Retries until the platform answers; `onFailure` receives each failure that will be retried. */
   protected async enrol(onFailure: (error: Error) => void): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -261,7 +248,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   async #stop(): Promise<void> {
     this.#attempted.resolve();
     this.#abort.abort(new Error(`the uplink of ${this.name} was stopped`));
-    // What is under way ends soon, and may write below the robot's directory until then.
+    // Work under way may write below the robot's directory until it ends.
     await this.#starting?.catch(() => {});
     await this.close();
     if (this.#starting) await this.#shared.release();

@@ -1,5 +1,5 @@
 /**
- * An MQTT 3.1.1 client connection with only what an agent needs. Written by hand so that thousands of robots fit in a
+ * MQTT 3.1.1 client connection with the features of an agent. Hand-written so that thousands of robots fit in a
  * process: an idle connection takes 21 KiB of resident memory, one of the `mqtt` package (5.16) 36 to 42 KiB. It has no
  * timer, no read buffer and no store of unacknowledged messages: after a reconnect the agent syncs, which replaces lost
  * messages.
@@ -13,7 +13,7 @@ import { type Dial, networkErrorMessage, tlsOver } from '../../common/platform-h
 import { Wheel, type WheelMember } from '../wheel.ts';
 import type { Time } from './time.ts';
 
-// 65,536 buffers of two bytes, for the few numbers that an agent sends: 7 MB in each process.
+// Disables a cache of 65,536 two-byte buffers, 7 MB a process, because an agent sends few numbers.
 writeToStream.cacheNumbers = false;
 
 /** Seconds, as sent in CONNECT. */
@@ -28,18 +28,18 @@ export class KeepAlive extends Wheel {
   }
 
   /**
-   * Makes up for no late tick: after a process was held up, its timers run before it reads the answers that have come,
-   * and a second PINGREQ would end connections that are well.
+   * Skips late ticks: after a stall, timers run before pending answers are read, and a second PINGREQ would end healthy
+   * connections.
    */
   protected override due(): number {
     return 1;
   }
 }
 
-// Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it gets whole packets
-// only.
+// Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it receives whole
+// packets only.
 
-/** The platform sends far less; a larger packet comes from a broken or hostile broker. */
+/** Largest packet: the platform sends far smaller ones, so a larger one means a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
 let shared: { parse(bytes: Buffer): Packet } | undefined;
@@ -70,15 +70,13 @@ function parse(bytes: Buffer): Packet {
   try {
     return shared.parse(bytes);
   } catch (error) {
-    // The parser may keep half a packet, which must not reach another connection.
+    // The parser may hold half a packet, which must not reach another connection.
     shared = undefined;
     throw error;
   }
 }
 
-/**
- * Total length of the packet at `start`; undefined while the length field is not complete. Throws when it is malformed.
- */
+/** Total length of the packet at `start`; undefined while the length field is incomplete. Throws if it is malformed. */
 function packetLength(bytes: Buffer, start: number): number | undefined {
   let length = 0;
   for (let index = 0; index < 4; index++) {
@@ -95,8 +93,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Passes each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the bytes that are left over.
- * Packets are views of the input, valid during the call only. Throws when the stream is not MQTT.
+ * Passes each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the remaining bytes. Packets are
+ * views of the input, valid during the call only. Throws if the stream is not MQTT.
  */
 export function readPackets(
   rest: Buffer | undefined,
@@ -127,7 +125,6 @@ export class MqttRefused extends Error {
     super(`the MQTT broker refused the connection with return code ${returnCode}`);
     this.returnCode = returnCode;
   }
-  /** Bad user name or password, or not authorized. */
   get credentials(): boolean {
     return CREDENTIALS_REFUSED.includes(this.returnCode);
   }
@@ -141,7 +138,7 @@ export class NotMqtt extends Error {
   }
 }
 
-/** There is no connection to the broker; the message names its address and the reason. */
+/** There is no connection to the broker; the message contains its address and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
   constructor({ host, port, tls }: Pick<MqttEndpoint, 'host' | 'port' | 'tls'>, cause: Error) {
@@ -149,7 +146,6 @@ export class BrokerError extends Error {
     super(`no connection to the MQTT broker at ${address}: ${networkErrorMessage(cause)}`, { cause });
   }
 
-  /** Bad user name or password, or not authorized. */
   get credentials(): boolean {
     return this.cause instanceof MqttRefused && this.cause.credentials;
   }
@@ -160,25 +156,23 @@ export interface MqttEndpoint {
   port: number;
   tls: boolean;
   ca: string | Buffer | undefined;
-  /** Makes the connection, in place of the system. */
   dial?: Dial | undefined;
 }
 
 export interface MqttListener {
   /** `payload` is valid during the call only. `retained`: stored before this connection subscribed. */
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
-  /** The connection ended, from whichever side, for that reason. Called once, after `open` resolved. */
+  /** Called once, when either side has ended the connection after `open` resolved. */
   onClose(connection: MqttConnection, reason: Error): void;
 }
 
 /**
- * Bytes are consumed before the next read of any connection, so all connections read into one buffer. Not with
+ * Bytes are consumed before the next read of any connection, so all connections read into one buffer, except with
  * overlapped I/O.
  */
 const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 const canShareReadBuffer = process.platform !== 'win32';
 
-/** A connection that is subscribed to its topics. */
 export class MqttConnection implements WheelMember {
   readonly #socket: Socket;
   readonly #listener: MqttListener;
@@ -187,7 +181,7 @@ export class MqttConnection implements WheelMember {
   #rest: Buffer | undefined;
   #messageId = 0;
   #awaitingPong = false;
-  /** The handshake step under way: CONNACK, then SUBACK. */
+  /** Handshake step under way: CONNACK, then SUBACK. */
   #step: { command: 'connack' | 'suback'; resolve(packet: Packet): void; reject(error: Error): void } | undefined;
   #failure: Error | undefined;
 
@@ -212,7 +206,7 @@ export class MqttConnection implements WheelMember {
     listener: MqttListener;
     keepAlive: KeepAlive;
     signal: AbortSignal;
-    /** Milliseconds between being connected and subscribing. Default 0. */
+    /** Milliseconds between connecting and subscribing. Default 0. */
     subscribeAfterMs?: number;
   }): Promise<MqttConnection> {
     const { endpoint, clientId, username, password, topics, listener, keepAlive, signal } = options;
@@ -270,26 +264,24 @@ export class MqttConnection implements WheelMember {
     this.#send({ cmd: 'publish', topic, payload, qos: 1, dup: false, messageId: this.#nextId(), ...options });
   }
 
-  /** Sends PINGREQ. Closes the connection when the one before was not answered. */
+  /** Sends PINGREQ. Closes the connection if the previous one was not answered. */
   beat(): void {
     if (this.#awaitingPong) this.close(new Error('the MQTT broker answered no PINGREQ'));
     this.#awaitingPong = true;
     this.#send({ cmd: 'pingreq' });
   }
 
-  /** Cuts the connection. */
   close(reason?: Error): void {
     this.#failure ??= reason;
     this.#socket.destroy();
   }
 
-  /** Sends DISCONNECT, then closes. */
   async end(): Promise<void> {
     if (this.#socket.closed) return;
     const closed = new Promise((resolve) => this.#socket.once('close', resolve));
     this.#send({ cmd: 'disconnect' });
     this.#socket.destroySoon();
-    // A stalled peer may never read what is left to send.
+    // A stalled peer may never read the remaining bytes.
     this.#socket.setTimeout(GOODBYE_MS, () => this.#socket.destroy());
     await closed;
   }
@@ -309,7 +301,7 @@ export class MqttConnection implements WheelMember {
   }
 
   async #await(command: 'connack' | 'suback'): Promise<Packet> {
-    // Nothing would end the wait: a socket closes once.
+    // A closed socket emits no event that would end the wait.
     if (this.closed) throw this.#reason();
     return await new Promise((resolve, reject) => {
       this.#step = { command, resolve, reject };

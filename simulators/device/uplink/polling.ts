@@ -1,10 +1,8 @@
 /**
- * An uplink that uses only the public Platform API: it polls the deployments of its device and applies them.
- *
- * The public API offers no way to report, and no presence. On the platform, a deployment that this robot has applied
- * stays `queued` (and is archived when the next one replaces it), a deployment that cannot be applied shows no error,
- * the device is never `online`, and a ping to it times out. On the robot itself (files, event stream, current
- * deployment) all is as with other uplinks.
+ * Uplink over the public Platform API alone: polls the deployments of its device and applies them.
+ * The public API has no reports and no presence. On the platform, an applied deployment stays `queued` (and is archived
+ * when the next one replaces it), a deployment that cannot be applied shows no error, the device is never `online`, and
+ * a ping to it times out. On the robot (files, event stream, current deployment) everything is as with other uplinks.
  */
 
 import type { Static } from 'typebox';
@@ -35,8 +33,6 @@ import { loadDevice, saveDevice } from './identity.ts';
 import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
-// The public Platform API as a source of deployments: for platforms that have no agent side.
-
 const DEFAULT_BASE_PATH = '/beta';
 const DEFAULT_INTERVAL_MS = 30_000;
 const PAGE = 100;
@@ -46,8 +42,8 @@ const FILTER =
   '&expand=release&expand=config_instances';
 
 /**
- * The query that lists what is wanted of one device, by filters that the published service has and the specification
- * does not name.
+ * Query for the wanted deployments of one device, with filters of the published service that the specification does not
+ * name.
  */
 export const deploymentFilter = (deviceId: string): string => `device_id=${encodeURIComponent(deviceId)}&${FILTER}`;
 
@@ -59,7 +55,7 @@ const namedDevices = shape(
     data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
   }),
 );
-/** All that a robot needs to know of a deployment; what else is there, it uses. */
+/** Required fields of a deployment; others are used if present. */
 const listedDeployment = Type.Object({
   id: Type.String(),
   device_id: Type.String(),
@@ -87,25 +83,24 @@ export interface PollingUplinkOptions extends CommonOptions {
   dialect?: Dialect;
   /** Default: the newest. */
   apiVersion?: SupportedVersion;
-  /** Milliseconds between polls. Default 30 s. */
+  /** Milliseconds between polls. Default 30 000. */
   intervalMs?: number;
-  /** The id of the device that a robot of this name is. Default: robots find theirs by name, or create it. */
+  /** Device id for a robot of this name. Default: robots find theirs by name, or create it. */
   deviceOf?: (name: string) => string | undefined;
-  /** Whether a deployment that is staged is wanted: of a platform that has no way to deploy it. */
+  /** Whether staged deployments are wanted: on a platform that has no way to deploy them. */
   takesStaged?: boolean;
 }
 
-/** What all polling robots of a process share: the platform's public API and the key to it. */
 export interface PollingHub extends Shared {
   readonly headers: Record<string, string>;
   readonly intervalMs: number;
   readonly deviceOf: NonNullable<PollingUplinkOptions['deviceOf']>;
   readonly takesStaged: boolean;
-  /** Lists that the platform refuses to filter: robots read all pages. */
+  /** Lists that the platform refuses to filter, so that robots read all pages. */
   readonly unfiltered: Set<'devices' | 'deployments'>;
 }
 
-/** Throws when an option is not a valid address. */
+/** Throws if an option is not a valid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { apiKey, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS, takesStaged = false } = options;
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
@@ -116,7 +111,6 @@ export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   return Object.assign(share(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
 }
 
-/** The public API as one robot uses it. */
 export class PollingApi implements DeploymentSource {
   readonly #hub: PollingHub;
   readonly #directory: string;
@@ -129,7 +123,7 @@ export class PollingApi implements DeploymentSource {
     this.#io = io;
   }
 
-  /** Finds out which device this robot is: the one it is told, remembers on disk or has the name of, or a new one. */
+  /** Finds this robot's device: given, stored on disk, found by name, or new. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= this.#hub.deviceOf(name) ?? (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
@@ -138,7 +132,6 @@ export class PollingApi implements DeploymentSource {
     this.deviceId = id;
   }
 
-  /** The id of the device with that name; undefined when there is none. */
   async #called(name: string, signal: AbortSignal): Promise<string | undefined> {
     const listed = await this.#pages('devices', `name=${encodeURIComponent(name)}`, namedDevices, signal);
     return listed.find((device) => device.name === name)?.id;
@@ -163,7 +156,7 @@ export class PollingApi implements DeploymentSource {
     });
   }
 
-  /** All items of a list, filtered where the platform does that. */
+  /** All items of a list, filtered if the platform supports that. */
   async #pages<T>(
     list: 'devices' | 'deployments',
     filter: string,
@@ -184,7 +177,7 @@ export class PollingApi implements DeploymentSource {
     return await all('');
   }
 
-  /** Reads contents from the list where the platform expands them, and downloads the others one by one. */
+  /** Reads contents from the list if the platform expands them, and downloads the others one by one. */
   async contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {
     const held = new Map<string, Uint8Array>();
     for (let start = 0; start < instances.length; start += PAGE) {
@@ -207,10 +200,9 @@ export class PollingApi implements DeploymentSource {
   }
 }
 
-/** How a platform refuses a query parameter that it does not know. */
 const UNKNOWN_PARAMETER: ReadonlySet<number> = new Set([400, 422]);
 
-/** As the device keeps it. What the platform does not say of a deployment is as of a new one. */
+/** Form kept by the device; missing fields are those of a new deployment. */
 function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
   const given: Partial<Record<keyof AgentDeployment, unknown>> = listed;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -227,7 +219,7 @@ function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
     error_status: error,
     release_id: text(given.release_id),
     updated_at: listed.created_at,
-    // Expanded in another form, they say nothing to a robot.
+    // Ignored if expanded in another form.
     ...(agentRelease.is(release) && { release }),
     config_instances: Array.isArray(config_instances)
       ? config_instances.filter((instance) => agentConfigInstance.is(instance))
@@ -235,12 +227,10 @@ function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
   };
 }
 
-/** An uplink that polls. */
 export class PollingUplink extends UplinkLifecycle {
   readonly #hub: PollingHub;
   readonly #api: PollingApi;
   protected liveStatus: UplinkStatus = 'starting';
-  /** Why the newest sync failed; undefined when it succeeded. */
   #failure: Error | undefined;
 
   constructor(hub: PollingHub, port: DeploymentPort, identity: UplinkIdentity) {
@@ -258,7 +248,7 @@ export class PollingUplink extends UplinkLifecycle {
     return this.scheduler.sync();
   }
 
-  /** Resolves after the first sync, also when the platform could not be reached for it. */
+  /** Resolves after the first sync, even if the platform could not be reached. */
   protected async open(): Promise<void> {
     await this.enrol((error) => this.onSyncFailed(error));
     await this.sync();

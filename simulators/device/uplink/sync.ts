@@ -14,36 +14,32 @@ import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
 import { failureDelay, pause, systemTime, type Time, transientDelay } from './time.ts';
 
-/** Where deployments come from: the agent API, or the public Platform API. */
+/** Source of deployments: the agent API, or the public Platform API. */
 export interface DeploymentSource {
-  /** Every deployment of this device that is queued or deployed, with release and config instances. */
+  /** Queued and deployed deployments of this device, with release and config instances. */
   list(signal: AbortSignal): Promise<AgentDeployment[]>;
-  /** Content of those config instances, in their order. */
   contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]>;
-  /** Reports the new state of a deployment to the platform; left out where the platform has no way to report. */
+  /** Reports the new state of a deployment; absent if the platform accepts no reports. */
   report?(id: string, report: DeploymentReport, signal: AbortSignal): Promise<void>;
 }
 
 interface BackOff {
   failures: number;
-  /** On the steady clock. */
+  /** Time of the next attempt on the steady clock. */
   notBefore: number;
-  /** Content that is held already, so that the next attempt need not download it again. */
   contents?: Uint8Array[];
 }
 
-/** The syncs of one robot; it remembers failed deployments and unsent reports from one to the next. */
+/** Syncs of one robot; keeps failed deployments and unsent reports between syncs. */
 export class Syncer {
   readonly #port: DeploymentPort;
   readonly #source: DeploymentSource;
   readonly #time: Time;
   readonly #retriesForEver: boolean;
-  /** Deployments that could not be applied yet. */
   #backOffs: Map<string, BackOff> | undefined;
-  /** Reports that the platform has not accepted yet. */
   #unreported: Map<string, DeploymentReport> | undefined;
 
-  /** `retriesForEver`: no error counts as a fatal one. */
+  /** `retriesForEver`: treats no error as fatal. */
   constructor(port: DeploymentPort, source: DeploymentSource, time: Time, retriesForEver = false) {
     this.#port = port;
     this.#source = source;
@@ -51,15 +47,15 @@ export class Syncer {
     this.#retriesForEver = retriesForEver;
   }
 
-  /** When a deployment that failed may be tried again, on the steady clock. */
+  /** Time of the next attempt at a failed deployment, on the steady clock. */
   get nextAttemptAt(): number | undefined {
     if (!this.#backOffs?.size) return undefined;
     return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));
   }
 
   /**
-   * Rejects when the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal
-   * aborts. A deployment that cannot be applied is not a rejection: it is reported, and tried again later.
+   * Rejects if the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal aborts.
+   * A deployment that cannot be applied is reported and retried later.
    */
   async run(signal: AbortSignal): Promise<void> {
     const listed = await this.#source.list(signal);
@@ -68,12 +64,11 @@ export class Syncer {
     this.#forgetAllBut(wanted);
     const current = newest(wanted);
     const settled = current === undefined || (await this.#reach(current, signal));
-    // While a replacement is retried, the deployment that it replaces stays in service.
+    // During retries of a replacement, the replaced deployment stays in service.
     if (settled) await this.#removeUnwanted(listed, wanted);
     await this.#flush(signal);
   }
 
-  /** Whether `wanted` needs no further attempt: it is deployed, or it never will be. */
   async #reach(wanted: AgentDeployment, signal: AbortSignal): Promise<boolean> {
     const known = this.#port.get(wanted.id);
     if (known?.error_status === 'failed' || known?.activity_status === 'archived') {
@@ -159,12 +154,12 @@ export class Syncer {
     this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
   }
 
-  /** Reports what happened in an earlier run, unless a report with its original time is still waiting. */
+  /** Reports an outcome of an earlier run, unless a report with its original time is still waiting. */
   #restate(id: string, report: DeploymentReport): void {
     if (!this.#unreported?.has(id)) this.#report(id, report);
   }
 
-  /** Sends the reports. Each is kept, over any number of syncs, until the platform accepts or refuses it. */
+  /** Sends the reports. Each is kept over any number of syncs until the platform accepts or refuses it. */
   async #flush(signal: AbortSignal): Promise<void> {
     let failure: unknown;
     for (const [id, report] of this.#unreported ?? []) {
@@ -197,42 +192,36 @@ function newest(deployments: AgentDeployment[]): AgentDeployment | undefined {
   );
 }
 
-// What uplinks of all kinds use: options, and the connections, time and randomness that robots of one process share.
-
 type UplinkLogger = Pick<Logger, 'debug' | 'warn'>;
 
-/** Options of every kind of uplink. */
 export interface CommonOptions {
   /** Certificate authority of the platform (and its broker), PEM. */
   ca?: string | Buffer;
   /** HTTP connections to the platform, shared by all robots of this uplink. Default 32. */
   connections?: number;
-  /** Connects to the platform and its broker, in place of the system. The socket emits `connect` when it is ready. */
+  /** Connects to the platform and its broker in place of the system. The socket emits `connect` when ready. */
   dial?: Dial | undefined;
-  /** Clock and timers, for tests. */
   time?: Time;
   random?: Random;
-  /** Called when a request met a network error and will be sent again. */
+  /** Called when a request met a network error and will be retried. */
   onRetry?: (error: NetworkError) => void;
   /** Called when a request waits because all connections are in use. */
   onCrowded?: () => void;
-  /** Called with each whole answer of the platform. */
   onAnswer?: PlatformHttpOptions['onAnswer'];
   log?: UplinkLogger;
 }
 
-/** Connections, time and randomness of all robots with one uplink factory. */
 export interface Shared {
   readonly time: Time;
   readonly random: Random;
   readonly log: UplinkLogger | undefined;
   readonly http: PlatformHttp;
-  /** Called by each robot at its start; the connections close when the last one has released them. */
+  /** Called by each robot at its start; the connections close after the last `release`. */
   acquire(): void;
   release(): Promise<void>;
 }
 
-/** What the robots with these options share; connections are opened with the first request. */
+/** Resources shared by robots with these options; connections open with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
   const { ca, connections, dial, log, onAnswer, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
@@ -263,7 +252,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
   };
 }
 
-/** The URL in an option. Throws an error that names the option when it has none of these schemes. */
+/** Parses the URL of an option. Throws an error that names the option if it has none of these schemes. */
 export function parseUrl(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && schemes.includes(url.protocol)) return url;
@@ -272,13 +261,12 @@ export function parseUrl(option: string, text: string, schemes: readonly string[
   );
 }
 
-/** All items of a list: reads pages until the platform has no more. */
 export async function allPages<T>(read: (offset: number) => Promise<{ data: T[]; has_more: boolean }>): Promise<T[]> {
   const items: T[] = [];
   for (;;) {
     const page = await read(items.length);
     items.push(...page.data);
-    // A platform that promises more with an empty page would be asked for ever.
+    // A platform that promises more after an empty page would be asked for ever.
     if (!page.has_more || page.data.length === 0) return items;
   }
 }
