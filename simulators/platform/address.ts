@@ -1,10 +1,9 @@
-/** The address that a platform listens on, and what its clients call it. */
+/** Listen address of a platform, and its host name for clients. */
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 /**
- * Connections that wait to be accepted; the system may allow fewer. Beyond it a client tries again after seconds, and
- * is reset in the end.
+ * Length of the accept queue; the system may allow less. Beyond it clients retry after seconds and are finally reset.
  */
 export const BACKLOG = 8192;
 
@@ -14,14 +13,14 @@ const ON_LOOPBACK = new BlockList();
 ON_LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 ON_LOOPBACK.addAddress('::1', 'ipv6');
 
-/** As it stands in a URL: `0` is `0.0.0.0`, IPv6 has brackets. `undefined` when it is no address and no name. */
+/** Host as written in a URL: `0` becomes `0.0.0.0`, IPv6 has brackets. Undefined if it is neither address nor name. */
 export function urlHost(host: string): string | undefined {
   const text = `http://${host.includes(':') ? `[${host}]` : host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.origin === url?.href.replace(/\/$/, '') && url?.port === '' ? url.hostname : undefined;
 }
 
-/** Whether other machines cannot reach it. A name other than `localhost` counts as one that they can. */
+/** Whether only this machine can reach it. A name other than `localhost` counts as reachable. */
 export function isLoopback(host: string): boolean {
   const named = urlHost(host);
   if (named === undefined || named === 'localhost') return named !== undefined;
@@ -30,9 +29,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * The host in the URLs that clients are told. An address that stands for all of the machine's (`0.0.0.0`, `::`) is none
- * that anybody can connect to from elsewhere, so the machine's first one that is not on loopback takes its place; IPv4
- * goes first.
+ * Host in URLs for clients. Other machines cannot connect to an unspecified address (`0.0.0.0`, `::`), so the machine's
+ * first one outside loopback replaces it, IPv4 first.
  */
 export function toldHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   const named = urlHost(host) ?? host;

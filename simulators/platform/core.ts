@@ -1,4 +1,4 @@
-/** What every part of the platform works with. */
+/** Shared dependencies of all parts of the platform. */
 import { createHash } from 'node:crypto';
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../harness/contract/platform/operations.ts';
@@ -14,19 +14,18 @@ export interface Core {
   behaviour: PlatformBehaviour;
   clock: Clock;
   names: DialectNames;
-  /** Ids of the devices that are online without an agent (`answering` in `index.ts`). */
+  /** Ids of devices that are online without an agent (`answering` in `index.ts`). */
   standIns: Set<string>;
-  /** What users wrote is compiled and checked there. */
   checks: CheckPool;
-  /** The way to the devices; replaced once the agent side is up. */
+  /** Sends to devices; replaced once the agent side is up. */
   messenger: DeviceMessenger;
-  /** The id of row `seq` of a collection: never the same twice. */
+  /** Unique id of row `seq` of a collection. */
   newId(kind: ResourceKind, seq: number): string;
 }
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Makes ids from the seed and the row number: repeatable, without a visible pattern, unique in one database. */
+/** Makes ids from seed and row number: repeatable, without a visible pattern, unique in one database. */
 export function idsFrom(seed: string): (kind: ResourceKind, seq: number) => string {
   return (kind, seq) => {
     const digest = createHash('sha256').update(`${seed}/${kind}/${seq}`).digest();

@@ -2,15 +2,11 @@
  * Faults that a platform can inject: off by default, seeded, named. They affect the Platform API, not the agent side.
  */
 
-/** Each with the share of requests that it hits, 0 to 1. */
+/** `rate`: share of requests affected, 0 to 1. */
 export interface PlatformFaults {
-  /** Delays the answer. */
   latency?: { rate: number; milliseconds: number };
-  /** 429 with Retry-After. */
   throttle?: { rate: number; retryAfterSeconds: number };
-  /** A server error. */
   failure?: { rate: number; status: number };
-  /** The connection is reset instead of an answer. */
   reset?: { rate: number };
   /** Sends the body in small pieces with this pause between them. */
   slowBody?: { rate: number; milliseconds: number };
@@ -24,7 +20,7 @@ export const FAULT_FORMS = [
   'slow-body[=MILLISECONDS][@RATE]',
 ] as const;
 
-/** What each fault is with a rate and a value; undefined for a value that it does not take. */
+/** Fault with a rate and a value; undefined for an invalid value. */
 const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults | undefined>([
   ['latency', (rate, ms) => (ms === undefined ? undefined : { latency: { rate, milliseconds: ms } })],
   ['429', (rate, retryAfterSeconds = 1) => ({ throttle: { rate, retryAfterSeconds } })],
@@ -33,7 +29,7 @@ const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults 
   ['slow-body', (rate, milliseconds = 100) => ({ slowBody: { rate, milliseconds } })],
 ]);
 
-/** Reads e.g. `latency=200@0.5,429@0.1`. Throws RangeError with the accepted forms. */
+/** Parses e.g. `latency=200@0.5,429@0.1`. Throws RangeError with the accepted forms. */
 export function parseFaults(text: string): PlatformFaults {
   let faults: PlatformFaults = {};
   for (const part of text.split(',')) {

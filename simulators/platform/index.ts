@@ -40,14 +40,11 @@ import { seedWorkspace } from './seed/workspace.ts';
 import type { DeploymentRow, ReleaseRow } from './store/rows.ts';
 import { Store } from './store/store.ts';
 
-// The store as the agent side sees it.
-
-/** Gives the agent side access to the store of `core`. */
 function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
     const row = find(core, 'deployment', id);
-    // A device must not learn which deployments of other devices exist.
+    // A device must not learn which deployments other devices have.
     if (row.device_id !== deviceId) find(core, 'deployment', '');
     return row;
   };
@@ -75,7 +72,7 @@ function agentPort(core: Core): AgentPort {
     configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
       const row = find(core, 'config_instance', id);
-      // A device asks for what was deployed to it last.
+      // Newest first, because a device requests content of its latest deployment.
       const uses = collections.deployment.newest('device_id = ?', [deviceId]);
       if (!uses.some((each) => (JSON.parse(each.config_instance_ids) as string[]).includes(id))) {
         throw new PlatformError(403, 'not_for_this_device', 'no deployment of this device has that config instance');
@@ -87,7 +84,7 @@ function agentPort(core: Core): AgentPort {
   };
 }
 
-/** What an agent keeps as archived is most of a device's deployments after a while, and hardly ever asked for. */
+/** Archived deployments become most of a device's over time, and are rarely requested. */
 const NOT_ARCHIVED =
   "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
@@ -100,11 +97,11 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
   return rows.filter((row) => activity.includes(lastReported(row)));
 }
 
-/** Online and offline follow the broker's connections. */
+/** Devices are online while connected to the broker. */
 function setConnected(core: Core, id: string, connected: boolean): void {
   const row = core.store.collections.device.byId(id);
   if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
-  // An agent takes the place of its stand-in.
+  // An agent replaces its stand-in.
   core.standIns.delete(id);
   markConnected(core, row, connected);
 }
@@ -137,7 +134,7 @@ function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRe
 
 const agentGitCommit = (core: Core, id: string): AgentGitCommit => VIEWS.git_commit(core, find(core, 'git_commit', id));
 
-/** The agent knows of targets from now on, and has to hear what becomes of them. */
+/** Marks targets as known to the agent, which must then learn of their fate. */
 function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
   const isNews = (row: DeploymentRow) => row.target_status === 'deployed' && row.agent_activity === null;
   if (!rows.some(isNews)) return rows;
@@ -148,28 +145,30 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
 }
 
 /**
- * What the platform has archived by itself (replaced while it was queued, say) is shown to an agent that knows it as
- * the agent knows it, with the target `archived`: an agent that is not told keeps it as a target beside the new one.
+ * Activity of a deployment for its agent. One archived by the platform itself (e.g. replaced while queued) keeps the
+ * activity known to the agent, with the target `archived`: an uninformed agent would keep it as a target beside the new
+ * one.
  */
 function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
   return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
 }
 
 /**
- * An agent that stopped after removing a deployment, and before reporting it, must be able to report it later. So a
- * deployment that is being removed is listed to its agent as deployed.
+ * Lists a deployment under removal as deployed, so that an agent that stopped between removal and report can report
+ * later.
  */
 function lastReported(row: DeploymentRow): DeploymentRow['activity_status'] {
   const activity = activityForAgent(row);
   return activity === 'removing' ? 'deployed' : activity;
 }
 
-// Devices that are online without an agent: they answer pings at once, and apply no deployment.
-
-/** What such a device reports as the round trip of a ping. */
+/** Round trip reported for a ping of a stand-in, nanoseconds. */
 const PING_NANOS = 1_000_000;
 
-/** Answers the pings of these devices, and leaves everything else to `messenger`. */
+/**
+ * Answers pings of stand-ins, devices that are online without an agent and apply no deployment; passes everything else
+ * to `messenger`.
+ */
 function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
   return {
     ping: (id, timeoutNanos) =>
@@ -183,47 +182,43 @@ function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): D
 
 export interface PlatformOptions {
   /**
-   * Address that the Platform API, the agent API and the embedded broker listen on. Default loopback. The control API
-   * and the page stay on loopback.
+   * Listen address of the Platform API, the agent API and the embedded broker. Default loopback. The control API and
+   * the page stay on loopback.
    */
   host?: string;
   /** Default 0: any free port. */
   port?: number;
-  /** Default: one generated key with every scope. */
   keys?: readonly KeyOption[];
   /** SQLite file; default `:memory:`. */
   db?: string;
-  /** Seeds a workspace of that many devices, unless the database already holds some. */
+  /** Seeds a workspace of `devices`, unless the database already holds some. */
   devices?: number;
-  /** Text of a seed file (YAML): makes its workspace, unless the database already holds anything. */
+  /** Text of a seed file (YAML); creates its workspace, unless the database already holds anything. */
   seedFile?: string;
-  /** Drives ids, seeded data and faults: the same for the same seed. Default: drawn. */
+  /** Drives ids, seeded data and faults. Default: random. */
   seed?: number | string;
-  /** The embedded broker's port (default 0), a broker elsewhere, or no agent side at all. */
+  /** Port of the embedded broker (default 0), an external broker, or false for no agent side. */
   mqtt?: { port?: number } | { url: string; username?: string; password?: string; ca?: string } | false;
-  /** PEM. With it HTTP and the embedded broker both speak TLS. */
+  /** PEM; HTTP and the embedded broker then use TLS. */
   tls?: { cert: string; key: string };
   /** Header and claim names. Default `spec`. */
   dialect?: Dialect;
-  /** Smallest RSA key that a device may be provisioned with. Default 2048. */
+  /** Smallest RSA key accepted for provisioning, bits. Default 2048. */
   minKeyBits?: number;
   /** Default: the reference. Defects and variants pass another. */
   behaviour?: PlatformBehaviour;
-  /** Bounds of one check of a schema or of content. */
   checks?: Partial<CheckLimits>;
   faults?: PlatformFaults;
   /**
-   * Serves the control API on this loopback port (0 for a free one), and keeps the state at the start for its `reset`.
+   * Serves the control API on this loopback port (0 picks a free one), and keeps the initial state for its `reset`.
    * Default token: a new one.
    */
   control?: { port: number; token?: string };
-  /** Serves a page to watch and drive the platform, on this loopback port (0 for a free one). */
+  /** Serves a page to watch and drive the platform on this loopback port (0 picks a free one). */
   ui?: { port: number };
   clock?: Clock;
   log?: Logger;
 }
-
-// Where a platform is driven and looked at: the control API and the console, which share one control.
 
 type Outside = Pick<SimulatedPlatform, 'controlUrl' | 'controlToken' | 'uiUrl'> & { close(): Promise<void> };
 
@@ -231,12 +226,11 @@ interface Parts {
   core: Core;
   renderer: Renderer;
   plans: Plans;
-  /** Needed for `ui`. */
   exchanges: Exchanges | undefined;
   info: PlatformInfo;
 }
 
-/** Rejects with the system's error when a port cannot be used, and has left nothing open then. */
+/** Rejects with the system's error if a port cannot be used, and leaves nothing open then. */
 async function openOutside(
   { core, renderer, plans, exchanges, info }: Parts,
   { control: asked, ui }: Pick<PlatformOptions, 'control' | 'ui'>,
@@ -278,26 +272,25 @@ export interface SimulatedPlatform extends AsyncDisposable {
   readonly url: string;
   /** Host of the agent API, which is served under `/agent/v1`. */
   readonly agentUrl: string;
-  /** The broker that devices connect to; `undefined` without an agent side (`mqtt: false`). */
+  /** Broker for devices; undefined without an agent side (`mqtt: false`). */
   readonly mqttUrl: string | undefined;
-  /** The first key that was given, or a generated one with every scope. */
+  /** First given key, or a generated one with every scope. */
   readonly apiKey: string;
-  /** Address of the control API; `undefined` without `control`. */
+  /** Undefined without `control`. */
   readonly controlUrl: string | undefined;
-  /** What its requests carry as `Authorization: Bearer TOKEN`. */
+  /** Bearer token of its requests (`Authorization`). */
   readonly controlToken: string | undefined;
-  /** Address of the page to watch and drive it; `undefined` without `ui`. Whoever has it may use the page. */
+  /** Page to watch and drive it; undefined without `ui`. Anyone with this URL may use it. */
   readonly uiUrl: string | undefined;
-  /** The store as the agent side sees it. */
   readonly port: AgentPort;
-  /** Changes for which the published API has no operation. Throws PlatformError for an unknown id. */
+  /** Changes without a published operation. Throws PlatformError for an unknown id. */
   archiveDevice(id: string): void;
   assignGroup(deviceId: string, groupId: string | null): void;
   /** Ends connections and closes the database. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Starts a platform; resolves when it serves. Rejects when a port is taken or the database cannot be opened. */
+/** Starts a platform; resolves once it serves. Rejects if a port is taken or the database cannot be opened. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
   const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, host = LOOPBACK, log, tls } = options;
   const keys: readonly KeyOption[] = options.keys ?? [generatedKey()];
@@ -363,7 +356,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   };
 }
 
-/** Nothing of a seed can be in the way of what is there. */
+/** Seeds only an empty database, where nothing can conflict. */
 const isEmpty = ({ store }: Core): boolean => Object.values(store.collections).every(({ size }) => size === 0);
 
 function addressesOf(app: FastifyInstance, { host, tls }: PlatformOptions, agentSide: AgentSide | undefined) {
@@ -372,7 +365,6 @@ function addressesOf(app: FastifyInstance, { host, tls }: PlatformOptions, agent
   return { url: `${origin}${BASE_PATH}`, agent_url: origin, ...defined({ mqtt: agentSide?.mqttUrl }) };
 }
 
-/** Loaded only when somebody looks on. */
 async function exchangesOf({ names }: Core, ring: KeyRing, keys: readonly KeyOption[]): Promise<Exchanges> {
   const { Exchanges } = await import('./console/exchanges.ts');
   const secrets = keys.map(({ key }) => key);

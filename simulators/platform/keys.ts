@@ -4,7 +4,6 @@ import type { KeyFacts } from './behaviour.ts';
 
 export interface KeyOption {
   key: string;
-  /** What `GET /principal` answers. */
   name?: string;
   scopes: readonly string[] | 'all';
 }
@@ -19,7 +18,6 @@ const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 const SCOPED = ['config_instances', 'config_schemas', 'config_types', 'git_commits', 'groups', 'releases'] as const;
 
-/** All scopes. */
 export const SCOPES: readonly string[] = [
   ...SCOPED.flatMap((resource) => ['manage', 'read', 'write'].map((action) => `${resource}:${action}`)),
   ...['manage', 'write'].map((action) => `provisioning_tokens:${action}`),
@@ -27,7 +25,6 @@ export const SCOPES: readonly string[] = [
   ...['manage', 'read', 'write', 'provision', 'delete'].map((action) => `devices:${action}`),
 ];
 
-/** The keys of one platform. */
 export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);
@@ -43,16 +40,16 @@ export class KeyRing {
         throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
       }
       const hex = digestOf(key);
-      // Made from a digest of the digest, so that an id reveals nothing about its key.
+      // Derived from a digest of the digest, so that an id reveals nothing about its key.
       const id = `key_${digestOf(hex).slice(0, 20)}`;
       return { id, name: name ?? `API key ${index + 1}`, scopes, digest: Buffer.from(hex, 'latin1') };
     });
   }
 
-  /** Takes the same time for every key, right or wrong. */
+  /** Takes constant time for every key, right or wrong. */
   find(presented: string | undefined): ApiKey | undefined {
     if (presented === undefined) return undefined;
-    // A digest as text, written into one buffer for all requests, costs a quarter of a digest as a buffer.
+    // A text digest in one buffer for all requests costs a quarter of a digest as a buffer.
     this.#presented.write(digestOf(presented), 'latin1');
     let found: ApiKey | undefined;
     for (const key of this.keys) if (timingSafeEqual(key.digest, this.#presented)) found = key;

@@ -1,17 +1,16 @@
-/** The reference behaviour: the specification, and the published rules where it is silent. */
+/** Reference behaviour: the specification, and the published rules where it is silent. */
 import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
 import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
 import { NEWEST_FIRST, totalOrder } from './store/order.ts';
 
-/** Order of the life of a deployment. `drifted` and `staged` rank equal, since a staged deployment may drift. */
+/** Order of a deployment's life. `drifted` and `staged` rank equal, because a staged deployment may drift. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
 /**
- * The nearest valid value for an integer of any length, the default for anything else. Of a repeated parameter the
- * first counts.
+ * Nearest valid value for an integer of any length, the default for other text. The first of repeated values applies.
  */
 export function clampInteger(
   values: readonly string[],
@@ -19,7 +18,7 @@ export function clampInteger(
 ): number {
   const text = values[0];
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
-  // Number() rounds beyond 2^53 and says Infinity beyond 1e308: either way the nearest bound is right.
+  // Number() rounds beyond 2^53 and gives Infinity beyond 1e308; the nearest bound is right for both.
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 
@@ -60,7 +59,7 @@ export const referenceBehaviour: PlatformBehaviour = {
   mayTarget: (from, to) => TARGET_RANK[to] > TARGET_RANK[from],
   mayReport: (from, to) => ACTIVITY_RANK[to] > ACTIVITY_RANK[from],
   retired: (activity) => (activity === 'deployed' || activity === 'removing' ? 'removing' : 'archived'),
-  // The agent's own moment counts, but no moment may lie in the future or before an earlier one.
+  // The agent's moment applies, unless it is in the future or before an earlier one.
   stamp: (_moment, { now, after, reported = now }) => {
     const latest = Math.max(Date.parse(now), Date.parse(after));
     return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();

@@ -1,4 +1,4 @@
-/** Resources as text, in the version and with the expansions that a client asked for. */
+/** Resources as text, in the requested version and with the requested expansions. */
 
 import {
   type Expansion,
@@ -15,15 +15,13 @@ import { VIEWS } from './domain/views.ts';
 import type { BaseRow, ConfigInstanceRow, ConfigSchemaRow } from './store/rows.ts';
 import { contentDown, down } from './versions.ts';
 
-/** Names to expand, each with what to expand below it. */
 export interface ExpandTree {
   readonly [name: string]: ExpandTree;
 }
 
-/** Texts in one generation of the cache; it holds two. */
 const KEPT = 50_000;
 
-/** Keeps the text of recent rows, since a page of 100 is asked for again and again. */
+/** Caches the text of recent rows, because a page of 100 is requested repeatedly. */
 export class Renderer {
   readonly #core: Core;
   readonly #texts = new Map<ResourceKind, RecentTexts>();
@@ -62,7 +60,7 @@ export class Renderer {
     return behaviour.resource === undefined ? shown : behaviour.resource(kind, shown, version);
   }
 
-  /** What the contract names as another resource is in the column of its id, or of a JSON array of ids. */
+  /** Expands a resource by the column with its id, or with a JSON array of ids. */
   #expanded(kind: ResourceKind, row: BaseRow, version: SupportedVersion, name: string, tree: ExpandTree): unknown {
     const { kind: other, many = false } = RESOURCES[kind].expansions[name] ?? {};
     if (other === undefined) return this.#plainValue(row, version, name);
@@ -81,7 +79,6 @@ export class Renderer {
     return only === undefined ? null : shown(only);
   }
 
-  /** An expansion that is no resource. */
   #plainValue(row: BaseRow, version: SupportedVersion, name: string): unknown {
     if (name === 'documents') return JSON.parse((row as ConfigSchemaRow).documents);
     if (name !== 'content') return null;
@@ -89,7 +86,7 @@ export class Renderer {
     return contentDown({ format: (row as ConfigInstanceRow).content_format, data }, version, this.#core.behaviour);
   }
 
-  /** Expansions that cannot recurse, for the defect that expands without being asked. */
+  /** Expansions that cannot recurse, for the defect that expands unasked. */
   #plainExpansions(kind: ResourceKind, version: SupportedVersion): string[] {
     return Object.entries(RESOURCES[kind].expansions)
       .filter(([, expansion]: [string, Expansion]) => inVersion(expansion, version))
@@ -109,7 +106,7 @@ export class Renderer {
   }
 }
 
-/** A cache of two generations: when the young one is full it becomes the old one, and the old one is dropped. */
+/** Cache of two generations: a full young one replaces the old one. */
 class RecentTexts {
   #young = new Map<number, string>();
   #old = new Map<number, string>();

@@ -1,4 +1,4 @@
-/** The handler of each published operation. */
+/** Handlers of the published operations. */
 
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import type { PingRequest } from '../../harness/contract/lists.ts';
@@ -41,11 +41,8 @@ import type { Matching } from './store/order.ts';
 import type { Rows } from './store/rows.ts';
 import { defaultSlot } from './versions.ts';
 
-// The list envelope and what is in it (specification sections 2.6 and 8).
-
 const BY_ID = [{ field: 'id', descending: false }] as const;
 
-/** Answers a page of a collection. */
 function list(call: Call, kind: ResourceKind): Answered {
   const { core, query, version } = call;
   const collection = core.store.collections[kind];
@@ -55,7 +52,6 @@ function list(call: Call, kind: ResourceKind): Answered {
   return page(call, kind, collection.query(filters, terms));
 }
 
-/** Answers a page of what matches. */
 function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   const { core, renderer, query, version } = call;
   const { behaviour } = core;
@@ -81,7 +77,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
   const plain = Object.keys(expand.tree).length === 0;
   const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, expanding: !plain, returned });
-  // Appending keeps a rope of strings, which is flattened once, when it is written to the socket.
+  // Appending keeps a rope of strings, which is flattened once, on writing to the socket.
   let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
   for (let index = 0; index < returned; index++) {
     const seq = rows[index] as number;
@@ -143,14 +139,13 @@ async function ping(call: Call): Promise<Answered> {
   return { status: answer.status, json: JSON.stringify(answer.body) };
 }
 
-/** The request in the newest vocabulary. */
 function requestedSchema({ body, version }: Call): CreateConfigSchema {
   if (atLeast(version, 'everglades')) return body as CreateConfigSchema;
   const { instance_filepath, ...rest } = body as OlderCreateConfigSchema;
   return instance_filepath === undefined ? rest : { ...rest, instance_slots: [defaultSlot(instance_filepath)] };
 }
 
-/** Lists and single resources: the contract alone says what they are. */
+/** Lists and single resources, derived from the contract alone. */
 const READS: [id: string, handler: Handler][] = OPERATIONS.flatMap(({ id, method, kind, list: isList, sub }) => {
   if (method !== 'GET' || kind === undefined || sub) return [];
   const handler: Handler = isList
@@ -159,13 +154,11 @@ const READS: [id: string, handler: Handler][] = OPERATIONS.flatMap(({ id, method
   return [[id, handler]];
 });
 
-/** Answers with the resource that is made of the body. */
 const creates =
   <K extends ResourceKind, B>(kind: K, make: (core: Core, body: B, version: SupportedVersion) => Rows[K]): Handler =>
   (call) =>
     created(call, kind, (core) => make(core, call.body as B, call.version));
 
-/** Answers with the resource that the path names, as it is after the change. */
 const changes =
   <K extends ResourceKind, B>(
     kind: K,
@@ -174,7 +167,6 @@ const changes =
   (call) =>
     shown(call, kind, (core) => change(core, param(call, kind), call.body as B, call.version));
 
-/** By operation id. */
 export const HANDLERS: Handlers = {
   ...Object.fromEntries(READS),
 

@@ -1,7 +1,6 @@
 /**
- * What clients of older versions see (specification section 9). Answers are built in the newest shape and taken down
- * one version at a time: a field goes where the contract does not have it any more, and `CHANGES` says what becomes of
- * values that came with a version.
+ * Answers for clients of older versions (specification section 9). Built in the newest shape and taken down one version
+ * at a time: fields leave by the contract, and `CHANGES` converts values that came with a version.
  */
 import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
@@ -19,13 +18,10 @@ import {
 import type { PlatformBehaviour, Resource } from './behaviour.ts';
 import { parseJsonc } from './checking/job.ts';
 
-/** What a version brought besides fields. */
 interface Change {
-  /** A resource with values of the version before. */
   resources: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
-  /** The content of a config instance, expanded. */
   content?(content: InstanceContent): InstanceContent;
-  /** What a filter value of the version before stands for. */
+  /** Values that a filter value of the previous version stands for. */
   filterValues?(kind: ResourceKind, field: string, value: string): string[];
 }
 
@@ -51,8 +47,7 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
   rainier: {
     resources: {
-      // The files are still on the device while they are removed, so a tetons client sees it as deployed until it is
-      // archived.
+      // Files stay on the device during removal, so a tetons client sees it as deployed until it is archived.
       deployment: (deployment, behaviour) =>
         deployment['activity_status'] === 'removing'
           ? {
@@ -73,10 +68,8 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
 };
 
-/** From a version to the one before. */
 interface DownStep extends Partial<Change> {
   to: SupportedVersion;
-  /** Fields that the older version lacks. */
   dropped: Readonly<Record<ResourceKind, readonly string[]>>;
 }
 
@@ -94,7 +87,7 @@ const STEPS: readonly DownStep[] = SUPPORTED_VERSIONS.flatMap((from, index): Dow
 
 const stepsTo = (version: SupportedVersion): DownStep[] => STEPS.filter(({ to }) => atLeast(to, codenameOf(version)));
 
-/** A resource (without expansions) as a client of `version` knows it. */
+/** Resource (without expansions) for a client of `version`. */
 export function down(
   kind: ResourceKind,
   resource: Resource,
@@ -111,7 +104,6 @@ export function down(
   return shown;
 }
 
-/** The content of a config instance (expanded) as a client of `version` knows it. */
 export function contentDown(
   content: InstanceContent,
   version: SupportedVersion,
@@ -123,7 +115,7 @@ export function contentDown(
   return shown;
 }
 
-/** Translates filter values of an older client to those of the store. */
+/** Converts filter values of an older client to those of the store. */
 export function filterUp(
   kind: ResourceKind,
   field: string,
@@ -136,7 +128,7 @@ export function filterUp(
   return meant;
 }
 
-/** The one slot of a schema that names none, and the one that an older request's `instance_filepath` stands for. */
+/** Slot of a schema that names none, and of an older request's `instance_filepath`. */
 export const defaultSlot = (filepath: string): InstanceSlot => ({
   key: 'default',
   name: 'Default',

@@ -5,12 +5,10 @@ import { type Clock, steadyClock } from '../../common/clock.ts';
 import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
-// Remembers the `jti` of accepted device JWTs for as long as they could be sent again, in bounded memory.
-
 /**
- * Returns a function that records an identifier; it refuses when there is no more room, rather than forget one. Two
- * generations: what was admitted in the last `lifetimeMs` is in one of them, and turning a generation over is one
- * assignment, so that no entry needs a timer or a sweep.
+ * Returns a function that records the `jti` of an accepted JWT; when full it refuses rather than forgets. Two
+ * generations hold everything admitted within `lifetimeMs`, and swapping them is one assignment, so that entries need
+ * no timer or sweep.
  */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
@@ -35,23 +33,21 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
 
 /** `exp` is `iat` + 2 minutes. */
 const LIFETIME_S = 120;
-/** How far a device's clock may be off. */
+/** Tolerance for a device's clock, seconds. */
 const SKEW_S = 30;
 const MAX_JWT_LENGTH = 8192;
 const MAX_JTI_LENGTH = 128;
-/** A signature over a key that came with it proves nothing. */
+/** Headers with a key of the sender, whose signature would prove nothing. */
 const KEY_HEADERS = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'] as const;
 
 const unauthorized = (message: string) => new PlatformError(401, 'unauthorized', message);
 
-/** The device whose key signed `jwt`. Throws PlatformError 401, or 429 when too many were used. */
+/** Returns the device whose key signed `jwt`. Throws PlatformError 401, or 429 if too many were used. */
 export type DeviceJwtVerifier = (jwt: string) => AgentDeviceRecord;
 
-/** Returns a verifier that yields the device, or throws PlatformError 401. */
 export function deviceJwtVerifier(options: {
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   clock: Clock;
-  /** For how long a JWT is remembered. Default: a clock that nobody can turn. */
   steady?: Clock;
 }): DeviceJwtVerifier {
   const { clock, deviceByFingerprint } = options;
@@ -82,7 +78,7 @@ function fingerprintOf(header: JsonObject): string {
   throw unauthorized('the JWT header lacks kid, the lowercase hex SHA-256 of the public key');
 }
 
-/** Checks the claims as of `now` (seconds), and returns `jti`. */
+/** Checks the claims at `now` (seconds) and returns `jti`. */
 function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH) {
     throw unauthorized(`jti must be a string of 1 to ${MAX_JTI_LENGTH} characters`);
@@ -95,17 +91,15 @@ function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   return jti;
 }
 
-// Public keys of devices: what is accepted, and the fingerprint by which a device is found again.
-
 export const DEFAULT_MIN_KEY_BITS = 2048;
-/** Larger keys and huge exponents cost a server far more to verify than they cost a client to make. */
+/** Larger keys and huge exponents cost a server far more to verify than a client to make. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
-/** The PEM text of an 8192-bit key is shorter. */
+/** Characters; above the PEM of an 8192-bit key. */
 const MAX_PEM_LENGTH = 4096;
 
 /**
- * Reads `public_key_pem` of a provisioning request. Throws PlatformError 400 when it is not an acceptable RSA public
+ * Parses `public_key_pem` of a provisioning request. Throws PlatformError 400 unless it is an acceptable RSA public
  * key.
  */
 export function parseDeviceKey(pem: string, minBits: number) {
@@ -129,14 +123,11 @@ export function parseDeviceKey(pem: string, minBits: number) {
   }
   const der = key.export({ type: 'spki', format: 'der' });
   return {
-    /** The key alone, normalised: SubjectPublicKeyInfo as PEM. */
     public_key_pem: key.export({ type: 'spki', format: 'pem' }).toString(),
     /** Lowercase hex SHA-256 of the DER SubjectPublicKeyInfo. */
     fingerprint: createHash('sha256').update(der).digest('hex'),
   };
 }
-
-// The token a device carries on every request and as its MQTT password: a JWT bound to the device's session.
 
 const AUDIENCE = 'device';
 const DEFAULT_TOKEN_LIFETIME_MS = 60 * 60 * 1000;
@@ -145,8 +136,9 @@ const MAX_TOKEN_LENGTH = 2048;
 export type SessionTokens = ReturnType<typeof sessionTokens>;
 
 /**
- * The signing key is derived from the session, so that a reprovisioned device's old tokens end without a list of them.
- * The master key lives as long as the process: after a restart every device mints a new token, as after an expiry.
+ * Session token of a device, sent with every request and as MQTT password: a JWT whose key derives from the session, so
+ * that reprovisioning ends old tokens without a list. The master key lives as long as the process: after a restart, as
+ * after an expiry, every device gets a new token.
  */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
@@ -168,7 +160,7 @@ export function sessionTokens(options: {
       const token = signHs256({ iss, aud: AUDIENCE, sub: device.id, iat, exp }, secretOf(device));
       return { token, expires_at: new Date(exp * 1000).toISOString() };
     },
-    /** The device of a token that is genuine, not expired, and of the device's present session. */
+    /** Device of a genuine, unexpired token of its present session. */
     verify: (token: string): AgentDeviceRecord | undefined => {
       const jwt = token.length > MAX_TOKEN_LENGTH ? undefined : parseJwt(token);
       const subject = jwt?.claims['sub'];

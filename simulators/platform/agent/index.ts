@@ -1,4 +1,4 @@
-/** The platform's agent side: HTTP under `/agent/v1`, and MQTT 3.1.1 through an embedded or an external broker. */
+/** Agent side of the platform: HTTP under `/agent/v1`, and MQTT 3.1.1 through an embedded or an external broker. */
 
 import { arch, platform } from 'node:os';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -36,27 +36,25 @@ import {
   sessionTokens,
 } from './credentials.ts';
 
-// What the agent routes share: who is calling, and what they sent.
-
 interface AgentContext {
   port: AgentPort;
   tokens: SessionTokens;
   verifyDeviceJwt: DeviceJwtVerifier;
   minKeyBits: number;
-  /** A device's session ended; connections that use it must end too. */
+  /** Called when a device's session ends; its connections must end too. */
   onSessionEnded(deviceId: string): void;
-  /** A device sent a request, so it is alive. */
+  /** Called for each request of a device, which proves it alive. */
   onSeen(deviceId: string): void;
 }
 
-/** The credential after `Bearer`. Throws PlatformError 401 when there is none. */
+/** Credential after `Bearer`. Throws PlatformError 401 if there is none. */
 function bearer(request: FastifyRequest): string {
   const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   if (!match?.[1]) throw new PlatformError(401, 'unauthorized', 'Authorization: Bearer <token> is required');
   return match[1];
 }
 
-/** The device whose session token came with the request. Throws PlatformError 401. */
+/** Device of the request's session token. Throws PlatformError 401. */
 function caller(context: AgentContext, request: FastifyRequest): AgentDeviceRecord {
   const device = context.tokens.verify(bearer(request));
   if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
@@ -64,7 +62,7 @@ function caller(context: AgentContext, request: FastifyRequest): AgentDeviceReco
   return device;
 }
 
-/** The JSON body, when it has that shape. Throws PlatformError 400 with every problem. */
+/** JSON body of that shape. Throws PlatformError 400 with every problem. */
 function body<T>(
   request: FastifyRequest,
   shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -79,16 +77,14 @@ function body<T>(
   throw new PlatformError(400, 'invalid_request', `the body is no ${shape.name}`, { problems: shape.problems(value) });
 }
 
-/** A path parameter that could be an identifier. Throws PlatformError 404: nothing else names a resource. */
+/** Path parameter in the form of an id. Throws PlatformError 404 for other text, which names no resource. */
 function identifier(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? '';
   if (!/^[\w-]{1,64}$/.test(value)) throw new PlatformError(404, 'not_found', `no resource has this ${name}`);
   return value;
 }
 
-// Query parameters of the agent's lists: clamped paging (specification section 8), `a|b` filters, expansions.
-
-/** As on the Platform API. */
+/** Clamped paging (specification section 8), as on the Platform API. */
 function paging(query: Query): { limit: number; offset: number } {
   return {
     limit: referenceBehaviour.clampLimit(valuesOf(query, 'limit')),
@@ -96,7 +92,7 @@ function paging(query: Query): { limit: number; offset: number } {
   };
 }
 
-/** `activity_status=queued|deployed`; commas separate too. Throws PlatformError 400 for an unknown status. */
+/** Parses `activity_status=queued|deployed`; commas separate too. Throws PlatformError 400 for an unknown status. */
 export function activityFilter(query: Query): DeploymentActivityStatus[] {
   const wanted = valuesOf(query, 'activity_status')
     .flatMap((text) => text.split(/[|,]/))
@@ -112,7 +108,7 @@ export function activityFilter(query: Query): DeploymentActivityStatus[] {
 
 const EXPANSIONS = ['release', 'release.git_commit', 'config_instances'];
 
-/** `expand=…` or `expand[]=…`, repeated. Throws PlatformError 400 on an expansion that does not exist. */
+/** Parses repeated `expand=…` or `expand[]=…`. Throws PlatformError 400 for an unknown expansion. */
 export function expansions(query: Query, more: readonly string[] = []): string[] {
   const accepted = [...EXPANSIONS, ...more];
   const wanted = new Set([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]);
@@ -128,7 +124,7 @@ export function expansions(query: Query, more: readonly string[] = []): string[]
 
 const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
 
-/** The fields that are published: an agent never needs its own public key back. */
+/** Published fields; an agent never needs its own public key back. */
 const DEVICE_FIELDS = [
   ...Object.keys(agentDevice.schema.properties),
   ...['agent_version', 'last_connected_at', 'last_disconnected_at', 'created_at', 'updated_at'],
@@ -139,7 +135,6 @@ function answer(record: AgentDeviceRecord) {
   return Object.fromEntries(DEVICE_FIELDS.map((name) => [name, known[name]]));
 }
 
-/** Adds the routes of devices that have no token yet to the agent plugin. */
 function enrolmentRoutes(app: FastifyInstance, context: AgentContext): void {
   const { port, minKeyBits } = context;
 
@@ -164,7 +159,6 @@ function enrolmentRoutes(app: FastifyInstance, context: AgentContext): void {
   });
 }
 
-/** A request with a session token, and the device that it belongs to. */
 interface Asked {
   port: AgentPort;
   device: AgentDeviceRecord;
@@ -174,8 +168,7 @@ interface Asked {
 }
 
 /**
- * What a device with a token may ask: for its own record, for what it has to do (it sees its own deployments only) and
- * reports on, and for what these refer to.
+ * Routes of devices with a token: their record, their own deployments and reports, and resources that these refer to.
  */
 const OWN_ROUTES: readonly [method: 'GET' | 'PATCH', path: string, serve: (asked: Asked) => unknown][] = [
   ['GET', '/device', ({ device }) => answer(device)],
@@ -243,18 +236,18 @@ function serviceVersion() {
   return { ...versions, ...api, go_version: 'none', build_date, os: platform(), arch: arch() };
 }
 
-/** The largest request of an agent carries a public key. */
+/** Bytes; the largest request of an agent carries a public key. */
 const BODY_LIMIT = 64 * 1024;
 
 /**
- * The agent API as one encapsulated fastify plugin, with bodies, errors and a version header of its own. Register it
- * below `/agent/v1`.
+ * Agent API as one encapsulated fastify plugin, with its own bodies, errors and version header. Register it below
+ * `/agent/v1`.
  */
 function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
-    // Bodies are parsed by the routes that need one: a token request has none, even if its content type says JSON.
+    // Routes parse their own bodies: a token request has none, even if its content type is JSON.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (_request, raw, done) =>
       done(null, raw),
     );
@@ -306,14 +299,14 @@ function describe(error: HttpError) {
 }
 
 export interface AgentSideOptions {
-  /** The embedded broker's address (default: loopback, any free port), or a broker that runs elsewhere. */
+  /** Address of the embedded broker (default: loopback, any free port), or an external broker. */
   mqtt?: { host?: string; port?: number } | ExternalBrokerOptions;
-  /** Certificate and key of the embedded broker, PEM; without them it speaks plain TCP. */
+  /** Certificate and key of the embedded broker, PEM. Default: plain TCP. */
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   dialect: Dialect;
-  /** Smallest RSA key a device may be provisioned with. Default 2048. */
+  /** Smallest RSA key accepted for provisioning, bits. Default 2048. */
   minKeyBits?: number | undefined;
-  /** Lifetime of a device token. Default one hour. */
+  /** Lifetime of a device token, milliseconds. Default one hour. */
   tokenLifetimeMs?: number;
   clock?: Clock;
   log?: Logger | undefined;
@@ -321,7 +314,6 @@ export interface AgentSideOptions {
 
 export type AgentSide = Awaited<ReturnType<typeof createAgentSide>>;
 
-/** Starts or connects to the broker. Rejects when that fails. */
 export async function createAgentSide(port: AgentPort, options: AgentSideOptions) {
   const clock = options.clock ?? systemClock;
   const tokens = sessionTokens({
@@ -371,13 +363,11 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
   let stopping: Promise<void> | undefined;
   return {
     messenger,
-    /** Where devices connect. */
     mqttUrl: broker.url,
-    /** Serves the agent API under `/agent/v1`. */
     register: (app: FastifyInstance): void => {
       void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
     },
-    /** Closes every device's connection; pings that still wait time out. Idempotent. */
+    /** Closes every device's connection; waiting pings time out. Idempotent. */
     stop: (): Promise<void> => {
       stopping ??= (async () => {
         messenger.stop();

@@ -1,8 +1,7 @@
 /**
- * The embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password =
- * token) and reaches its own topics only. Sessions never outlive their connection, even when a client asks for that:
- * what an offline device must learn is retained, and its agent subscribes again after every CONNACK, so nothing needs
- * to be queued for it.
+ * Embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password = token)
+ * and reaches its own topics only. Sessions end with their connection, even if a client requests otherwise: messages
+ * for offline devices are retained, and an agent subscribes again after every CONNACK, so nothing needs a queue.
  */
 
 import { type EventEmitter, once } from 'node:events';
@@ -14,20 +13,17 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// Bounds the packets of an MQTT client: a parser keeps what it has of a packet until it is complete, which may be
-// never.
-
 /**
- * Bytes. Before CONNECT a client is nobody, and sends an id, a name and a token. Afterwards it reports in a few
- * hundred.
+ * Largest packets, bytes: a parser buffers an incomplete packet, perhaps for ever. CONNECT of an unknown client carries
+ * an id, a name and a token; later reports take a few hundred bytes.
  */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
-/** What the published types leave out. `parse` returns how many bytes of an incomplete packet it keeps. */
+/** Members missing in the published types. `parse` returns the buffered bytes of an incomplete packet. */
 type ParsingClient = Client & { _parser: { parse(bytes: Buffer): number; packet?: { length: number } } };
 
-/** Ends the connection of a client that sends, or announces, a larger packet. */
+/** Ends the connection of a client that sends or announces a larger packet. */
 export function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
   const parser = (client as ParsingClient)._parser;
   const parse = parser.parse.bind(parser);
@@ -43,10 +39,8 @@ export function limitPackets(client: Client, onTooLarge: (error: Error) => void)
 }
 
 // Retained messages of the embedded broker, found by their exact topic.
-//
-// The stock in-memory persistence tests every retained topic against every subscription, which costs a fleet of n
-// robots n² pattern matches to connect. Here no subscription has a wildcard (the access rules see to that), so a lookup
-// is enough.
+// The stock in-memory persistence matches every retained topic against every subscription, n² matches for a fleet of n
+// robots to connect. Access rules forbid wildcards here, so a lookup suffices.
 
 interface RetainedPacket {
   cmd: 'publish';
@@ -55,19 +49,19 @@ interface RetainedPacket {
   qos: 0 | 1 | 2;
 }
 
-/** The part of aedes' persistence interface that concerns retained messages. */
+/** Part of aedes' persistence interface for retained messages. */
 interface RetainedStore {
   storeRetained(packet: RetainedPacket): Promise<void>;
   createRetainedStreamCombi(topics: string[]): Readable;
 }
 
-/** Puts the lookup in place of the stock one, and returns what stores a retained message. */
+/** Replaces the stock lookup; returns the function that stores a retained message. */
 export function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const retained = new Map<string, RetainedPacket>();
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // A copy: the payload may be a view of a whole read buffer.
+    // Copied, because the payload may be a view of a whole read buffer.
     else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
   };
   persistence.createRetainedStreamCombi = (topics) =>
@@ -75,20 +69,19 @@ export function installExactRetained(aedes: Aedes): RetainedStore['storeRetained
   return persistence.storeRetained;
 }
 
-/** CONNACK return code 4 of MQTT 3.1.1: an agent refreshes its token on it. */
+/** CONNACK return code 4 of MQTT 3.1.1, on which an agent refreshes its token. */
 const BAD_USERNAME_OR_PASSWORD = 4 as AuthErrorCode;
 
 export interface EmbeddedBrokerOptions extends BrokerEvents {
   host: string;
   port: number;
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
-  /** Whether the token is of that device and session. */
   authenticate(deviceId: string, sessionId: string, token: string): boolean;
-  /** Something failed inside the broker; it goes on. */
+  /** Called for failures inside the broker, which goes on. */
   onError(error: Error): void;
 }
 
-/** Resolves when the broker listens. Rejects when the port is taken. */
+/** Resolves once the broker listens. Rejects if the port is taken. */
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
   const aedes = await Aedes.createBroker(accessRules(options));
   (aedes as EventEmitter).on('error', options.onError);
@@ -99,7 +92,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   try {
     server = await listen(aedes, sockets, options);
   } catch (error) {
-    // A broker that is never used would keep the process alive.
+    // A broker left open would keep the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
@@ -107,8 +100,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 
   return {
     url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
-    // Straight to the one client that may subscribe to it. aedes' own publish takes messages that overtake each other
-    // (a QoS 0 message and a retained one) for duplicates, and drops the one that was overtaken.
+    // Sends directly to the one subscriber: aedes' own publish drops a QoS 0 message and a retained one that overtake
+    // each other as duplicates.
     publish: (deviceId, topic, message, { qos, retain }) => {
       const payload = Buffer.from(JSON.stringify(message));
       const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
@@ -124,7 +117,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // Sockets that never became clients are unknown to aedes.
+      // aedes does not know sockets that never became clients.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },
@@ -132,12 +125,11 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 }
 
 /**
- * Calls back when everything has been read that is there now. Of a robot that has given up on a busy broker, CONNECT is
- * read first and the end of the connection in the next turn of the event loop.
+ * Waits until all pending bytes are read: of a robot that gave up on a busy broker, CONNECT is read first and the end
+ * of the connection in the next turn of the event loop.
  */
 const nextTurn = (then: () => void): void => void setImmediate(setImmediate, then);
 
-/** Who may connect, and which topics are open to whom. */
 function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOptions {
   return {
     preConnect: (client, packet, done) => {
@@ -167,11 +159,10 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
   };
 }
 
-/** The connected clients by device id, kept up to date. */
 function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map<string, Client> {
   const connected = new Map<string, Client>();
-  // A device that connects again takes over from its old connection: only the newest one is the device's. Its end is
-  // seen on the socket, because aedes reports nothing when one connection of a client ends while another begins.
+  // A reconnecting device takes over from its old connection. The end is observed on the socket, because aedes reports
+  // nothing if one connection of a client ends while another begins.
   aedes.on('client', (client) => {
     if (client.closed) return;
     connected.set(client.id, client);
@@ -185,7 +176,6 @@ function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map
   return connected;
 }
 
-/** Serves plain TCP or TLS; `sockets` holds the connections that are open. */
 async function listen(aedes: Aedes, sockets: Set<Socket>, options: EmbeddedBrokerOptions): Promise<Server> {
   const accept = (socket: Socket) => limitPackets(aedes.handle(socket.setNoDelay(true)), options.onError);
   const server = options.tls ? tls.createServer(options.tls, accept) : createTcpServer(accept);
@@ -198,7 +188,6 @@ async function listen(aedes: Aedes, sockets: Set<Socket>, options: EmbeddedBroke
   return server;
 }
 
-/** What the published types leave out. */
 type SubscribedClient = Client & { subscriptions: Record<string, object | undefined> };
 
 const ignore = () => {};

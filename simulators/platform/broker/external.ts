@@ -1,8 +1,7 @@
 /**
- * A broker that runs elsewhere (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. Who may connect and
- * which topics are open to whom is that broker's own configuration; the platform's user needs to publish on
- * `cmd/devices/+/sync` and `v1/cmd/devices/+/ping`, and to subscribe to `cmd/devices/+/sync` and
- * `v1/resp/devices/+/pong`.
+ * External broker (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. That broker's configuration controls
+ * access; the platform's user needs to publish on `cmd/devices/+/sync` and `v1/cmd/devices/+/ping`, and to subscribe to
+ * `cmd/devices/+/sync` and `v1/resp/devices/+/pong`.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,18 +10,16 @@ import { agentTopics, syncMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, steadyClock } from '../../common/clock.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// Who is online, where the broker cannot tell: on an external broker the published protocol has neither a last will nor
-// a birth message. A device counts as online for a minute after each message from it: an HTTP request, a pong, a report
-// of a sync. Every device that has been online is pinged twice a minute, so that an idle one gives such signs.
+// Presence over an external broker, where the published protocol has neither last will nor birth message. A device
+// counts as online for a minute after each message from it: an HTTP request, a pong, a report of a sync. Every device
+// that has been online is pinged twice a minute, so that idle ones reply.
 
 const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
-/** Probes are spread over their period: devices are taken in turn, a share of them each second. */
+/** Spreads probes over their period: each second a share of the devices, in turn. */
 const TICK_MS = 1_000;
 
-/** Starts watching; `stop` ends it. */
 export function presence(options: {
-  /** One that never jumps. */
   clock: Clock;
   onConnected(deviceId: string, connected: boolean): void;
   probe(deviceId: string): void;
@@ -55,13 +52,11 @@ export function presence(options: {
       if (state) state.online = true;
       onConnected(deviceId, true);
     },
-    /** The device's session ended. */
     gone: (deviceId: string): void => {
       const state = known.get(deviceId);
       known.delete(deviceId);
       if (state?.online) onConnected(deviceId, false);
     },
-    /** Every device is offline from now on. */
     stop: (): void => {
       clearInterval(timer);
       for (const [deviceId, { online }] of known) if (online) onConnected(deviceId, false);
@@ -72,7 +67,7 @@ export function presence(options: {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RECONNECT_MS = 1_000;
-/** A connection whose other end is gone is found within one and a half of these. */
+/** Seconds; a dead connection is detected within one and a half of these. */
 const KEEP_ALIVE_S = 20;
 const SUBSCRIPTION_REFUSED = 128;
 
@@ -85,7 +80,7 @@ export interface ExternalBrokerOptions {
   ca?: string | Buffer;
 }
 
-/** The broker cannot be used; the message says which, and why. */
+/** The broker cannot be used; the message names it and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
 }
@@ -93,13 +88,10 @@ export class BrokerError extends Error {
 interface ExternalBrokerEvents extends BrokerEvents {
   /** Whether the device exists: a broker may let other clients publish on topics of unknown devices. */
   isDevice(deviceId: string): boolean;
-  /** Sends a ping whose answer shows that the device is there. */
   probe(deviceId: string): void;
 }
 
-/**
- * Rejects with BrokerError when the broker cannot be reached within 10 s, or refuses. Reconnects by itself afterwards.
- */
+/** Rejects with BrokerError if the broker refuses or cannot be reached within 10 s. Reconnects by itself afterwards. */
 export async function externalBroker(options: ExternalBrokerOptions, events: ExternalBrokerEvents): Promise<Broker> {
   const address = new URL(options.url);
   if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:') {
@@ -110,7 +102,7 @@ export async function externalBroker(options: ExternalBrokerOptions, events: Ext
   client.on('message', (topic, payload, { retain }) => {
     const deviceId = topic.split('/').at(-2) ?? '';
     const pong = topic === agentTopics.pong(deviceId);
-    // A retained message says nothing about now, and the platform's own requests come back here too.
+    // A retained message proves nothing about the present, and the platform's own requests arrive here too.
     const synced = topic === agentTopics.sync(deviceId) && !retain && isSynced(payload);
     if (!(pong || synced) || !events.isDevice(deviceId)) return;
     devices.seen(deviceId);
@@ -123,7 +115,7 @@ export async function externalBroker(options: ExternalBrokerOptions, events: Ext
       client.publish(topic, JSON.stringify(message), publishOptions);
     },
     heard: devices.seen,
-    // Its token is refused from now on; only the broker can end the connection.
+    // Only the broker can end the connection; the platform refuses the token from now on.
     disconnect: devices.gone,
     stop: async () => {
       devices.stop();
@@ -132,10 +124,10 @@ export async function externalBroker(options: ExternalBrokerOptions, events: Ext
   };
 }
 
-/** A ping that was meant for the time of an outage is of no use after it. */
+/** A ping queued during an outage is useless after it. */
 const NOTHING_LATE = { queueQoSZero: false };
 
-/** Connected and subscribed; mqtt subscribes again by itself when it reconnects. */
+/** Connects and subscribes; mqtt resubscribes by itself after a reconnect. */
 async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
   let client: MqttClient | undefined;
   try {

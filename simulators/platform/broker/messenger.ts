@@ -1,11 +1,9 @@
-/** The platform's commands to devices: a ping and its pong, and the request to sync. */
+/** Commands of the platform to devices: ping with pong, and the request to sync. */
 
 import { randomUUID } from 'node:crypto';
 import { agentTopics, pingMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
 import type { DeviceMessenger } from '../ports.ts';
-
-// What the platform needs of an MQTT broker, whether it runs in this process or elsewhere.
 
 export interface PublishOptions {
   qos: 0 | 1;
@@ -13,22 +11,19 @@ export interface PublishOptions {
 }
 
 export interface Broker {
-  /** Where devices connect: `mqtt://…` or `mqtts://…`, without credentials. */
+  /** URL for devices: `mqtt://…` or `mqtts://…`, without credentials. */
   readonly url: string;
-  /** Publishes on a topic of that device. */
   publish(deviceId: string, topic: string, message: object, options: PublishOptions): void;
-  /** The device is alive: it sent something that did not pass this broker. */
+  /** Call for signs of life that did not pass this broker. */
   heard(deviceId: string): void;
-  /** The device's session ended: ends its connection if the broker allows that. */
+  /** Ends the connection of a device whose session has ended, if the broker allows that. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }
 
-/** What a broker reports to the platform. `payload` is only valid during the call. */
+/** Events from a broker. `payload` is valid during the call only. */
 export interface BrokerEvents {
-  /** A device published on its pong topic. */
   onPong(deviceId: string, payload: Buffer): void;
-  /** A device came online or went offline. */
   onConnected(deviceId: string, connected: boolean): void;
 }
 
@@ -42,16 +37,13 @@ interface PendingPing {
 }
 
 export interface MqttMessenger extends DeviceMessenger {
-  /** Sends through this broker from now on; nothing is sent before. */
   use(broker: Broker): void;
-  /** A ping whose answer only shows that the device is there. */
+  /** Pings a device to prove it alive, without waiting for the answer. */
   probe(deviceId: string): void;
   onPong(deviceId: string, payload: Buffer): void;
-  /** Ends every ping that still waits, as timed out. */
   stop(): void;
 }
 
-/** It sends nothing until a broker has been given with `use`. */
 export function mqttMessenger(clock: Clock): MqttMessenger {
   let broker: Broker | undefined;
   const pending = new Map<string, PendingPing>();
@@ -63,7 +55,7 @@ export function mqttMessenger(clock: Clock): MqttMessenger {
     ping.resolve(outcome);
   };
 
-  // A late ping is of no use, so it is sent with QoS 0 and not retained.
+  // QoS 0 and not retained, because a late ping is useless.
   const sendPing = (deviceId: string, message_id: string) => {
     const message = { message_id, timestamp: timestamp(clock) };
     broker?.publish(deviceId, agentTopics.ping(deviceId), message, { qos: 0, retain: false });

@@ -1,11 +1,8 @@
-/**
- * What is checked outside of the event loop, and what comes of it. Both are plain data, because they cross to another
- * thread.
- */
+/** Job and result of a check outside the event loop, as plain data, because they cross to another thread. */
 
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 
-/** The documents of a schema, as text: they are a user's, and so is what they make of the content. */
+/** Documents of a user's schema, as text, because compiling them may be expensive too. */
 export interface SchemaText {
   format: string;
   documents: readonly { name: string; data: string }[];
@@ -17,22 +14,21 @@ export interface ContentText {
 }
 
 /**
- * Whether documents are a JSON Schema, or whether content parses and satisfies one. `schema`: none for a language that
- * is not checked.
+ * Checks documents as a JSON Schema, or content for its format and schema. `schema`: absent if its language is not
+ * checked.
  */
 export type CheckJob =
   | { kind: 'schema'; schema: SchemaText }
   | { kind: 'content'; content: ContentText; schema?: SchemaText & { digest: string } };
 
-/** Why something is refused. */
 export interface Refused {
   code: 'invalid_schema' | 'invalid_content';
   message: string;
-  /** What content breaks, as far as it is told. */
+  /** Violations, up to a limit. */
   problems?: string[];
 }
 
-/** JSON with comments: `//` and block comments outside strings. Throws SyntaxError. */
+/** Parses JSON with `//` and block comments outside strings. Throws SyntaxError. */
 export function parseJsonc(text: string): unknown {
   // One pattern for strings and comments: whichever begins first contains the other.
   const stripped = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (match) =>

@@ -1,6 +1,6 @@
 /**
- * Threads that compile the schemas of users and check content against them, so that no schema can hold up the event
- * loop. A job that overruns its time or its memory ends with its thread; the next one gets a new thread.
+ * Threads that compile users' schemas and check content, so that no schema can block the event loop. A job beyond its
+ * time or memory ends with its thread; the next one gets a new thread.
  */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -10,22 +10,21 @@ import type { WorkerMessage } from './worker.ts';
 const ENTRY = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
 
 export interface CheckLimits {
-  /** Milliseconds of the processor for one job: on a busy machine time alone says little. */
+  /** Processor time of one job, milliseconds: elapsed time says little on a busy machine. */
   deadlineMs: number;
-  /** Heap of one thread. */
   heapMb: number;
   threads: number;
 }
 
-/** Most jobs take less than a millisecond, so that a few are done by one thread before another has started. */
+/** Milliseconds a job waits before another thread starts: most jobs take less than one. */
 const PATIENCE_MS = 100;
 
-/** A job that takes longer than this, in milliseconds, is looked at. */
+/** Milliseconds after which a job's processor time is checked. */
 const SOON_MS = 50;
 
 const LIMITS: CheckLimits = { deadlineMs: 3_000, heapMb: 256, threads: 4 };
 
-/** The check of a job was ended: the message says why, for the client. */
+/** The check of a job was ended; the message gives the reason, for the client. */
 export class Overrun extends Error {
   override name = 'Overrun';
 }
@@ -36,7 +35,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Starts its threads as they are needed, and keeps them. They do not keep the process alive. */
+/** Starts threads on demand and keeps them. They do not keep the process alive. */
 export class CheckPool implements AsyncDisposable {
   readonly #limits: CheckLimits;
   readonly #queue: Waiting[] = [];
@@ -48,7 +47,9 @@ export class CheckPool implements AsyncDisposable {
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  /** Resolves to why the job is refused, if it is. Rejects with Overrun, or with the error of a check that failed. */
+  /**
+   * Resolves with the reason for a refusal, or undefined. Rejects with Overrun, or with the error of a failed check.
+   */
   check(job: CheckJob): Promise<Refused | undefined> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ job, resolve, reject });
@@ -56,16 +57,13 @@ export class CheckPool implements AsyncDisposable {
     });
   }
 
-  /** Ends every thread, and every job with Overrun. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#growth);
     for (const { reject } of this.#queue.splice(0)) reject(new Overrun('the platform is stopping'));
     await Promise.all([...this.#all].map((thread) => thread.stop()));
   }
 
-  /**
-   * Gives the oldest job to an idle thread. Where there is none it waits, and gets a new thread if that takes too long.
-   */
+  /** Gives the oldest job to an idle thread, or to a new one if it waits too long. */
   #next(): void {
     if (this.#queue.length === 0) return;
     const thread = this.#idle.pop() ?? (this.#all.size === 0 ? this.#started() : undefined);
@@ -99,10 +97,10 @@ export class CheckPool implements AsyncDisposable {
   }
 }
 
-/** The pool of this process: platforms in one process share it, since each thread costs some 20 MB. */
+/** Shared by the platforms of a process, because each thread costs some 20 MB. */
 export const sharedPool = new CheckPool();
 
-/** One worker. It is unusable once a job has overrun. */
+/** One worker, unusable once a job has overrun. */
 class Thread {
   usable = true;
   readonly #limits: CheckLimits;
@@ -121,16 +119,14 @@ class Thread {
     this.#worker.on('message', (message: WorkerMessage) => this.#settle?.resolve(message));
     this.#worker.on('error', (error) => this.#end(error as Error));
     this.#worker.on('exit', () => this.#end(new Error('the thread that checks has ended')));
-    // A listener for messages keeps the process alive otherwise.
+    // A message listener would otherwise keep the process alive.
     this.#worker.unref();
     this.#up = this.#message();
-    // The job that started it hears of it.
     this.#up.catch(() => {});
   }
 
   async run(job: CheckJob): Promise<Refused | undefined> {
-    // Whoever waits for the answer must not end before it: while a platform starts, nothing else keeps its process
-    // alive.
+    // Keeps the process alive for the answer, because nothing else does while a platform starts.
     this.#worker.ref();
     try {
       await this.#up;
@@ -147,10 +143,7 @@ class Thread {
     }
   }
 
-  /**
-   * Looks at the job in a while, unless it is done by then. `before`: what the thread had spent when it was looked at
-   * first.
-   */
+  /** Checks the job later, unless it is done. `before`: processor time of the thread at the first check. */
   #watch(pauseMs: number, before?: number): void {
     const look = async (): Promise<void> => {
       const timer = this.#watching;
@@ -161,7 +154,7 @@ class Thread {
       if (left > 0) this.#watch(Math.max(left, SOON_MS), before ?? spent);
       else this.#end(new Overrun(`the check took longer than ${this.#limits.deadlineMs / 1000} s`));
     };
-    // A thread that has ended has no usage, and says so itself.
+    // A thread that has ended has no usage; its exit is reported elsewhere.
     this.#watching = setTimeout(() => void look().catch(() => {}), pauseMs).unref();
   }
 

@@ -1,4 +1,8 @@
-/** A thread that checks: one job at a time, `{job}` in, `{refused}` or `{failed}` out. */
+/**
+ * Worker thread of checks: one job at a time, `{job}` in, `{refused}` or `{failed}` out. JSON Schema is checked by ajv;
+ * cue is stored and accepted; opaque accepts anything. Schema and content are a user's and may take any time and memory
+ * (`pool.ts`).
+ */
 
 import { parentPort } from 'node:worker_threads';
 import { Ajv } from 'ajv';
@@ -7,9 +11,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { parseYaml } from '../../../harness/common/yaml.ts';
 import { type CheckJob, type ContentText, parseJsonc, type Refused, type SchemaText } from './job.ts';
-
-// Content against its schema: JSON Schema by ajv; cue is stored and accepted; opaque accepts anything. Both texts are a
-// user's and may take any time and memory, so this runs in a worker (`pool.ts`).
 
 type Validate = ((value: unknown) => unknown) & {
   errors?: { instancePath: string; message?: string }[] | null;
@@ -20,7 +21,6 @@ type Validate = ((value: unknown) => unknown) & {
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 
-/** An answer tells at most so many problems, of at most so many characters each. */
 const TOLD = 20;
 const LONGEST = 300;
 
@@ -32,7 +32,7 @@ class Refusal extends Error {
   }
 }
 
-/** Undefined when there is nothing to refuse. */
+/** Undefined if the job is accepted. */
 export function check(job: CheckJob): Refused | undefined {
   try {
     if (job.kind === 'schema') compile(job.schema);
@@ -59,7 +59,7 @@ function checkContent(content: ContentText, schema: (SchemaText & { digest: stri
   }
   if (valid === true) return;
   const found = validate.errors ?? [];
-  // Kept with the compiled schema otherwise, until the next content is checked.
+  // The compiled schema would otherwise keep them until the next check.
   validate.errors = null;
   const problems = found
     .slice(0, TOLD)
@@ -101,7 +101,7 @@ function compile({ format, documents }: SchemaText): Validate {
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error));
   }
-  // An extension of ajv: its verdict would be a promise.
+  // An extension of ajv, whose verdict would be a promise.
   if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
   return validate;
 }
@@ -123,7 +123,7 @@ function parse(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: st
 
 const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
 
-/** What a worker says: first that it is up, then one answer for each job. */
+/** Messages of a worker: first that it is up, then one answer for each job. */
 export type WorkerMessage = { up: true } | { refused: Refused | undefined } | { failed: string };
 
 const answer = (message: WorkerMessage): void => parentPort?.postMessage(message);
@@ -135,6 +135,6 @@ parentPort?.on('message', (job: CheckJob) => {
     answer({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
-// What every first check loads and compiles is no part of the first job.
+// Warms up before the first job, which would otherwise pay for loading and compiling.
 check({ kind: 'schema', schema: { format: 'json', documents: [{ name: '', data: '{}' }] } });
 answer({ up: true });

@@ -1,7 +1,4 @@
-/**
- * The last requests to a platform with their answers. Bodies are kept in part; secrets are masked only when somebody
- * looks.
- */
+/** Newest requests to a platform with their answers. Bodies are kept in part; secrets are masked on display. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -11,15 +8,11 @@ import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import type { Exchange, RequestLine, ShownBody } from '../../console/page/platform/document.ts';
 import type { KeyRing } from '../keys.ts';
 
-/** Requests that are kept. */
 export const KEPT_REQUESTS = 500;
-/** Characters of a body that are shown. */
 const SHOWN_BODY = 16_384;
-/** What they presented, of that many. */
 const KEPT_STRANGERS = 100;
-/** More is kept than shown, so that a secret is never cut before it is masked. */
+/** Longer than the shown part, so that a secret is masked before it is cut. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
-/** Characters of a path, a header or a version that are shown. */
 const SHOWN_TEXT = 500;
 
 interface Part {
@@ -34,7 +27,6 @@ interface Kept {
   method: string;
   url: string;
   rawHeaders: readonly string[];
-  /** As the server has it, with its base path. */
   route?: string | undefined;
   status: number | null;
   responseHeaders: object;
@@ -47,17 +39,14 @@ export interface ExchangeOptions {
   /** Texts of the keys, to mask them. */
   secrets: readonly string[];
   versionHeader: string;
-  /** Base path of the Platform API. */
   basePath: string;
 }
 
-/** Listens to a server, and keeps the newest exchanges. */
 export class Exchanges {
-  /** Called after each one. */
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
   readonly #known: TrafficRedactor;
-  /** By what requests presented: a key that is wrong here may be right elsewhere. */
+  /** Redactors by presented credentials, because a key that is wrong here may be valid elsewhere. */
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];
@@ -68,17 +57,15 @@ export class Exchanges {
     this.#known = new TrafficRedactor(options.secrets);
   }
 
-  /** A text without the platform's keys. */
   readonly hidden = (text: string): string => this.#known.text(text);
 
-  /** Requests since the start. */
   get count(): number {
     return this.#count;
   }
 
-  /** Call it before routes are added: they take its hook over. */
+  /** Call before routes are added, because they inherit its hook. */
   listenTo(app: FastifyInstance): void {
-    // Ahead of the framework, which answers some requests before any of its hooks.
+    // Runs before the framework, which answers some requests ahead of its hooks.
     app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
       this.#begin(request, response),
     );
@@ -88,12 +75,11 @@ export class Exchanges {
     });
   }
 
-  /** The requests after that number, oldest first. */
   since(number: number): RequestLine[] {
     return this.#kept.filter((each) => each.number > number).map((each) => this.#line(each, this.#mask(each)));
   }
 
-  /** Undefined when it is no longer kept. */
+  /** Undefined if no longer kept. */
   get(number: number): Exchange | undefined {
     const kept = this.#kept.find((each) => each.number === number);
     if (kept === undefined) return undefined;
@@ -165,7 +151,7 @@ export class Exchanges {
     return kept.url.startsWith(`${AGENT_BASE_PATH}/`) ? 'agent' : 'no key';
   }
 
-  /** Knows also what this request presented. */
+  /** Masks the keys and the credentials of this request. */
   #mask(kept: Kept): TrafficRedactor {
     const { secrets } = this.#options;
     const presented = [headerOf(kept, 'x-api-key'), headerOf(kept, 'authorization')?.split(' ').at(-1)].filter(
@@ -180,7 +166,7 @@ export class Exchanges {
   }
 }
 
-/** A copy of its beginning: what is kept must not keep a large body from being freed. */
+/** Copies its beginning, so that a large body can be freed. */
 function partOf(body: unknown): Part | undefined {
   if (typeof body === 'string') {
     const text = body.length > KEPT_BODY ? Buffer.from(body.slice(0, KEPT_BODY)) : body;

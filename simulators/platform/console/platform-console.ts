@@ -1,4 +1,4 @@
-/** The console of a platform: its state and its requests as a document, and what can be done to it by hand. */
+/** Console of a platform: its state and requests as a document, and manual actions. */
 
 import { DEPLOYMENT_ACTIVITY_STATUSES } from '../../../harness/contract/enums.ts';
 import { DEVICE_STATUSES } from '../../../harness/contract/platform/device.ts';
@@ -17,11 +17,7 @@ import { NEWEST_FIRST } from '../store/order.ts';
 import type { BaseRow, DeploymentRow, DeviceRow } from '../store/rows.ts';
 import { type Exchanges, KEPT_REQUESTS } from './exchanges.ts';
 
-// The devices and deployments that changed last, as lines of the console.
-
-/** Lines of each kind. */
 const KEPT = 200;
-/** Groups that a page offers. */
 const KEPT_GROUPS = 500;
 
 function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: number) => void): void {
@@ -32,9 +28,8 @@ function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: n
   };
 }
 
-/** What of a table a page shows: its newest rows as lines, and how many rows have each value of a column. */
+/** Part of a table on the page: its newest rows as lines, and the number of rows by value of a column. */
 interface Shown<Row extends BaseRow, Line extends { id: string }> {
-  /** Member of the document that holds the lines. */
   lines: 'devices' | 'deployments';
   counts: 'deviceCounts' | 'deploymentCounts';
   column: keyof Row & string;
@@ -42,12 +37,10 @@ interface Shown<Row extends BaseRow, Line extends { id: string }> {
   lineOf(row: Row): Line;
 }
 
-/** Follows one table: remembers which rows changed, and reads them when they are asked for. */
 class Lines<Row extends BaseRow, Line extends { id: string }> {
   readonly #collection: Collection<Row>;
   readonly #what: Shown<Row, Line>;
   readonly #changed = new Set<number>();
-  /** Ids by row number, the one that changed last at the end. */
   readonly #shown = new Map<number, string>();
   #all = true;
 
@@ -60,7 +53,6 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     });
   }
 
-  /** That row changed; undefined: many did. */
   touch(seq: number | undefined): void {
     if (seq === undefined) {
       this.#all = true;
@@ -73,7 +65,6 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     if (this.#changed.size > KEPT && oldest !== undefined) this.#changed.delete(oldest);
   }
 
-  /** Changes since the last time; none when nothing changed. */
   take(): Change[] {
     const { lines, counts, column, values } = this.#what;
     if (!this.#all && this.#changed.size === 0) return [];
@@ -113,7 +104,7 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
   }
 }
 
-/** Takes secrets out of names, which anybody may give. */
+/** Masks secrets in names, which anybody may choose. */
 type Hide = (text: string) => string;
 
 function deviceLine({ store, standIns }: Core, row: DeviceRow, hidden: Hide): DeviceLine {
@@ -149,11 +140,10 @@ function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: 
   };
 }
 
-/** Milliseconds between two changes of the page. */
 const EVERY_MS = 100;
 const KEPT_DEEDS = 200;
 
-/** Brings the document up to date only while a page follows it, or when one comes. */
+/** Updates the document only while a page follows it, or when one arrives. */
 export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
   readonly #control: PlatformControl;
@@ -162,7 +152,6 @@ export class PlatformConsole implements AsyncDisposable {
   readonly #deployments: Lines<DeploymentRow, DeploymentLine>;
   #groupsChanged = true;
   readonly #feed: Feed<PlatformDocument>;
-  /** Number of the last request in the document. */
   #last = 0;
   #timer: NodeJS.Timeout | undefined;
   #console: Console | undefined;
@@ -196,9 +185,9 @@ export class PlatformConsole implements AsyncDisposable {
     control.onChange = changed;
   }
 
-  /** Serves the page; resolves with its address. Rejects with the system's error when the port cannot be used. */
+  /** Serves the page; resolves with its URL. Rejects with the system's error if the port cannot be used. */
   async serve({ dialect, ...addresses }: PlatformInfo & { control?: string }, port: number): Promise<string> {
-    // The address of a broker elsewhere may have a password in it.
+    // The URL of an external broker may contain a password.
     const shown = Object.entries(addresses).map(([name, url]) => [name, url.replace(/\/\/[^@/]*@/, '//***@')]);
     this.#feed.set({ addresses: Object.fromEntries(shown), dialect });
     const options = { page: 'platform', title: 'Platform', feed: this.#feed, actions: this.#actions(), port };
@@ -252,7 +241,7 @@ export class PlatformConsole implements AsyncDisposable {
         const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT_DEEDS });
-        // Nothing else of the answer: secrets are masked in what the page shows alone.
+        // Returns only the id, because secrets are masked only in the page's own data.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       },
     ]);
@@ -267,7 +256,7 @@ export class PlatformConsole implements AsyncDisposable {
     };
   }
 
-  /** Shows a device that did not change lately, with its deployments. */
+  /** Shows a device that has not changed lately, with its deployments. */
   #show(device: string): object {
     const { device: devices } = this.#core.store.collections;
     const row = devices.byId(device) ?? devices.first({ name: device });

@@ -1,4 +1,4 @@
-/** What can be done to a platform that the published API has no operation for: in this process, or over `server.ts`. */
+/** Actions on a platform beyond the published API: in this process, or over `server.ts`. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,10 +14,8 @@ import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
 import { type Plan, Plans, planBody } from './plans.ts';
 
-/** Name of the snapshot that `reset` goes back to. */
 const START = 'start';
 
-/** What was done: in words for who looks on, and as an answer of the control API. */
 interface Done {
   said: string;
   status: 200 | 201 | 204;
@@ -27,19 +25,19 @@ interface Done {
 const made = (said: string, answer: object): Done => ({ said, status: 201, answer });
 const gone = (said: string): Done => ({ said, status: 204 });
 
-/** Throws PlatformError for what cannot be done. */
+/** Methods throw PlatformError if they cannot act. */
 export class PlatformControl implements Disposable {
   readonly plans: Plans;
-  /** Called when a plan was made, used or dropped, and when a snapshot was taken or dropped. */
+  /** Called when a plan or snapshot is created, used or removed. */
   onChange: () => void = () => {};
   readonly #core: Core;
   readonly #renderer: Renderer;
-  /** Copies of the whole state, in a folder of their own that is removed with them. */
+  /** Copies of the whole state, in a folder removed on disposal. */
   readonly #folder = ownedFolder('snapshots');
   readonly #snapshots = new Map<string, { file: string; standIns: readonly string[] }>();
   #lastFile = 0;
 
-  /** Takes the state as it is now for the one that `reset` goes back to. */
+  /** Takes the current state as that of `reset`. */
   constructor(core: Core, renderer: Renderer, plans = new Plans()) {
     this.#core = core;
     this.#renderer = renderer;
@@ -48,7 +46,7 @@ export class PlatformControl implements Disposable {
     this.#take(START);
   }
 
-  /** Each of these answers with the device in the newest API version. */
+  /** Device actions, which answer with the device in the newest API version. */
   archiveDevice(id: string): Done {
     return this.#device(archiveDevice(this.#core, id), 'archived');
   }
@@ -58,8 +56,8 @@ export class PlatformControl implements Disposable {
   }
 
   /**
-   * Makes a device online without an agent: it answers pings at once and applies no deployment. Or makes it offline,
-   * ending the connection of an agent, which may come back.
+   * Takes a device online without an agent, so that it answers pings at once and applies no deployment, or offline,
+   * which ends the connection of an agent that may return.
    */
   setOnline(id: string, online: boolean): Done {
     const row = find(this.#core, 'device', id);
@@ -86,7 +84,7 @@ export class PlatformControl implements Disposable {
     return gone(`snapshot ${name} dropped`);
   }
 
-  /** Goes back to a snapshot. Agents are disconnected, and are online again when they come back. */
+  /** Restores a snapshot. Agents are disconnected, and online again once they reconnect. */
   restore(name: string): Done {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
     const { file, standIns } = this.#kept(name);
@@ -98,7 +96,7 @@ export class PlatformControl implements Disposable {
     return gone(`snapshot ${name} restored`);
   }
 
-  /** Goes back to the state at the start, and drops every plan. Snapshots stay. */
+  /** Restores the initial state and drops every plan. Snapshots stay. */
   reset(): Done {
     this.restore(START);
     this.plans.clear();
@@ -157,14 +155,13 @@ function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
   throw new PlatformError(400, 'invalid_body', problems.join('; '));
 }
 
-/** Method and path of the control API, and what is done. `id`: what the path names. Throws PlatformError. */
+/** Method and path of the control API, with its action. `id`: from the path. Throws PlatformError. */
 type Deed = readonly [
   method: 'POST' | 'DELETE',
   path: string,
   act: (control: PlatformControl, id: string, body: unknown) => Done,
 ];
 
-/** What the control API serves besides reading, by the names of the page's actions. */
 export const DEEDS: Readonly<Record<string, Deed>> = {
   archive: ['POST', '/devices/:id/archive', (control, id) => control.archiveDevice(id)],
   online: ['POST', '/devices/:id/online', (control, id) => control.setOnline(id, true)],

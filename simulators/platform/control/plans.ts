@@ -1,4 +1,4 @@
-/** Answers and faults that are planned for one route of the Platform API: what the next requests to it get. */
+/** Answers and faults planned for the next requests to one route of the Platform API. */
 import type { Static } from 'typebox';
 import { body as closed } from '../../../harness/contract/platform/operation.ts';
 import { type Of, shape } from '../../../harness/contract/shape.ts';
@@ -9,10 +9,9 @@ import { PlatformError } from '../ports.ts';
 const plannedAnswer = closed({
   status: Type.Integer({ minimum: 200, maximum: 599 }),
   headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** Sent as JSON, but for text. */
+  /** Sent as JSON, unless it is text. */
   body: Type.Optional(Type.Unknown()),
 });
-/** An answer that is given in place of the platform's own. */
 export type PlannedAnswer = Static<typeof plannedAnswer>;
 
 export const planBody = shape(
@@ -20,18 +19,17 @@ export const planBody = shape(
   closed({
     /** Default: every method. */
     method: Type.Optional(Type.String()),
-    /** As in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` stand for one segment. */
+    /** As in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` match one segment. */
     path: Type.String(),
-    /** How many requests get it. Default: every one until the plan is removed. */
+    /** Requests that receive it. Default: all until the plan is removed. */
     times: Type.Optional(Type.Integer({ minimum: 1 })),
     fault: Type.Optional(Type.String()),
     answer: Type.Optional(plannedAnswer),
   }),
 );
-/** Which requests, and what they get: an answer, or a fault as `--fault` takes it. */
+/** Requests, and their answer or fault (as in `--fault`). */
 export type Plan = Of<typeof planBody>;
 
-/** A plan with its number, and how many requests got it. */
 export interface KeptPlan extends Plan {
   id: number;
   used: number;
@@ -43,9 +41,8 @@ interface Entry {
   faults: PlatformFaults | undefined;
 }
 
-/** Plans in the order in which they were made: the first that fits a request and is not used up decides. */
+/** Plans in order of creation: the first that matches a request and is not used up applies. */
 export class Plans {
-  /** Called when a plan was made, used or dropped. */
   onChange: () => void = () => {};
   #entries: Entry[] = [];
   #last = 0;
@@ -80,9 +77,7 @@ export class Plans {
     this.onChange();
   }
 
-  /**
-   * What this request gets, which counts as one use; undefined when nothing is planned. `path` is below the base path.
-   */
+  /** Planned result of this request, counted as one use; undefined without a plan. `path`: below the base path. */
   take(method: string, path: string): { answer: PlannedAnswer } | { faults: PlatformFaults } | undefined {
     const segments = path.split('/');
     const entry = this.#entries.find(

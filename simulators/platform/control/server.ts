@@ -1,4 +1,4 @@
-/** The platform's control API (`fixtures/platform-control.md`): JSON over HTTP on a loopback port of its own. */
+/** Control API of the platform (`fixtures/platform-control.md`): JSON over HTTP on its own loopback port. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { controlRefusal } from '../../common/control-guard.ts';
@@ -7,7 +7,6 @@ import { answerError, requireHttp1 } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
 import { DEEDS, type PlatformControl } from './control.ts';
 
-/** What `GET /` tells of the platform. */
 export interface PlatformInfo {
   url: string;
   agent_url: string;
@@ -17,7 +16,7 @@ export interface PlatformInfo {
 
 export type PlatformControlServer = Awaited<ReturnType<typeof serveControl>>;
 
-/** Resolves with `http://127.0.0.1:<port>`. Rejects with the system's error when the port cannot be used. */
+/** Resolves with `http://127.0.0.1:<port>`. Rejects with the system's error if the port cannot be used. */
 export async function serveControl(
   control: PlatformControl,
   core: Core,
@@ -26,14 +25,14 @@ export async function serveControl(
 ) {
   const app = fastify({
     forceCloseConnections: true,
-    // A very long id in a path is an unknown device, not a failure of the framework.
+    // A very long id in a path must be an unknown device rather than an error of the framework.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
   requireHttp1(app);
   app.addHook('onRequest', async (request, reply) => refuseOthers(request, reply, token));
-  // Many clients name the type of a body that they do not send.
+  // Many clients send a content type without a body.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => parseJson(text, done));
   app.setNotFoundHandler((request) => {
     throw new PlatformError(404, 'unknown_route', `the control API has no ${request.method} ${request.url}`);

@@ -1,4 +1,4 @@
-/** Config instances: immutable, each bound to one slot of its schema. */
+/** Config instances: immutable, each bound to one slot of its schema; content is kept byte for byte. */
 
 import type { CreateConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -9,9 +9,7 @@ import type { ConfigInstanceRow } from '../store/rows.ts';
 import { checkContent, slotsOfSchema } from './config-schemas.ts';
 import { find, insert, invalid } from './find.ts';
 
-// The content of config instances: kept byte for byte, checked against the schema where its language can be.
-
-/** Throws PlatformError 404 when there is none. */
+/** Throws PlatformError 404 if there is none. */
 export function contentOf(core: Core, configInstanceId: string): Uint8Array {
   const row = core.store.database
     .prepare('SELECT data FROM config_contents WHERE config_instance_id = ?')
@@ -20,7 +18,7 @@ export function contentOf(core: Core, configInstanceId: string): Uint8Array {
   return row['data'] as Uint8Array;
 }
 
-/** To be called in the write that creates the instance. */
+/** Call within the write that creates the instance. */
 export function storeContent(core: Core, configInstanceId: string, data: string): void {
   core.store.database
     .prepare('INSERT INTO config_contents (config_instance_id, data) VALUES (?, ?)')
@@ -28,8 +26,8 @@ export function storeContent(core: Core, configInstanceId: string, data: string)
 }
 
 /**
- * Resolves to the write, once the content has been checked. Rejects with PlatformError for a format, slot or content
- * that the schema does not allow.
+ * Resolves with the write, once the content has been checked. Rejects with PlatformError for a format, slot or content
+ * that the schema forbids.
  */
 export async function newConfigInstance(
   core: Core,
@@ -45,9 +43,7 @@ export async function newConfigInstance(
   return () => writeConfigInstance(core, request);
 }
 
-/**
- * Content has been checked. Throws PlatformError: its schema may be gone, because a platform can be reset meanwhile.
- */
+/** Requires checked content. Throws PlatformError: a reset may have removed its schema meanwhile. */
 export function writeConfigInstance(core: Core, request: CreateConfigInstance): ConfigInstanceRow {
   const { schema, slot } = placeOf(core, request);
   const { content } = request;

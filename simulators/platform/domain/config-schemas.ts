@@ -1,5 +1,3 @@
-/** Config schemas and their slots. */
-
 import { createHash } from 'node:crypto';
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import type {
@@ -19,9 +17,7 @@ import { defaultSlot } from '../versions.ts';
 import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
-// The checks of schemas and content, which run beside the event loop; refusals as errors of the platform.
-
-/** Rejects with PlatformError for content that does not parse as its format, or departs from its schema. */
+/** Rejects with PlatformError for content that does not parse as its format or violates its schema. */
 export function checkContent(core: Core, row: ConfigSchemaRow, content: ContentText): Promise<void> {
   if (row.language !== 'jsonschema') return checked(core, { kind: 'content', content });
   const { digest, format } = row;
@@ -41,8 +37,8 @@ async function checked(core: Core, job: CheckJob): Promise<void> {
 }
 
 /**
- * Resolves to the write, once its documents have been checked. Rejects with PlatformError for documents that are no
- * schema, for an unknown config type or commit, and for slots that collide.
+ * Resolves with the write, once its documents have been checked. Rejects with PlatformError for invalid documents, an
+ * unknown config type or commit, and colliding slots.
  */
 export async function newConfigSchema(
   core: Core,
@@ -50,21 +46,20 @@ export async function newConfigSchema(
   version: SupportedVersion,
 ): Promise<() => ConfigSchemaRow> {
   const { language, format, documents } = request;
-  // What costs nothing to tell comes first. It may be otherwise once the documents are checked, so the write asks
-  // again.
+  // Cheap checks come first; the write repeats them, because the state may change during the check of the documents.
   draft(core, request, version);
   if (language === 'jsonschema') await checked(core, { kind: 'schema', schema: { format, documents } });
   return () => writeConfigSchema(core, request, version);
 }
 
-/** Documents have been checked. Throws PlatformError for everything else. */
+/** Requires checked documents. Throws PlatformError for everything else. */
 export const writeConfigSchema = (
   core: Core,
   request: CreateConfigSchema,
   version: SupportedVersion,
 ): ConfigSchemaRow => insert(core, 'config_schema', draft(core, request, version));
 
-/** The row under the id that it gets. Throws PlatformError. */
+/** Row under its future id. Throws PlatformError. */
 function draft(core: Core, request: CreateConfigSchema, version: SupportedVersion) {
   const { language, format, documents, git_commit } = request;
   const type = resolveType(core, request.config_type_ref);
@@ -95,7 +90,6 @@ function draft(core: Core, request: CreateConfigSchema, version: SupportedVersio
   });
 }
 
-/** The slots as they are stored. */
 export const slotsOfSchema = (schema: ConfigSchemaRow): InstanceSlot[] => JSON.parse(schema.instance_slots);
 
 function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?: string | undefined }): ConfigTypeRow {
@@ -107,7 +101,7 @@ function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?:
   throw new PlatformError(404, 'config_type_not_found', `there is no config type ${JSON.stringify(slug.slice(0, 64))}`);
 }
 
-/** Section 9, rule 1: derived since everglades; older versions use the previous schema's path again. */
+/** Section 9, rule 1: derived since everglades; older versions reuse the previous schema's path. */
 function defaultSlotFor(
   core: Core,
   type: ConfigTypeRow,
@@ -136,7 +130,7 @@ function checkSlots(slots: readonly InstanceSlot[]): void {
   if (escaping) throw invalid('invalid_request', 'instance_slots: filepath must not contain . or .. as a part');
 }
 
-/** Throws PlatformError 409 when the slug is taken. */
+/** Throws PlatformError 409 if the slug is taken. */
 export function createConfigType(core: Core, { name, slug }: CreateConfigType): ConfigTypeRow {
   refuseTakenSlug(core, slug);
   return insert(core, 'config_type', { name, slug, ...createdNow(core) });

@@ -1,6 +1,5 @@
 /**
- * Creating, deploying and archiving deployments: target and activity only move forward (specification sections 2.2 and
- * 3).
+ * Creates, deploys and archives deployments: target and activity only move forward (specification sections 2.2 and 3).
  */
 
 import { defined } from '../../../harness/common/defined.ts';
@@ -38,11 +37,10 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
   }
 }
 
-/** One step of a deployment: what changes, and when that happened, as the agent saw it. */
 type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
   Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
-/** Writes the step with the moments that it records; the caller has decided that it is allowed. */
+/** Writes the step with its recorded moments; the caller has checked that it is allowed. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
@@ -62,7 +60,7 @@ export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_
   return updated;
 }
 
-/** Updates the device's current and target deployment after a step of one of its deployments. */
+/** Updates the device's current and target deployment after a step. */
 function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'archived'): void {
   const devices = core.store.collections.device;
   const device = devices.byId(row.device_id);
@@ -78,8 +76,8 @@ function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'a
 }
 
 /**
- * Stages or deploys. Throws PlatformError for an unknown reference, an archived device, or a parent
- * that does not hold (section 9, rule 3).
+ * Stages or deploys. Throws PlatformError for an unknown reference, an archived device, or a wrong parent (section 9,
+ * rule 3).
  */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
@@ -113,7 +111,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   return created;
 }
 
-/** Makes a staged deployment the target of its device. Throws PlatformError 409 when it has drifted or is past that. */
+/** Makes a staged deployment the target of its device. Throws PlatformError 409 if it has drifted or is past that. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   const device = find(core, 'device', row.device_id);
@@ -145,7 +143,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
   return core.store.write(() => advance(core, row, { target_status: 'archived', activity_status: 'archived' }));
 }
 
-/** Deployments that were queued for the device since this one was staged, newest first. */
+/** Deployments queued for the device since this one was staged, newest first. */
 export function driftsOf(core: Core, id: string): DeploymentRow[] {
   const row = find(core, 'deployment', id);
   const until = row.queue_order ?? Number.POSITIVE_INFINITY;
@@ -156,7 +154,6 @@ export function driftsOf(core: Core, id: string): DeploymentRow[] {
     .sort((left, right) => since(right) - since(left));
 }
 
-/** Makes it the device's only target. */
 function target(core: Core, row: DeploymentRow): DeploymentRow {
   const { behaviour, store } = core;
   const device = find(core, 'device', row.device_id);
@@ -173,7 +170,7 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   return queued;
 }
 
-/** Other staged deployments of the device were staged against another configuration, so they drift. */
+/** Other staged deployments of the device drift, because they were staged against another configuration. */
 function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
   for (const other of core.store.collections.deployment.where(staged)) {
@@ -181,7 +178,7 @@ function drift(core: Core, cause: DeploymentRow): void {
   }
 }
 
-/** Section 9, rule 3: omitted makes no claim, `null` claims that the device has no current target. */
+/** Section 9, rule 3: omitted claims nothing, `null` claims that the device has no current target. */
 function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, version: SupportedVersion): string | null {
   const given = request.parent_id;
   const current = device.target_deployment_id;
@@ -203,9 +200,10 @@ function refuseArchived(device: DeviceRow): void {
   }
 }
 
-// What an agent reports of a deployment: it only ever moves forward; `failed` is final (specification section 2.2).
-
-/** Returns the row as it is afterwards. Throws PlatformError 409 for a report on a staged deployment. */
+/**
+ * Applies an agent's report, which only moves forward; `failed` is final (specification section 2.2). Returns the new
+ * row. Throws PlatformError 409 for a staged deployment.
+ */
 export function applyReport(core: Core, row: DeploymentRow, reported: DeploymentReport): DeploymentRow {
   const { behaviour, store } = core;
   const report = behaviour.report(reported);
@@ -224,7 +222,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
   });
 }
 
-/** Keeps what the agent knows, also where the platform has moved on. */
+/** Records the agent's knowledge even if the platform has moved on. */
 function noteKnown(core: Core, row: DeploymentRow, { activity_status: activity }: DeploymentReport): DeploymentRow {
   if (activity === undefined) return row;
   const known = activity === 'archived' ? null : activity;
@@ -233,11 +231,11 @@ function noteKnown(core: Core, row: DeploymentRow, { activity_status: activity }
 }
 
 function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
-  // Archived is final: later reports were on their way when the platform replaced the deployment.
+  // Archived is final: later reports were under way when the platform replaced the deployment.
   if (row.activity_status === 'archived') return {};
   const step: Step = {};
   const { activity_status: activity, error_status: error } = report;
-  // A report may arrive after the platform has moved on. That is no error of the agent; it changes nothing.
+  // A report that arrives after the platform has moved on is legal and changes nothing.
   if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity_status = activity;
   if (error !== undefined && row.error_status !== 'failed') step.error_status = error;
   if (step.error_status === 'failed' && behaviour.failureArchives) {
@@ -252,7 +250,6 @@ function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentRepor
   return { ...step, ...defined({ deployed_at: report.deployed_at, archived_at: report.archived_at }) };
 }
 
-/** A deployment that is being removed is no target any more. */
 function releaseTarget(core: Core, row: DeploymentRow): void {
   const device = core.store.collections.device.byId(row.device_id);
   if (device?.target_deployment_id !== row.id) return;

@@ -5,7 +5,7 @@ import type { Core } from '../core.ts';
 import { type DeviceRow, UNPROVISIONED } from '../store/rows.ts';
 import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 
-/** A new device is `inactive` until an agent provisions it. Throws PlatformError 409 when the name is taken. */
+/** A new device is `inactive` until an agent provisions it. Throws PlatformError 409 if the name is taken. */
 export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   refuseTakenName(core, name);
   return insert(core, 'device', {
@@ -21,7 +21,7 @@ export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   });
 }
 
-/** Group membership is read-only here (section 9); `group_id` only comes through where a defect lets it. */
+/** Group membership is read-only here (section 9); `group_id` arrives only through a defect. */
 export function updateDevice(
   core: Core,
   id: string,
@@ -38,7 +38,7 @@ export function updateDevice(
   return Object.keys(changes).length === 0 ? row : change(core, 'device', row, changes);
 }
 
-/** No published operation archives a device; the seeder and in-process callers do. */
+/** Called by the seeder and in this process only: no published operation archives a device. */
 export function archiveDevice(core: Core, id: string): DeviceRow {
   const row = find(core, 'device', id);
   if (row.status === 'archived') return row;
@@ -56,7 +56,6 @@ export function archiveDevice(core: Core, id: string): DeviceRow {
   return archived;
 }
 
-/** Writes that a device came online, or went offline. */
 export function markConnected(core: Core, row: DeviceRow, online: boolean): DeviceRow {
   const now = timestamp(core.clock);
   const changes = online
@@ -65,7 +64,7 @@ export function markConnected(core: Core, row: DeviceRow, online: boolean): Devi
   return change(core, 'device', row, { ...changes, updated_at: now });
 }
 
-/** No device is connected when a platform starts, so `online` in its database is out of date. */
+/** Corrects `online` in the database: no device is connected when a platform starts. */
 export function disconnectAll(core: Core): void {
   core.store.write(() => {
     for (const row of core.store.collections.device.where({ status: 'online' })) {
@@ -74,7 +73,7 @@ export function disconnectAll(core: Core): void {
   });
 }
 
-/** Puts a device into a group, or into none: no published operation does that. */
+/** Puts a device into a group or into none: no published operation does that. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
   const row = find(core, 'device', id);
   if (groupId !== null) find(core, 'group', groupId);

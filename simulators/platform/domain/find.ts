@@ -1,4 +1,4 @@
-/** Rows by id, new rows, and the usual refusals. */
+/** Rows by id, new rows, and common refusals. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -7,7 +7,7 @@ import { PlatformError } from '../ports.ts';
 import type { Values } from '../store/collection.ts';
 import type { Rows } from '../store/rows.ts';
 
-/** The row of that id. Throws PlatformError 404. */
+/** Throws PlatformError 404 for an unknown id. */
 export function find<K extends ResourceKind>(core: Core, kind: K, id: string): Rows[K] {
   const row = core.store.collections[kind].byId(id) as Rows[K] | undefined;
   if (row !== undefined) return row;
@@ -20,10 +20,7 @@ export function find<K extends ResourceKind>(core: Core, kind: K, id: string): R
 
 type NewRows = { [K in ResourceKind]: Omit<Rows[K], 'seq' | 'id'> };
 
-/**
- * Adds a row under the next id, as a part of the write under way if there is one. `fields` is a function where they
- * depend on the id.
- */
+/** Adds a row under the next id, within the current write if any. `fields` is a function if they depend on the id. */
 export const insert = <K extends ResourceKind>(
   core: Core,
   kind: K,
@@ -36,27 +33,25 @@ export const insert = <K extends ResourceKind>(
     }),
   );
 
-/** The timestamps of a row that is created now. */
 export function createdNow(core: Core): { created_at: string; updated_at: string } {
   const now = timestamp(core.clock);
   return { created_at: now, updated_at: now };
 }
 
-/** A 409: the request contradicts the state. */
+/** 409: the request contradicts the state. */
 export const conflict = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(409, code, message, params);
 
-/** A 400: the request makes no sense by itself. */
+/** 400: the request is invalid in itself. */
 export const invalid = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(400, code, message, params);
 
-/** Throws PlatformError 409 when a resource has these values, which no other one may have. */
+/** Throws PlatformError 409 if a resource already has these values, which must be unique. */
 export function refuseTaken<K extends ResourceKind>(core: Core, kind: K, values: Values<Rows[K]>, message: string) {
   if (core.behaviour.allowsDuplicates || core.store.collections[kind].first(values) === undefined) return;
   throw conflict(`${kind}_exists`, message, values as Record<string, unknown>);
 }
 
-/** Writes changes to a row, and when they were made. */
 export const change = <K extends 'config_type' | 'device' | 'group'>(
   core: Core,
   kind: K,

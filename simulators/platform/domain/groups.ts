@@ -1,17 +1,16 @@
-/** The tree of device groups. */
 import type { CreateGroup, MoveGroup, UpdateGroup } from '../../../harness/contract/platform/group.ts';
 import type { Core } from '../core.ts';
 import type { GroupRow } from '../store/rows.ts';
 import { change, conflict, createdNow, find, insert, refuseTaken } from './find.ts';
 
-/** Throws PlatformError 409 when a sibling has the name. */
+/** Throws PlatformError 409 if a sibling has the name. */
 export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
   if (parent_id !== null) find(core, 'group', parent_id);
   refuseTakenName(core, name, parent_id);
   return insert(core, 'group', { name, parent_id, ...createdNow(core) });
 }
 
-/** Throws PlatformError 409 when a sibling has the name. */
+/** Throws PlatformError 409 if a sibling has the name. */
 export function renameGroup(core: Core, id: string, { name }: UpdateGroup): GroupRow {
   const row = find(core, 'group', id);
   if (name === undefined || name === row.name) return row;
@@ -19,7 +18,7 @@ export function renameGroup(core: Core, id: string, { name }: UpdateGroup): Grou
   return change(core, 'group', row, { name });
 }
 
-/** `null` moves it to the top level. Throws PlatformError 409 when that would make a cycle. */
+/** `null` moves it to the top level. Throws PlatformError 409 for a cycle. */
 export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): GroupRow {
   const row = find(core, 'group', id);
   const line = parent_id === null ? [] : lineOf(core, find(core, 'group', parent_id));
@@ -31,7 +30,7 @@ export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): Gro
   return change(core, 'group', row, { parent_id });
 }
 
-/** The group and its ancestors, nearest first. Ends even where a defect has made a cycle. */
+/** The group and its ancestors, nearest first; terminates even in a cycle made by a defect. */
 function lineOf(core: Core, group: GroupRow): string[] {
   const line = new Set<string>();
   let at: GroupRow | undefined = group;

@@ -19,7 +19,7 @@ interface Token {
 
 const digestOf = (token: string): string => hash('sha256', token, 'hex');
 
-/** A token for any new device, or (before rainier) for one device. */
+/** Issues a token for any new device, or (before rainier) for one device. */
 export function issueToken(core: Core, bound?: { deviceId: string; reactivates: boolean }) {
   if (bound !== undefined) find(core, 'device', bound.deviceId);
   const token = `prov_${randomBytes(24).toString('base64url')}`;
@@ -37,7 +37,7 @@ export function issueToken(core: Core, bound?: { deviceId: string; reactivates: 
   return { token, expires_at: expiresAt };
 }
 
-/** Creates the device of that name, or takes an inactive one over. A token serves each device once. */
+/** Creates the device of that name, or takes over an inactive one. A token serves each device once. */
 export function provision(core: Core, text: string, name: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
   const bound = token.device_id === null ? undefined : find(core, 'device', token.device_id);
@@ -53,7 +53,7 @@ export function provision(core: Core, text: string, name: string, credentials: C
   });
 }
 
-/** Gives the device of the token a new key and session, and queues its target deployment again. */
+/** Gives the token's device a new key and session, and queues its target deployment again. */
 export function reprovision(core: Core, text: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
   const uses = core.store.database.prepare('SELECT device_id FROM token_uses WHERE digest = ?').all(token.digest);

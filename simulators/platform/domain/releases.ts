@@ -5,7 +5,7 @@ import { slotsOfSchema } from './config-schemas.ts';
 import { conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
-/** Throws PlatformError 409 when the version is taken, or two schemas write to one path. */
+/** Throws PlatformError 409 if the version is taken, or two schemas write to one path. */
 export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
   refuseTaken(core, 'release', { version }, `there is a release ${JSON.stringify(version)}`);
   if (new Set(config_schema_ids).size < config_schema_ids.length) {
@@ -21,7 +21,6 @@ export function createRelease(core: Core, { version, config_schema_ids, git_comm
   });
 }
 
-/** No two slots of a release write to the same file. */
 function refuseSharedPaths(schemas: readonly ConfigSchemaRow[]): void {
   const owner = new Map<string, string>();
   for (const schema of schemas) {

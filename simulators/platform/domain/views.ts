@@ -1,4 +1,4 @@
-/** A row as the resource of the newest version, without expansions. */
+/** Rows as resources of the newest version, without expansions. */
 import type { ConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
 import type { ConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
 import type { ConfigType } from '../../../harness/contract/platform/config-type.ts';
@@ -24,7 +24,7 @@ interface Shown extends Record<ResourceKind, object> {
   git_commit: GitCommit;
 }
 
-/** Fields that a row has not as they are shown. One that may be null is null until something stores it. */
+/** Fields to compute, because the row lacks them in their published form. A missing nullable field is null. */
 type Computed<K extends ResourceKind> = {
   [F in Exclude<keyof Shown[K], 'object'> as Rows[K] extends { [Name in F]: Shown[K][F] }
     ? never
@@ -50,7 +50,6 @@ const COMPUTED: { [K in ResourceKind]: Computed<K> } = {
   git_commit: {},
 };
 
-/** Where answers have another order than the published document. */
 const FIRST: Partial<Record<ResourceKind, readonly string[]>> = {
   deployment: [
     ...['object', 'id', 'description', 'status', 'activity_status', 'error_status', 'target_status', 'device_id'],
@@ -74,7 +73,6 @@ function viewOf<K extends ResourceKind>(kind: K): View<K> {
   };
 }
 
-/** One view a resource. */
 export const VIEWS = Object.fromEntries(Object.keys(COMPUTED).map((kind) => [kind, viewOf(kind as ResourceKind)])) as {
   [K in ResourceKind]: View<K>;
 };

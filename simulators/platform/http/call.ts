@@ -1,4 +1,7 @@
-/** An admitted request as the routes see it, and the answers they may give. */
+/**
+ * Admitted request for the routes, their possible answers, and the parameters of a query. Refuses meaningless values
+ * rather than guessing.
+ */
 
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -11,10 +14,8 @@ import type { Filters, OrderTerm } from '../store/order.ts';
 import type { Rows } from '../store/rows.ts';
 import { filterUp } from '../versions.ts';
 
-// Reads filters, order and expansions from a query. A value that makes no sense is refused, not guessed at.
-
 const EXPAND_LEVELS = 4;
-/** No client needs more values; a query with thousands of them would be an attack. */
+/** Far above the need of a client; a query with thousands of values would be an attack. */
 const FILTER_VALUES = 1000;
 
 const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
@@ -22,20 +23,19 @@ const refuse = (parameter: string, message: string, accepted: readonly string[])
 
 const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 
-/** As Fastify reads it: a parameter that is repeated is an array. */
+/** Parsed by Fastify: a repeated parameter is an array. */
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const NONE: readonly string[] = [];
 
-/** Every value of a parameter, in their order. */
 export function valuesOf(query: Query, name: string): readonly string[] {
   const value = query[name];
   return value === undefined ? NONE : typeof value === 'string' ? [value] : value;
 }
 
 /**
- * The items of a list parameter, which may be repeated, and separated by `,` or `|`: published clients use each of the
- * three. Empty items are left out. `isOne` says that a text with commas is one item.
+ * Items of a list parameter, which may be repeated, or separated by `,` or `|`: published clients use all three. Omits
+ * empty items. `isOne`: whether a text with commas is one item.
  */
 const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
   texts
@@ -44,9 +44,8 @@ const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = ()
     .filter((text) => text !== '');
 
 /**
- * A filter without any value filters nothing. Throws PlatformError 400 for a value that the filter does not know.
- *
- * @param isValue whether an item has this value in this field: a name may hold commas
+ * Reads filters; one without values filters nothing. Throws PlatformError 400 for an unknown value.
+ * @param isValue whether an item has this value in this field: a name may contain commas
  */
 export function readFilters(
   query: Query,
@@ -71,7 +70,7 @@ export function readFilters(
   return filters;
 }
 
-/** The terms of `order_by`. Throws PlatformError 400 for a field that does not sort. */
+/** Terms of `order_by`. Throws PlatformError 400 for a field that does not sort. */
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
   const { orders } = RESOURCES[kind];
@@ -93,7 +92,7 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
   });
 }
 
-/** `expand` is a list, and may be written `expand[]`; dots nest. A nested expansion implies the ones above it. */
+/** `expand` (or `expand[]`) is a list; dots nest. A nested expansion implies its parents. */
 export function readExpand(
   query: Query,
   kind: ResourceKind | undefined,
@@ -146,7 +145,7 @@ export interface Call {
   key: ApiKey;
   params: Readonly<Record<string, string>>;
   query: Query;
-  /** Valid for the operation and version; `undefined` where none is needed and none was sent. */
+  /** Valid for the operation and version; undefined if neither needed nor sent. */
   body: unknown;
 }
 
@@ -160,19 +159,17 @@ export interface Answered {
 
 export type Handler = (call: Call) => Answered | Promise<Answered>;
 
-/** By operation id. */
 export type Handlers = Record<string, Handler>;
 
-/** Throws PlatformError 403 when the key lacks the scope. */
+/** Throws PlatformError 403 if the key lacks the scope. */
 export function requireScope(call: Call, scope: string): void {
   if (call.core.behaviour.permits(call.key, scope)) return;
   throw new PlatformError(403, 'missing_scope', `the API key lacks the scope ${scope}`, { scope });
 }
 
-/** The id of a resource in the path. */
 export const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
 
-/** Runs a change and answers with the result. Expansions are read first, so that a wrong one changes nothing. */
+/** Runs a change and answers with the result. Reads expansions first, so that a wrong one changes nothing. */
 export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
   const { tree } = readExpand(call.query, kind, call.version, false);
   const row = act(call.core);
@@ -180,7 +177,6 @@ export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: C
   return { json: JSON.stringify(call.renderer.value(kind, row, call.version, tree)) };
 }
 
-/** Runs `act` and answers with the resource that it created. */
 export function created<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
   return { ...shown(call, kind, act), status: call.core.behaviour.createdStatus };
 }

@@ -10,7 +10,6 @@ import { PlatformError } from '../ports.ts';
 
 type Refusals = Readonly<Record<string, { status: number; code: string; message: string }>>;
 
-/** Maps Fastify's own refusals to error codes of the platform. */
 const REFUSALS: Refusals = {
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', message: 'the request body is too large' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
@@ -50,7 +49,7 @@ function factsOf(error: unknown) {
   return { status: 500, code: 'internal', message: 'the platform failed to answer', params: {} };
 }
 
-// Answers to what is no HTTP request: bad framing, headers that are too large, a request that never ends.
+// Refusals of malformed HTTP: bad framing, oversized headers, a request that never ends.
 
 const CONNECTION_REFUSALS: Refusals = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
@@ -58,7 +57,7 @@ const CONNECTION_REFUSALS: Refusals = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
 };
 
-/** Answers and hangs up: after such bytes nobody knows where the next request begins. */
+/** Answers and closes, because the start of the next request is unknown. */
 export function answerClientError(core: Core, error: Error, socket: Socket): void {
   const { code = '' } = error as NodeJS.ErrnoException;
   const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
@@ -82,7 +81,7 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }
 
-/** Refuses requests of other versions, before their credentials are looked at. */
+/** Refuses requests of other versions before checking credentials. */
 export function requireHttp1(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (isHttp1(request.raw)) done();

@@ -1,4 +1,4 @@
-/** Every published operation as a route: admission, body, handler, answer. */
+/** Published operations as routes: admission, body, handler, answer. */
 
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -13,8 +13,6 @@ import type { Renderer } from '../render.ts';
 import { HANDLERS } from '../routes.ts';
 import type { Answered, Query } from './call.ts';
 
-// Checks key, scope and version before a body is read.
-
 export interface Admitted {
   key: ApiKey;
   version: SupportedVersion;
@@ -22,7 +20,7 @@ export interface Admitted {
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Throws PlatformError. */
+/** Checks key, scope and version before a body is read. Throws PlatformError. */
 export function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
   const { behaviour } = core;
   const presented = headerText(headers, 'x-api-key');
@@ -63,15 +61,13 @@ function headerText(headers: RequestHeaders, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-// Reads a request body strictly: anything but plain, unambiguous JSON is refused before it can create anything.
-
 const DEEPEST = 64;
-/** Members and items of a body. What comes after would be looked at one by one, while every other client waits. */
+/** Most members and items of a body: checking more would block all other clients. */
 const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);
 
-/** Throws PlatformError 400. */
+/** Parses a request body strictly, because ambiguous JSON must not create anything. Throws PlatformError 400. */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw refuse('the request body is not valid UTF-8');
   if (values(bytes) > MOST_VALUES) {
@@ -91,7 +87,7 @@ export function readJson(bytes: Buffer): unknown {
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 
-/** The number of values in JSON, at most as many as it has members and items. One pass, without making anything. */
+/** Number of values in JSON, at most its members and items; one pass without allocation. */
 function values(bytes: Buffer): number {
   let count = 1;
   for (let at = 0; at < bytes.length; at++) {
@@ -105,7 +101,8 @@ function values(bytes: Buffer): number {
 }
 
 /**
- * One pass over valid JSON: nesting is bounded, and no object names a member twice (JSON.parse would keep the last).
+ * Checks valid JSON in one pass: bounded nesting, and no repeated member in an object, of which JSON.parse would keep
+ * the last.
  */
 function checkStructure(text: string): void {
   const open: (Set<string> | undefined)[] = [];
@@ -135,7 +132,7 @@ function closingQuote(text: string, start: number): number {
   return at;
 }
 
-/** Half a surrogate pair cannot be stored as UTF-8 and would come back as something else. */
+/** Half a surrogate pair cannot be stored as UTF-8 and would come back changed. */
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');
@@ -157,7 +154,7 @@ declare module 'fastify' {
   }
 }
 
-/** Throws Error at start when an operation has no handler. */
+/** Throws Error at start if an operation has no handler. */
 export function registerRoutes(app: FastifyInstance, core: Core, renderer: Renderer, keys: KeyRing): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -1,5 +1,3 @@
-/** The HTTP server of the platform. */
-
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -20,11 +18,12 @@ import type { Renderer } from '../render.ts';
 import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
-// Hooks that inject faults and planned answers into the Platform API.
-
 const PIECES = 16;
 
-/** The same `seed` hits the same requests. Plans for a route come before the faults of every request. */
+/**
+ * Injects faults and planned answers. Equal seeds affect the same requests. Plans for a route come before faults of all
+ * requests.
+ */
 function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerParts): void {
   const dice = random(seed).fork('faults');
   const hits = (rate: number | undefined): boolean => rate !== undefined && dice.chance(rate);
@@ -83,9 +82,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
   }
 }
 
-// The OpenAPI document of each version, at `/openapi/<version>.json`, which needs no key.
-
-/** Adds the route; each document is written when it is first asked for. */
+/** OpenAPI document of each version at `/openapi/<version>.json`, without a key; written on first request. */
 function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
@@ -113,28 +110,23 @@ interface ServerParts {
   core: Core;
   renderer: Renderer;
   keys: KeyRing;
-  /** Drives the faults. */
   seed: string;
   faults?: PlatformFaults | undefined;
-  /** Planned by control. */
   plans?: Plans | undefined;
   log?: Logger | undefined;
   tls?: { cert: string; key: string } | undefined;
-  /** Keeps the requests for somebody who looks on. */
   exchanges?: { listenTo(app: FastifyInstance): void } | undefined;
-  /** Serves the agent API on the same server. */
   registerAgent?: ((app: FastifyInstance) => void) | undefined;
 }
 
-/** Builds the server; it does not listen yet. */
 export function buildServer(parts: ServerParts): FastifyInstance {
   const { core, renderer, keys, log, tls, exchanges, registerAgent } = parts;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    // A very long id in a path is an unknown resource, not an unknown route.
+    // A very long id in a path must be an unknown resource rather than an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
-    // Ends requests that never finish.
+    // Ends requests that never finish, milliseconds.
     requestTimeout: 60_000,
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket as Socket),
     ...(tls && { https: tls }),
@@ -166,15 +158,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-/** Answers as late as the behaviour wants. */
 function addDelay(app: FastifyInstance, { behaviour }: Core): void {
   const { delayMs } = behaviour;
   if (delayMs) app.addHook('onRequest', () => sleep(delayMs(), undefined, { ref: false }));
 }
 
 /**
- * Answers before a body is read, which the router's own "not found" does not. That is left with methods that the router
- * does not know.
+ * Answers before a body is read, unlike the router's own "not found", which remains for methods unknown to the router.
  */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.setNotFoundHandler((request) => {

@@ -1,4 +1,4 @@
-/** Config types, schemas, instances, commits and releases. */
+/** Seeds config types, schemas, instances, commits and releases, with words and times of a believable workspace. */
 
 import { createHash } from 'node:crypto';
 import type { Random } from '../../common/random.ts';
@@ -8,7 +8,6 @@ import { insert } from '../domain/find.ts';
 import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions.ts';
 
-/** Words and times for a believable workspace. */
 export const REGIONS = [
   { name: 'Europe', sites: ['Hamburg', 'Rotterdam', 'Poznan', 'Lyon', 'Turin', 'Malmo'] },
   { name: 'North America', sites: ['Columbus', 'Reno', 'Memphis', 'Toronto', 'Monterrey', 'Tacoma'] },
@@ -34,14 +33,12 @@ export const NOTES = [
   'Follow-up to the incident review',
 ] as const;
 
-/** End of the seeded history. It is fixed, so that a seed always yields the same timestamps. */
+/** End of the seeded history, fixed so that a seed always gives the same timestamps. */
 export const SEED_END = Date.parse('2026-01-31T18:00:00.000Z');
 export const DAY = 24 * 3_600_000;
 
-/** The timestamp of a moment in milliseconds. */
 export const at = (time: number): string => new Date(time).toISOString();
 
-/** The timestamps of a row that was created at a moment in milliseconds. */
 export const stampsAt = (time: number): { created_at: string; updated_at: string } => ({
   created_at: at(time),
   updated_at: at(time),
@@ -51,7 +48,7 @@ export type SeededRelease = ReturnType<typeof seedCatalogue>[number];
 
 const RELEASES = 9;
 const SETS = 4;
-/** Releases from this one on use the second generation of schemas. */
+/** First release with the second generation of schemas. */
 const NEW_SCHEMAS = 5;
 
 type Kind = (typeof CONFIG_TYPES)[number];

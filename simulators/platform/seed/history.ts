@@ -1,17 +1,16 @@
-/** Past deployments of seeded devices and the state of the newest. The records of one device agree with each other. */
+/** Seeds past deployments of devices and the state of the newest. The records of one device are consistent. */
 
 import type { Random } from '../../common/random.ts';
 import type { Core } from '../core.ts';
 import type { DeploymentRow, DeviceRow } from '../store/rows.ts';
 import { at, DAY, NOTES, type SeededRelease } from './catalogue.ts';
 
-// The newest deployments of a seeded device. A workspace of a dozen devices shows every state that a deployment can
-// have.
+// Newest deployments of a seeded device. A workspace of a dozen devices shows every state of a deployment.
 
 type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 
 interface Scene {
-  /** A draft that was queued at `queued` and deployed at `deployed`, with these changes. */
+  /** Draft queued at `queued` and deployed at `deployed`, with these changes. */
   draft(changes: Partial<Draft>): Draft;
   queued: string;
   deployed: string;
@@ -20,7 +19,7 @@ interface Scene {
 
 const ENDINGS = ['deployed', 'removing', 'staged', 'retrying', 'failed', 'drifted', 'queued'] as const;
 type Ending = (typeof ENDINGS)[number];
-/** How often each occurs, of 100, once all have. */
+/** Percentage of each ending, once each has occurred. */
 const SHARES: Record<Ending, number> = {
   deployed: 62,
   removing: 8,
@@ -46,7 +45,6 @@ function endingFor(turn: number, dice: Random): Ending {
 const AFTERWARDS = 6 * 3_600_000;
 const BEFOREHAND = 1_800_000;
 
-/** The deployments that lead to `ending`. */
 function present(ending: Ending, { draft, queued, deployed, queue }: Scene): Draft[] {
   const later = at(Date.parse(deployed) + AFTERWARDS);
   const next = { created_at: later, updated_at: later, deployed_at: null } as const;
@@ -85,10 +83,9 @@ function present(ending: Ending, { draft, queued, deployed, queue }: Scene): Dra
   }
 }
 
-/** Devices with a history. Millions of deployments would take too much memory and show nothing more. */
+/** Most devices with a history: millions of deployments would take too much memory and show nothing more. */
 const MOST = 20_000;
 
-/** Gives each device its deployments, up to a number of devices. */
 export function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[], devices: number): void {
   const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
   const drafts: Draft[] = [];
@@ -113,7 +110,6 @@ export function seedHistory(core: Core, dice: Random, releases: readonly SeededR
   for (const [index, draft] of drafts.entries()) point(core, draft, ids[index] as string);
 }
 
-/** Tells the device what is on it, and which deployment is its target. */
 function point({ store }: Core, { device_id, release_id, activity_status, target_status }: Draft, id: string): void {
   const current = activity_status === 'deployed' || activity_status === 'removing';
   const target = target_status === 'deployed';

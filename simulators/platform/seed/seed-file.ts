@@ -1,4 +1,4 @@
-/** Makes the workspace of a seed file: everything or nothing. */
+/** Creates the workspace of a seed file atomically. */
 
 import type { Static, TProperties } from 'typebox';
 import { isNode } from 'yaml';
@@ -22,16 +22,16 @@ import { VIEWS } from '../domain/views.ts';
 import { PlatformError } from '../ports.ts';
 import { defaultSlot } from '../versions.ts';
 
-// A workspace as a user writes it down, by names in place of ids (`fixtures/platform-control.md`).
+// Workspace in a user's words, with names in place of ids (`fixtures/platform-control.md`).
 
-/** Any number of entries; a member that is not named is refused. */
+/** Any number of entries; refuses unknown members. */
 const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(body(members)));
 const Name = Type.String({ minLength: 1, maxLength: 128 });
 const Reference = Type.String({ minLength: 1, description: 'By which this file refers to it' });
 
-/** What the file may ask of a device. `activating` passes by itself. */
+/** Statuses of a device in the file; `activating` is only transient. */
 const SEEDED_DEVICE_STATUSES = ['inactive', 'offline', 'online', 'archived'] as const;
-/** What the file may ask of a deployment: its status (section 2.2). */
+/** Statuses of a deployment in the file (section 2.2). */
 const SEEDED_STATES = [
   ...(['staged', 'drifted', 'queued', 'deployed', 'removing', 'archived', 'failed', 'retrying'] as const),
 ];
@@ -78,22 +78,19 @@ export const seedFile = shape(
 );
 export type SeedFile = Static<typeof seedFile.schema>;
 
-// Reads a seed file. Every mistake is told with its line, before anything is made.
-
 const MOST_TOLD = 10;
 
-/** A seed file that cannot be used. Each line of the message names a line of the file. */
+/** The seed file cannot be used. Each line of the message gives a line of the file. */
 export class SeedError extends Error {
   override name = 'SeedError';
 }
 
 type ReadSeed = ReturnType<typeof readSeed>;
 
-/** Throws SeedError. */
+/** Reports every mistake with its line, before anything is created. Throws SeedError. */
 export function readSeed(text: string) {
   const { value, document, lines } = parsed(text);
   const lineOf = (path: readonly (string | number)[]): number => {
-    // A member that is missing is where its object is.
     for (let depth = path.length; depth >= 0; depth -= 1) {
       const node = document.getIn(path.slice(0, depth), true);
       if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
@@ -107,7 +104,6 @@ export function readSeed(text: string) {
   if (problems.length > 0) throw new SeedError(problems.slice(0, MOST_TOLD).join('\n'));
   return {
     seed: seed as SeedFile,
-    /** An error at a place, e.g. `['devices', 3, 'group']`. */
     errorAt: (path: readonly (string | number)[], message: string) => new SeedError(at(path, message)),
   };
 }
@@ -122,7 +118,6 @@ function parsed(text: string): Yaml {
   }
 }
 
-/** The steps of a JSON Pointer. */
 function pointer(path: string): (string | number)[] {
   const steps = path.split('/').slice(1);
   return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
@@ -130,13 +125,13 @@ function pointer(path: string): (string | number)[] {
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];
 type Maker<K extends keyof SeedFile> = (entry: Entry<K>, refer: Refer) => string;
-/** The id of what the file calls by a name. Throws SeedError. */
+/** Id of a named entry of the file. Throws SeedError. */
 type Refer = (kind: keyof SeedFile, name: string, field: string | number) => string;
 
 const FORMAT = 'json';
 const AGENT = 'v0.1.0';
 
-/** Rejects with SeedError, and has changed nothing then. */
+/** Rejects with SeedError, without any change. */
 export async function applySeed(core: Core, read: ReadSeed): Promise<void> {
   await checkTexts(core, read);
   const standIns = core.store.write(() => {
@@ -149,10 +144,10 @@ export async function applySeed(core: Core, read: ReadSeed): Promise<void> {
 
 type Ids = Map<string, string>;
 
-/** Kind by kind, each in the order of the file. The result has the ids by `kind/name`. */
+/** Creates entries kind by kind, in the order of the file. Returns ids by `kind/name`. */
 function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   const ids: Ids = new Map();
-  /** `member` has the name by which an entry is referred to; without it that is its place. */
+  /** `member`: field with an entry's name; by default its position is the name. */
   const each = <K extends keyof SeedFile>(kind: K, member: keyof Entry<K> | undefined, make: Maker<K>) => {
     for (const [at, entry] of ((seed[kind] ?? []) as Entry<K>[]).entries()) {
       const refer: Refer = (referred, name, field) => {
@@ -191,7 +186,7 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   return ids;
 }
 
-/** Later deployments change earlier ones: what the file asks for must be so at the end. */
+/** Checks statuses at the end, because later deployments change earlier ones. */
 function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
   for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
     const { status } = VIEWS.deployment(core, find(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
@@ -199,7 +194,7 @@ function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void 
   }
 }
 
-/** Archived devices take no deployment, so they are archived last. The result has the ids of those that are online. */
+/** Archives devices last, because archived ones take no deployment. Returns the ids of online ones. */
 function finishDevices(core: Core, { seed }: ReadSeed, ids: Ids): string[] {
   const idsOf = (wanted: string): string[] =>
     (seed.devices ?? []).filter(({ status }) => status === wanted).map(({ name }) => ids.get(`devices/${name}`) ?? '');
@@ -212,7 +207,6 @@ const why = (wanted: string, status: string): string =>
     ? 'that takes a later deployment of the same device which is queued or on it'
     : `with what comes later for the same device it is ${status}`;
 
-/** Everything that a thread has to check, before the write. */
 async function checkTexts(core: Core, { seed, errorAt }: ReadSeed): Promise<void> {
   for (const [at, entry] of (seed.config_schemas ?? []).entries()) {
     const { language, format, documents } = schemaOf(entry);
@@ -289,7 +283,7 @@ function deployment(core: Core, entry: Entry<'deployments'>, refer: Refer): stri
   return row.id;
 }
 
-/** What the platform refuses becomes an error of the file. */
+/** Turns a refusal of the platform into an error of the file. */
 function within<T>(act: () => T, error: (message: string) => SeedError): T {
   try {
     return act();

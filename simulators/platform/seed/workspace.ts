@@ -1,7 +1,7 @@
 /**
- * A believable workspace: config types with schemas, releases with commits, a tree of groups, devices with names that a
- * plant would give them, and a history of deployments. The same for the same seed, timestamps included. No seeded
- * device is online: nothing is connected.
+ * Believable workspace: config types with schemas, releases with commits, a tree of groups, devices with names of a
+ * plant, and a history of deployments. Equal for equal seeds, timestamps included. Seeded devices are offline, because
+ * nothing is connected.
  */
 
 import { type Random, random } from '../../common/random.ts';
@@ -11,19 +11,15 @@ import { type DeviceRow, UNPROVISIONED } from '../store/rows.ts';
 import { AGENT_VERSIONS, at, DAY, LINES, REGIONS, ROBOTS, SEED_END, seedCatalogue, stampsAt } from './catalogue.ts';
 import { seedHistory } from './history.ts';
 
-// Groups and devices.
-
 interface Place {
-  /** Beginning of the names of its devices. */
   site: string;
   groupId: string;
 }
 
-/** So many devices share a moment of creation, as after a bulk import. */
+/** Devices that share a moment of creation, as after a bulk import. */
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
-/** `count` devices, spread over groups. */
 function seedFleet(core: Core, dice: Random, count: number): void {
   const places = seedGroups(core, count);
   core.store.collections.device.load(count, (seq) => device(core, dice, places, seq, count));
@@ -33,7 +29,7 @@ function seedGroups(core: Core, devices: number): Place[] {
   const add = (name: string, parentId: string | null, time: number): string =>
     insert(core, 'group', { name, parent_id: parentId, ...stampsAt(time) }).id;
   const places: Place[] = [];
-  // A handful of devices does not spread over eighteen sites.
+  // A few devices do not spread over eighteen sites.
   const sitesEach = Math.max(1, Math.min(6, Math.ceil(devices / 100)));
   for (const [index, region] of REGIONS.entries()) {
     const top = add(region.name, null, FIRST - 10 * DAY + index * 1000);
@@ -69,14 +65,14 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
   };
 }
 
-/** Makes a small workspace hold some devices of each status. */
+/** Gives even a small workspace devices of each status. */
 function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   if (seq <= 24) return seq % 12 === 6 ? 'archived' : seq % 8 === 4 ? 'inactive' : 'offline';
   const draw = dice.next();
   return draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
 }
 
-/** Does nothing when the database holds devices already. */
+/** Does nothing if the database already holds devices. */
 export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
   if (core.store.collections.device.size > 0) return;
   const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };

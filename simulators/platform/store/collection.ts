@@ -1,4 +1,4 @@
-/** One table: rows by id, and pages of it in any order, filtered, at any offset. */
+/** One table: rows by id, and filtered pages in any order at any offset. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Filters, type KeptOrder, type Matching, type OrderPlan, type OrderTerm, planOrder } from './order.ts';
@@ -6,10 +6,9 @@ import { compareText, Facet, type FacetFilter, RankedList } from './ranks.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
 /**
- * The index of a table in memory: its facets, and its rows by rank in the orders that clients ask for. The database
- * alone gives the same answers with `ORDER BY … LIMIT … OFFSET` (`store.test.ts` compares the two), but walks over
- * every row before the offset: too slow for a million devices. It follows the table through `add`, `change` and
- * `reload`.
+ * Index of a table in memory: its facets, and its rows by rank in the supported orders. The database alone gives the
+ * same answers with `ORDER BY … LIMIT … OFFSET` (`store.test.ts` compares them), but reads every row before the offset:
+ * too slow for a million devices. The index follows the table through `add`, `change` and `reload`.
  */
 class RowIndex {
   readonly #database: DatabaseSync;
@@ -28,17 +27,15 @@ class RowIndex {
     this.reload();
   }
 
-  /** Number of rows. */
   get size(): number {
     return this.#newestFirst().size;
   }
 
-  /** Number of the newest row; 0 when there is none. */
+  /** Number of the newest row; 0 if empty. */
   get last(): number {
     return this.#last;
   }
 
-  /** Reads everything from the table again. */
   reload(): void {
     const { table, facets } = this.#spec;
     this.#last = 0;
@@ -58,14 +55,13 @@ class RowIndex {
     this.#lists.set('created_at:desc,id:asc', list);
   }
 
-  /** A row that is in the table now. */
   add(row: BaseRow): void {
     this.#remember(row.seq, row.created_at);
     for (const facet of this.#facets) facet.set(row.seq, facetValue(row, facet.column));
     for (const list of this.#lists.values()) list.insert(row.seq);
   }
 
-  /** A row whose columns have changed; `id` and `created_at` never do. */
+  /** Call after columns of a row changed; `id` and `created_at` never do. */
   change(row: BaseRow): void {
     for (const [index, facet] of this.#facets.entries()) {
       const from = facet.codeOf(row.seq);
@@ -75,9 +71,7 @@ class RowIndex {
     }
   }
 
-  /**
-   * The rows that pass the filters on indexed columns; other filters are ignored. `undefined` when no row can match.
-   */
+  /** Rows that pass the filters on indexed columns; ignores other filters. Undefined if no row can match. */
   select(filters: Filters) {
     const filter = this.#filter(filters);
     if (filter === undefined) return undefined;
@@ -85,7 +79,7 @@ class RowIndex {
     return {
       passes: (seq: number): boolean => list.passes(seq, filter),
       count: (): number => list.count(filter),
-      /** In that order; `undefined` when the index does not keep it. `terms` are total (they end with `id`). */
+      /** Rows in that order; undefined if the index does not keep it. `terms` are total (they end with `id`). */
       inOrder: (terms: readonly OrderTerm[]): Matching | undefined => {
         const plan = planOrder(terms, this.#spec.facets);
         return plan && this.#ranked(plan, filter);
@@ -93,7 +87,7 @@ class RowIndex {
     };
   }
 
-  /** The facets among the filters; `undefined` when a value is asked for that no row ever had. */
+  /** Facets among the filters; undefined for a value that no row ever had. */
   #filter(filters: Filters): FacetFilter | undefined {
     const filter: { facet: number; codes: number[] }[] = [];
     for (const [index, facet] of this.#facets.entries()) {
@@ -133,7 +127,7 @@ class RowIndex {
     return this.#list('created_at:desc,id:asc');
   }
 
-  /** Builds every order but the default one when it is first needed. */
+  /** Builds every order but the default one on first use. */
   #list(order: KeptOrder): RankedList {
     let list = this.#lists.get(order);
     if (list === undefined) {
@@ -152,7 +146,7 @@ class RowIndex {
     return seqs;
   }
 
-  /** The newest-first list read backwards, but each run of one moment forwards: ids ascend in both. */
+  /** Newest-first list read backwards, except that each run of one moment stays forwards: ids ascend in both. */
   #oldestFirst(): Int32Array {
     const newest = this.#newestFirst().rows();
     const oldest = new Int32Array(newest.length);
@@ -195,7 +189,7 @@ class RowIndex {
   }
 }
 
-/** Row by row, because a million objects at once would take more memory than the whole index. */
+/** Iterates, because a million objects at once would take more memory than the whole index. */
 function arrays<R extends unknown[]>(statement: StatementSync): Iterable<R> {
   statement.setReturnArrays(true);
   return statement.iterate() as unknown as Iterable<R>;
@@ -207,25 +201,21 @@ const facetValue = (row: object, column: string): string | null => textOrNull((r
 
 type Selection = NonNullable<ReturnType<RowIndex['select']>>;
 
-/** Schedules a change to memory for after the commit. */
 type Defer = (change: () => void) => void;
 
-/** Columns with the value that is looked for. */
 export type Values<Row> = Partial<Record<keyof Row & string, SQLInputValue>>;
 
-/** The rows of one resource. */
 export class Collection<Row extends BaseRow> {
   readonly #spec: TableSpec;
   readonly #database: DatabaseSync;
   readonly #defer: Defer;
   readonly #index: RowIndex;
   readonly #statements = new Map<string, StatementSync>();
-  /** Statements of `newest` that are not being read. */
   readonly #unused = new Map<string, StatementSync[]>();
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Called with the row number after a row was added or changed; with none when many were. */
+  /** Called with the row number after an insert or update; without one after many changes. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(database: DatabaseSync, spec: TableSpec, defer: Defer) {
@@ -239,12 +229,10 @@ export class Collection<Row extends BaseRow> {
     this.#insertion = database.prepare(`INSERT INTO ${spec.table} (${this.#columns.join(', ')}) VALUES (${places})`);
   }
 
-  /** Number of rows. */
   get size(): number {
     return this.#index.size;
   }
 
-  /** Number of the newest row; 0 when there is none. */
   get last(): number {
     return this.#last;
   }
@@ -257,7 +245,7 @@ export class Collection<Row extends BaseRow> {
     return this.#prepare(`SELECT * FROM ${this.#spec.table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
-  /** Rows whose columns have these values, in order of creation. Quick only where the columns are indexed. */
+  /** Rows with these values, in order of creation. Fast only for indexed columns. */
   where(values: Values<Row>): Row[] {
     // `= ?` can use a partial index, `IS ?` cannot.
     const conditions = Object.entries(values).map(([name, value]) => `${name} ${value === null ? 'IS' : '='} ?`);
@@ -265,12 +253,9 @@ export class Collection<Row extends BaseRow> {
     return this.#prepare(sql).all(...(Object.values(values) as SQLInputValue[])) as unknown as Row[];
   }
 
-  /**
-   * Rows for which this SQL holds, one after the other, the newest first. `condition` is never made of anything from a
-   * client.
-   */
+  /** Rows for which this SQL holds, newest first. `condition` never contains text from a client. */
   *newest(condition: string, values: readonly SQLInputValue[]): Generator<Row, undefined> {
-    // A statement of its own, which a later call takes over: rows may be read in turns, or left unread.
+    // Takes a statement of its own, because several readers may be active or left unfinished.
     const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq DESC`;
     const unused = this.#unused.get(sql) ?? [];
     this.#unused.set(sql, unused);
@@ -286,7 +271,6 @@ export class Collection<Row extends BaseRow> {
     return this.where(values)[0];
   }
 
-  /** Adds a row under the next number, which `build` is given. */
   insert(build: (seq: number) => Row): Row {
     const row = build(this.#last + 1);
     this.#add(row);
@@ -297,7 +281,6 @@ export class Collection<Row extends BaseRow> {
     return row;
   }
 
-  /** Adds many rows at once, and reads the index from the table again afterwards. */
   load(count: number, build: (seq: number) => Row): void {
     const first = this.#last + 1;
     for (let seq = first; seq < first + count; seq++) this.#add(build(seq));
@@ -307,7 +290,6 @@ export class Collection<Row extends BaseRow> {
     });
   }
 
-  /** The table was replaced: reads the index from it again. */
   reload(): void {
     this.#defer(() => {
       this.#index.reload();
@@ -330,12 +312,12 @@ export class Collection<Row extends BaseRow> {
     return updated;
   }
 
-  /** After a rollback: frees the numbers of rows that were not stored. */
+  /** Frees the numbers of rows that a rollback removed. */
   forgetUncommitted(): void {
     this.#last = this.#index.last;
   }
 
-  /** The matching items in that order. `terms` are total (they end with `id`). */
+  /** Matching items in that order. `terms` are total (they end with `id`). */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
     const { selective } = this.#spec;
     const selection = this.#index.select(filters);
@@ -345,14 +327,12 @@ export class Collection<Row extends BaseRow> {
     return selection.inOrder(terms) ?? this.#sorted(filters, selection, terms);
   }
 
-  /** A filter on an indexed column yields few rows: sort those. */
   #few(filters: Filters, columns: string[], { passes }: Selection, terms: readonly OrderTerm[]): Matching {
     const sql = `SELECT seq FROM ${this.#spec.table} ${whereIn(columns)} ORDER BY ${orderBy(terms)}`;
     const seqs = this.#seqs(sql, valuesIn(filters, columns)).filter(passes);
     return { count: () => seqs.length, slice: (start, size) => seqs.slice(start, start + size) };
   }
 
-  /** Any other order: a sort by the database. */
   #sorted(filters: Filters, { count }: Selection, terms: readonly OrderTerm[]): Matching {
     const columns = Object.keys(filters);
     const sql = `SELECT seq FROM ${this.#spec.table} ${whereIn(columns)} ORDER BY ${orderBy(terms)} LIMIT ? OFFSET ?`;

@@ -1,14 +1,14 @@
-/** Sort terms of a list, and how they map onto the ranked lists that a collection keeps. */
+/** Sort terms of a list, and their mapping to the ranked lists of a collection. */
 
 export interface OrderTerm {
   field: string;
   descending: boolean;
 }
 
-/** The orders that are kept; each is also read backwards. */
+/** Orders kept; each can also be read backwards. */
 export type KeptOrder = `created_at:${'desc' | 'asc'},id:asc` | 'id:asc';
 
-/** Walks `order`, backwards when `reversed`; within each value of `facet` in turn when there is one. */
+/** Walks `order`, backwards if `reversed`; with a `facet`, within each of its values in turn. */
 export interface OrderPlan {
   order: KeptOrder;
   reversed: boolean;
@@ -16,8 +16,7 @@ export interface OrderPlan {
 }
 
 /**
- * How to serve these terms from the kept orders; `undefined` when the database has to sort. Terms end with `id` (a
- * total order).
+ * Plan for these terms from the kept orders; undefined if the database must sort. Terms end with `id` (a total order).
  */
 export function planOrder(terms: readonly OrderTerm[], facets: readonly string[]): OrderPlan | undefined {
   const first = terms[0];
@@ -35,7 +34,7 @@ export function planOrder(terms: readonly OrderTerm[], facets: readonly string[]
   return inner === undefined ? undefined : { ...inner, facet: first };
 }
 
-/** Drops repeated fields and adds `id` at the end, which makes the order total. */
+/** Drops repeated fields and appends `id`, which makes the order total. */
 export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
   const seen = new Set<string>();
   const kept = terms.filter(({ field }) => !seen.has(field) && seen.add(field));
@@ -43,13 +42,11 @@ export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
   return end === -1 ? [...kept, { field: 'id', descending: false }] : kept.slice(0, end + 1);
 }
 
-/** As lists are, unless a client asks for another order. */
 export const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
 
 /** Column to accepted values: AND across columns, OR within one. */
 export type Filters = Readonly<Record<string, readonly string[]>>;
 
-/** Matching items in an order, by position. */
 export interface Matching {
   slice(start: number, count: number): number[];
   count(): number;

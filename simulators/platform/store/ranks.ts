@@ -1,16 +1,13 @@
 /**
- * Row numbers in a fixed order, with access by position. A page at any offset needs that, since a plain SQL OFFSET
- * walks over everything before it. The rows lie in sorted chunks. For each filter in use a tally counts the passing
- * rows of each chunk, so that a page far out skips whole chunks under a filter too. `npm run bench -- --only platform`
- * measures the effect.
+ * Row numbers in a fixed order, with access by position, for pages at any offset: a plain SQL OFFSET reads everything
+ * before it. The rows lie in sorted chunks. For each filter in use a tally counts the passing rows of each chunk, so
+ * that a far page skips whole chunks under a filter too. `npm run bench -- --only platform` measures the effect.
  */
 
-// One column in memory, as small integers by row number, for filters and counts.
-
-/** The code of a row without a value; no filter selects it. */
+/** Code of a row without a value; no filter selects it. */
 const NONE = 0;
 
-/** Codes by row number, and the values they stand for. */
+/** One column in memory, as small integers by row number, with the values of the codes. */
 export class Facet {
   readonly column: string;
   #codes = new Int32Array(1024);
@@ -25,7 +22,6 @@ export class Facet {
     return this.#codes[row] ?? NONE;
   }
 
-  /** The code of a value; `undefined` when no row ever had it. */
   find(value: string): number | undefined {
     return this.#codeByValue.get(value);
   }
@@ -45,7 +41,6 @@ export class Facet {
     this.#codes[row] = this.intern(value);
   }
 
-  /** The code of a value, given to it now if it has none. */
   intern(value: string | null): number {
     if (value === null) return NONE;
     let code = this.#codeByValue.get(value);
@@ -67,7 +62,7 @@ export function compareText(left: string | null, right: string | null): number {
 }
 
 const CHUNK = 512;
-/** Filters whose tallies are kept; each costs two bytes a chunk and a look at every row that changes. */
+/** Filters with tallies; each costs two bytes a chunk and a check of every changed row. */
 const TALLIES = 128;
 
 interface Chunk {
@@ -75,12 +70,11 @@ interface Chunk {
   length: number;
 }
 
-/** Rows whose code in each facet is among those allowed. Empty: all rows. */
+/** Rows whose code in each facet is among `codes`. Empty: all rows. */
 export type FacetFilter = readonly { facet: number; codes: readonly number[] }[];
 
 interface Tally {
   filter: FacetFilter;
-  /** Passing rows, chunk by chunk. */
   counts: number[];
   total: number;
 }
@@ -91,10 +85,9 @@ export class RankedList {
   readonly #facets: readonly Facet[];
   #chunks: Chunk[] = [];
   readonly #all: Tally = { filter: [], counts: [], total: 0 };
-  /** Least recently used first. */
   readonly #tallies = new Map<string, Tally>();
 
-  /** `compare` is a total order that never changes; facet codes of a row may change, see `recode`. */
+  /** `compare`: a total order that never changes; facet codes of a row may change (`recode`). */
   constructor(compare: (left: number, right: number) => number, facets: readonly Facet[]) {
     this.#compare = compare;
     this.#facets = facets;
@@ -104,7 +97,6 @@ export class RankedList {
     return this.#all.total;
   }
 
-  /** Replaces the content of the list by rows that are sorted already. */
   load(sorted: Int32Array): void {
     this.#chunks = [];
     this.#tallies.clear();
@@ -116,7 +108,6 @@ export class RankedList {
     this.#all.total = sorted.length;
   }
 
-  /** Every row, in order. */
   rows(): Int32Array {
     const rows = new Int32Array(this.size);
     let at = 0;
@@ -144,12 +135,12 @@ export class RankedList {
     if (chunk.length === CHUNK) this.#split(at);
   }
 
-  /** Updates the tallies after the code of `row` in a facet changed from `from` to its present one. */
+  /** Updates the tallies after the code of `row` in a facet has changed from `from`. */
   recode(row: number, facet: number, from: number): void {
     const at = this.#chunks.length === 0 ? -1 : this.#locate(row);
     if (at === -1) return;
     for (const tally of this.#tallies.values()) {
-      // Several where an order goes through the values of a facet that is filtered as well.
+      // Several, if an order groups by a facet that is filtered as well.
       const concerned = tally.filter.filter((part) => part.facet === facet);
       if (concerned.length === 0) continue;
       const others = tally.filter.filter((part) => part.facet !== facet);
@@ -160,12 +151,11 @@ export class RankedList {
     }
   }
 
-  /** Number of rows that pass. */
   count(filter: FacetFilter): number {
     return this.#tallyOf(filter).total;
   }
 
-  /** The rows at positions `start` … `start + count - 1` of those that pass; from the end when `reversed`. */
+  /** Passing rows at positions `start` to `start + count - 1`, counted from the end if `reversed`. */
   slice(start: number, count: number, filter: FacetFilter, reversed = false): number[] {
     const found: number[] = [];
     const { counts, total } = this.#tallyOf(filter);
@@ -233,7 +223,7 @@ export class RankedList {
     return total;
   }
 
-  /** Index of the chunk that holds `row` or should hold it: the last one whose first row is not after it. */
+  /** Index of the chunk for `row`: the last one whose first row is not after it. */
   #locate(row: number): number {
     let low = 0;
     let high = this.#chunks.length - 1;

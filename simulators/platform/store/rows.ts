@@ -1,7 +1,4 @@
-/**
- * What the store keeps of each resource, in the newest version's vocabulary. `seq` is the row number, in order of
- * creation.
- */
+/** Stored rows of each resource, in the newest version's vocabulary. `seq` is the row number, in order of creation. */
 
 import type { DeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import type { ConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
@@ -25,11 +22,9 @@ export type ConfigTypeRow = BaseRow & Pick<ConfigType, 'name' | 'slug' | 'update
 export interface ConfigSchemaRow
   extends BaseRow,
     Pick<ConfigSchema, 'config_type_id' | 'digest' | 'language' | 'format' | 'instance_format' | 'updated_at'> {
-  /** JSON array of slots. */
   instance_slots: string;
   /** JSON array of `{id, name, data}`. */
   documents: string;
-  /** JSON object, or null. */
   git_commit: string | null;
 }
 
@@ -40,7 +35,6 @@ export interface ConfigInstanceRow
 }
 
 export interface ReleaseRow extends BaseRow, Pick<Release, 'version' | 'git_commit_id' | 'updated_at'> {
-  /** JSON array of ids. */
   config_schema_ids: string;
 }
 
@@ -51,16 +45,12 @@ type DeploymentColumn =
   | 'description';
 
 export interface DeploymentRow extends BaseRow, Pick<PlatformDeployment, DeploymentColumn> {
-  /** JSON array of ids. */
   config_instance_ids: string;
-  /** How many deployments had been queued, on any device, when this one was created. */
+  /** Deployments queued so far, on any device, when this one was created. */
   queue_before: number;
-  /** Its own number among them; null until queued. */
+  /** Number of this deployment in that count; null until queued. */
   queue_order: number | null;
-  /**
-   * The activity as its agent knows it; null before the agent was told of it, and once the agent has reported it
-   * archived.
-   */
+  /** Activity known to its agent; null before the agent learned of it, and once the agent has reported it archived. */
   agent_activity: DeploymentActivityStatus | null;
 }
 
@@ -69,17 +59,15 @@ type DeviceColumn =
   | ('name' | 'description' | 'status' | 'agent_version' | 'group_id');
 
 export interface DeviceRow extends BaseRow, Pick<Device, DeviceColumn> {
-  /** On the device now. */
   current_deployment_id: string | null;
   current_release_id: string | null;
-  /** The one whose target status is `deployed`. */
+  /** The one with the target status `deployed`. */
   target_deployment_id: string | null;
   session_id: string | null;
   public_key_pem: string | null;
   key_fingerprint: string | null;
 }
 
-/** Columns of a device that no agent has provisioned. */
 export const UNPROVISIONED = {
   current_deployment_id: null,
   current_release_id: null,
@@ -105,20 +93,19 @@ export interface Rows extends Record<ResourceKind, BaseRow> {
   git_commit: GitCommitRow;
 }
 
-// The tables: columns, and how each is filtered. What must be unique is checked in `domain/`, before a write.
+// Tables: columns, and their filters. Uniqueness is checked in `domain/`, before a write.
 
 export interface TableSpec {
   table: string;
   /** Column name to SQL type, without `seq`. */
   columns: Record<string, string>;
-  /** Columns with few values, held in memory: filters and counts on them are quick at any offset. */
+  /** Columns with few values, held in memory for fast filters and counts at any offset. */
   facets: readonly string[];
-  /** Columns with many values, indexed: a filter on them yields a few rows. `id` always is one. */
+  /** Columns with many values, indexed, so that a filter yields a few rows; always includes `id`. */
   selective: readonly string[];
 }
 
 const all = (type: string, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, type]));
-/** Columns that always hold text, and columns that may be null. */
 const text = (...names: string[]) => all('TEXT NOT NULL', names);
 const maybe = (...names: string[]) => all('TEXT', names);
 const base = { id: 'TEXT NOT NULL UNIQUE', ...text('created_at') };
@@ -197,7 +184,7 @@ export const TABLES: Record<ResourceKind, TableSpec> = {
   },
 };
 
-/** Tables without a list. Content has its own, so that listing instances does not read it. */
+/** Tables without a list. Content is separate, so that listing instances does not read it. */
 const OTHER_TABLES = [
   'CREATE TABLE IF NOT EXISTS config_contents (config_instance_id TEXT PRIMARY KEY, data BLOB NOT NULL) ' +
     'STRICT, WITHOUT ROWID',
@@ -208,7 +195,6 @@ const OTHER_TABLES = [
   'CREATE UNIQUE INDEX IF NOT EXISTS devices_key ON devices (key_fingerprint) WHERE key_fingerprint IS NOT NULL',
 ];
 
-/** SQL that creates what a database lacks. */
 export function schemaStatements(): string[] {
   const statements = Object.values(TABLES).flatMap(({ table, columns, selective }) => {
     const lines = Object.entries(columns).map(([column, type]) => `${column} ${type}`);

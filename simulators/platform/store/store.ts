@@ -1,4 +1,4 @@
-/** The state of a platform: one SQLite database, and an index in memory that answers quickly. */
+/** State of a platform: one SQLite database, and an index in memory for fast answers. */
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,9 +10,7 @@ import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
 import { type Rows, schemaStatements, TABLES } from './rows.ts';
 
-// Loads `node:sqlite` without the warning of Node 22 that it is experimental: the user cannot do anything about it.
-
-/** Returns what `load` returns, and suppresses only the warning that SQLite is experimental. */
+/** Runs `load` without Node 22's warning that SQLite is experimental, which a user cannot act on. */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -27,15 +25,13 @@ export function withoutSqliteWarning<T>(load: () => T): T {
   }
 }
 
-/** Loads SQLite when the first database is opened, so that other commands start without it. */
+/** Loads SQLite with the first database, so that other commands start without it. */
 export function openDatabase(path: string): DatabaseSync {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
   return new sqlite.DatabaseSync(path);
 }
 
-// Failures of the database file in words for a client, who would have to guess from SQLite's.
-
-/** Primary result codes of SQLite. */
+/** Primary result codes of SQLite, with an explanation for clients. */
 const CODES: Readonly<Record<number, { code: string; message: string }>> = {
   8: { code: 'storage_read_only', message: 'the database is read-only' },
   10: { code: 'storage_failed', message: 'the database file cannot be read or written' },
@@ -43,8 +39,8 @@ const CODES: Readonly<Record<number, { code: string; message: string }>> = {
 };
 
 /**
- * The error to answer with, 503 as for a robot whose event log takes nothing; `error` itself when it is of another
- * kind.
+ * Converts a failure of the database file into a 503, as for a robot whose event log takes nothing; returns other
+ * errors unchanged.
  */
 export function storageError(error: unknown): unknown {
   const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
@@ -55,19 +51,17 @@ export function storageError(error: unknown): unknown {
   return refusal;
 }
 
-/** Kept in the file, so that a newer Muster refuses or migrates instead of misreading it. */
+/** Stored in the file, so that a newer Muster refuses or migrates it rather than misreads it. */
 const SCHEMA_VERSION = 2;
-/** What brings a database of an older version to the next one. */
 const MIGRATIONS: Readonly<Record<number, string>> = { 1: 'ALTER TABLE deployments ADD COLUMN agent_activity TEXT' };
 
-/** The database cannot be used; the message says why. */
+/** The database cannot be used; the message gives the reason. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError';
 }
 
 export type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
 
-/** Opened by one process at a time. */
 export class Store {
   readonly database: DatabaseSync;
   readonly collections: Collections;
@@ -75,8 +69,8 @@ export class Store {
   #pending: (() => void)[] | undefined;
 
   /**
-   * Opens or creates the database, for this process alone. A file survives SIGKILL: when `write` returns, its changes
-   * are on disk. Throws DatabaseError.
+   * Opens or creates the database for this process alone. A file survives SIGKILL: changes are on disk when `write`
+   * returns. Throws DatabaseError.
    */
   constructor(path: string) {
     this.database = openAlone(path);
@@ -86,12 +80,11 @@ export class Store {
     this.#queued = this.#lastQueued();
   }
 
-  /** How many deployments have been queued. */
   get queued(): number {
     return this.#queued;
   }
 
-  /** The next number in that order; a number that a rollback leaves unused does no harm. */
+  /** Next number in that order; a rollback may leave gaps. */
   nextInQueue(): number {
     this.#queued += 1;
     return this.#queued;
@@ -126,7 +119,7 @@ export class Store {
     }
   }
 
-  /** Replaces the whole state by that of a file which `saveTo` wrote: all of it or nothing. */
+  /** Replaces the whole state by that of a file from `saveTo`, atomically. */
   restoreFrom(file: string): void {
     this.database.prepare('ATTACH ? AS saved').run(file);
     try {
@@ -158,7 +151,7 @@ export class Store {
   }
 }
 
-/** Its owner's alone from the first moment: it holds what devices are deployed and the keys that they are known by. */
+/** Creates the file for its owner only, because it holds deployments and device keys. */
 function makePrivate(path: string): void {
   if (path === ':memory:') return;
   try {
@@ -169,8 +162,8 @@ function makePrivate(path: string): void {
 }
 
 /**
- * Brings the names of the database and its log to the disk: without them a power loss takes every later commit. SQLite
- * tries once, and goes on when the disk fails.
+ * Syncs the names of the database and its log: without them a power loss takes every later commit. SQLite tries only
+ * once.
  */
 function syncNames(path: string): void {
   if (path === ':memory:' || process.platform === 'win32') return;
@@ -194,7 +187,7 @@ function openAlone(path: string): DatabaseSync {
     const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number };
     if (found > SCHEMA_VERSION)
       throw new Error(`written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`);
-    // 0: a new database, which the statements below make as it is now.
+    // 0: a new database, created in its current form below.
     if (found > 0) for (let at = found; at < SCHEMA_VERSION; at += 1) database.exec(MIGRATIONS[at] ?? '');
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
