@@ -1,14 +1,11 @@
 /**
- * The console: one page on loopback that shows a running process and drives it (`--ui`).
- *
- * A process has a document (`Feed`), changes it as things happen, and offers actions. To add a page:
- *
+ * Console: one page on loopback that shows a running process and drives it (`--ui`).
+ * A process has a document (`Feed`), which it changes as it runs, and offers actions. To add a page:
  * 1. `page/NAME/document.ts` has the type of its document; only types, so both sides import it.
- * 2. `page/NAME/main.ts` calls `openPage(Component)` of `page/shell.ts`; the component gets the document and draws it.
+ * 2. `page/NAME/main.ts` calls `openPage(Component)` of `page/shell.ts`; the component draws the document.
  * 3. The process makes a `Feed` of that document, calls `feed.change` or `feed.set`, and `serveConsole({ page: 'NAME',
  * … })`.
- *
- * Actions are called by `act(name, body)` of `page/shell.ts`; one that rejects shows its message on the page.
+ * The page calls actions by `act(name, body)` of `page/shell.ts`; it shows the message of one that rejects.
  */
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -22,15 +19,14 @@ import { fileURLToPath } from 'node:url';
 import { http } from '../../harness/common/node-http.ts';
 import type { Feed } from './feed.ts';
 
-// The files of the page as a browser takes them. In a checkout the page's TypeScript has its types stripped when it is
-// asked for, so nothing is built; the published package has it as JavaScript.
+// Files of the page as served to a browser. In a checkout types are stripped on request, so that nothing is built; the
+// published package contains JavaScript.
 
 const require = nodeModule.createRequire(import.meta.url);
 const PAGE = fileURLToPath(new URL('./page/', import.meta.url));
-/** The extension of our own sources here: `.ts` in a checkout, `.js` in the package. */
+/** Extension of our own sources: `.ts` in a checkout, `.js` in the package. */
 const SOURCE = extname(import.meta.url);
 
-/** A file with its media type. */
 export interface Served {
   type: string;
   bytes: Buffer;
@@ -39,11 +35,11 @@ export interface Served {
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** The libraries, by the name that the page imports. */
+/** Libraries by their import name. */
 const MODULES: Readonly<Record<string, () => string>> = {
   preact: () => require.resolve('preact'),
   'preact/hooks': () => require.resolve('preact/hooks'),
-  // Its entry for `require` is no module.
+  // Its entry for `require` is not an ES module.
   htm: () => join(dirname(require.resolve('htm')), 'htm.module.js'),
   uplot: () => require.resolve('uplot/dist/uPlot.esm.js'),
 };
@@ -55,14 +51,12 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
-/**
- * A browser gives up all requests when an interface of its machine gets or loses an address, as each container does.
- */
+/** A browser aborts all requests when its machine gains or loses a network address, as with each container. */
 const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
 
-/** All files of the page by their path below the token. */
+/** Files of the page by their path below the token. */
 function listed(): Map<string, () => Served> {
   const files = new Map<string, () => Served>();
   for (const [name, path] of Object.entries(MODULES)) {
@@ -85,7 +79,7 @@ function script(path: string): Buffer {
   return extname(path) === '.ts' ? Buffer.from(withoutTypes(source.toString())) : source;
 }
 
-/** As Node strips the types of our own modules, which it does without a warning. */
+/** Strips types like Node, which does so for our own modules without a warning. */
 function withoutTypes(source: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};
@@ -98,22 +92,18 @@ function withoutTypes(source: string): string {
 
 const WITHOUT_SCRIPT = 'The console needs JavaScript. It asks nothing of the network.';
 
-/** The files of the page, read once each. */
 export class PageFiles {
   readonly #files = listed();
   readonly #read = new Map<string, Served>();
 
-  /** The file at a path below the token; undefined when there is none. */
+  /** File at a path below the token; undefined if there is none. */
   get(path: string): Served | undefined {
     const known = this.#read.get(path) ?? this.#files.get(path)?.();
     if (known !== undefined) this.#read.set(path, known);
     return known;
   }
 
-  /**
-   * The document that opens the page of that name. It names the scripts beforehand, so that they load at the same time,
-   * and shows a head before they have.
-   */
+  /** Document that opens the named page. Preloads the scripts in parallel, and shows a heading before they run. */
   shell(page: string, title: string): Served {
     const main = `page/${page}/main${SOURCE}`;
     const before = [...this.#files.keys()].filter((path) => {
@@ -143,7 +133,7 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
   }
 }
 
-/** Lets the page run its own scripts and talk to its own server, and nothing else. */
+/** Restricts the page to its own scripts and its own server. */
 export const POLICY = [
   "default-src 'none'",
   `script-src 'self' ${[RELOAD, IMPORTS].map((text) => `'sha256-${hash('sha256', text, 'base64')}'`).join(' ')}`,
@@ -155,14 +145,12 @@ export const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-// Who may use a console: whoever knows its token, from its own page, under its own name.
-
-/** Names under which this machine's loopback is reached. A web page can make a name of its own point there. */
+/** Host names of this machine's loopback. A web page can point a name of its own there. */
 const NAMES = ['127.0.0.1', 'localhost'];
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Why a request is refused with 403; undefined when it may be served. `token` is the first part of the path. */
+/** Reason to refuse a request with 403; undefined to serve it. `token`: first part of the path. */
 export function refusalOf(
   { headers, headersDistinct }: IncomingMessage,
   given: string,
@@ -174,16 +162,16 @@ export function refusalOf(
   if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
   if (!NAMES.some((name) => host === `${name}:${port}`)) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
-  // A link from elsewhere may open the page, as a person who clicks it does; it needs the token all the same.
+  // A link from elsewhere may open the page, like any click, but still needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
   if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
   return undefined;
 }
 
-/** What a page asks the process to do. Its result is answered as JSON; an error is shown with its message. */
+/** Action of a page on the process. The result is answered as JSON, an error with its message. */
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
 
-/** A number that a page sends. Throws RangeError for anything else, whatever it could be read as. */
+/** Validates a number of a page. Throws RangeError for any other value, without conversion. */
 export function wholeNumber(what: string, value: unknown, from = 0, to = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= from && value <= to) return value;
   throw new RangeError(`${what} is a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
@@ -192,18 +180,16 @@ export function wholeNumber(what: string, value: unknown, from = 0, to = Number.
 interface ConsoleOptions<D extends object> {
   /** Folder in `page/`. */
   page: string;
-  /** Title of the page. */
   title: string;
   feed: Feed<D>;
   actions: Readonly<Record<string, Action>>;
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   port?: number;
 }
 
-/** A console that is served. */
 export type Console = Awaited<ReturnType<typeof serveConsole>>;
 
-/** Bytes of an action's body. */
+/** Largest body of an action, bytes. */
 const LARGEST_BODY = 1_048_576;
 
 const HEADERS = {
@@ -215,7 +201,7 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** Serves until it is disposed of. Rejects with the system's error when the port cannot be used. */
+/** Serves until disposed. Rejects with the system's error if the port cannot be used. */
 export async function serveConsole<D extends object>(options: ConsoleOptions<D>) {
   const token = randomBytes(16).toString('base64url');
   const files = new PageFiles();
@@ -225,7 +211,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     const [, given = '', ...rest] = path.split('/');
     const refusal = refusalOf(request, given, token, (server.address() as AddressInfo).port);
     if (refusal !== undefined) return json(response, 403, { error: { message: refusal } });
-    // A file that cannot be read any more costs its request, and not the process that the page shows.
+    // An unreadable file fails its request, not the process.
     answer(options, files, rest, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -234,7 +220,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
   });
   const { port } = server.address() as AddressInfo;
   return {
-    /** Whoever has it may use the console. */
+    /** Anyone with this URL may use the console. */
     url: `http://127.0.0.1:${port}/${token}/`,
     [Symbol.asyncDispose]: async () => {
       options.feed[Symbol.dispose]();
@@ -257,7 +243,7 @@ async function answer<D extends object>(
   if (action !== undefined) return perform(action, request, response);
   if (request.method !== 'GET') return json(response, 405, { error: { message: 'only actions are sent' } });
   if (rest.length === 0) {
-    // Without the slash at its end, the page would look for its files beside the token.
+    // Without the final slash the page would resolve its files beside the token.
     response.writeHead(308, { Location: `${request.url}/` }).end();
     return;
   }

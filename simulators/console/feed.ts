@@ -1,18 +1,18 @@
 /**
- * A document that pages follow over server-sent events. Each message has an id; a page that was cut off sends the last
- * one that it got, and receives what it missed, or the whole document when that is no longer kept.
+ * Document that pages follow over server-sent events. Each message has an id; a reconnecting page sends its last one
+ * and receives the missed messages, or the whole document if they are no longer kept.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Change, changed, type Message } from './page/document.ts';
 
-/** Changes within these milliseconds travel together. */
+/** Milliseconds within which changes are joined. */
 const TOGETHER_MS = 50;
-/** Bytes of messages that are kept for pages that come back. */
+/** Bytes of messages kept for reconnecting pages. */
 const KEPT_BYTES = 4_000_000;
-/** Bytes that may wait for a slow page before it is cut off; it comes back and gets the whole document. */
+/** Bytes that may wait for a slow page before it is cut off; it reconnects and gets the whole document. */
 const WAITING_BYTES = 8_000_000;
-/** Milliseconds between two comments, by which a page sees that the connection lives. */
+/** Milliseconds between comments that prove the connection alive. */
 const BEAT_MS = 10_000;
 
 interface Kept {
@@ -20,10 +20,9 @@ interface Kept {
   frame: string;
 }
 
-/** The document `D` of a running process, and the pages that follow it. */
 export class Feed<D extends object> implements Disposable {
   #document: D;
-  /** Differs from that of every other process, so that an id of an earlier one is never taken for one of ours. */
+  /** Unique to this process, so that an id of an earlier process is never mistaken for one of ours. */
   readonly #epoch = randomBytes(6).toString('hex');
   #number = 0;
   #kept: Kept[] = [];
@@ -33,21 +32,16 @@ export class Feed<D extends object> implements Disposable {
   readonly #pages = new Set<ServerResponse>();
   readonly #refresh: () => void;
 
-  /**
-   * `refresh` is called before a page gets the document: it may change what is kept up to date only while a page
-   * follows.
-   */
+  /** `refresh` is called before a page gets the document, for members updated only while a page follows. */
   constructor(document: D, refresh: () => void = () => {}) {
     this.#document = document;
     this.#refresh = refresh;
   }
 
-  /** The document as it is now. */
   get document(): Readonly<D> {
     return this.#document;
   }
 
-  /** Pages that follow it. */
   get pages(): number {
     return this.#pages.size;
   }
@@ -68,7 +62,7 @@ export class Feed<D extends object> implements Disposable {
     if (changes.length > 0) this.change(...changes);
   }
 
-  /** Answers a page's request for events, until it leaves. */
+  /** Streams events to a page until it leaves. */
   follow(request: IncomingMessage, response: ServerResponse): void {
     this.#refresh();
     this.#flush();
@@ -85,7 +79,7 @@ export class Feed<D extends object> implements Disposable {
     });
   }
 
-  /** Sends what has changed, and ends all pages' streams. */
+  /** Sends pending changes and ends all streams. */
   [Symbol.dispose](): void {
     this.#flush();
     for (const page of this.#pages) page.end('event: end\ndata: {}\n\n');
@@ -110,7 +104,7 @@ export class Feed<D extends object> implements Disposable {
     return `id: ${this.#epoch}.${this.#number}\ndata: ${JSON.stringify(message)}\n\n`;
   }
 
-  /** The messages after `id`; undefined when not all of them are kept. */
+  /** Messages after `id`; undefined if some are no longer kept. */
   #since(id: string | string[] | undefined): readonly Kept[] | undefined {
     const [epoch, digits] = String(id).split('.');
     const last = Number(digits);

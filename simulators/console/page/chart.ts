@@ -1,4 +1,4 @@
-/** A chart over the time of a run, drawn by uPlot in the colours of the page. */
+/** Chart over the time of a run, drawn by uPlot in the page's colours. */
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
@@ -8,32 +8,28 @@ export interface Curve {
   label: string;
   /** Name of a colour of the page, e.g. `good`. */
   colour: string;
-  /** One value for each moment; null: none. */
   values: (number | null)[];
 }
 
-/** A stretch of time with a name. */
 export interface Stretch {
   label: string;
   /** Seconds. */
   from: number;
   to: number;
-  /** Name of a colour of the page. */
   colour: string;
-  /** Whether it may be at the same time as others. */
+  /** Whether it may overlap others. */
   beside?: boolean;
 }
 
 interface ChartProps {
-  /** Said to those who do not see it. */
+  /** Description for screen readers. */
   text: string;
   /** Seconds. */
   moments: number[];
   curves: Curve[];
   stretches: readonly Stretch[];
-  /** The end of the scale. Default: what the values need. */
+  /** End of the scale. Default: fits the values. */
   most?: number;
-  /** How a value is written. */
   write(value: number): string;
 }
 
@@ -94,7 +90,6 @@ function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Option
   };
 }
 
-/** Lines of names of stretches that may overlap. */
 const BESIDE_LINES = 4;
 
 function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
@@ -115,7 +110,7 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);
     const room = ctx.measureText(label).width + 8 * devicePixelRatio;
-    // Those that may overlap are named in lines of their own, one below the other, also where they are narrow.
+    // Overlapping stretches are named in lines of their own, even if narrow.
     if (!beside && width < room) return;
     const line = beside ? 2 + (named % BESIDE_LINES) : 1;
     if (beside) named += 1;

@@ -1,24 +1,21 @@
 /**
- * The document that a console shows, and the changes that keep a copy of it up to date. The server applies each change
- * to its own document and sends it; the page applies it to its copy. So a reload, which gets the whole document, loses
- * nothing.
+ * Document of a console, and changes that keep a copy current. The server applies each change to its own document and
+ * sends it; the page applies it to its copy. A reload gets the whole document and loses nothing.
  */
 
-/** One change of a document, by the name of a member. */
 export type Change =
-  /** The member gets another value. */
   | { set: string; to: unknown }
-  /** A list gets more items at its end, and keeps the newest `keep`. */
+  /** Appends to a list, which keeps its newest `keep` items. */
   | { append: string; items: readonly unknown[]; keep: number }
-  /** Rows of a table get another value, or leave it (null). */
+  /** Sets rows of a table, or removes them (null). */
   | { put: string; rows: Readonly<Record<string, unknown>> }
-  /** A text gets other characters at some places: `at` ascending or not, `text` one character each. */
+  /** Replaces single characters of a text, at any order of `at`; `text` has one character each. */
   | { paint: string; at: readonly number[]; text: string };
 
-/** What the server sends: the whole document at first, then changes. */
+/** Message of the server: first the whole document, then changes. */
 export type Message = { whole: object } | { changes: readonly Change[] };
 
-/** A new document with the changes; members that do not change are shared. */
+/** Applies changes to a new document, which shares unchanged members. */
 export function changed<D extends object>(document: D, changes: readonly Change[]): D {
   const next = { ...document } as Record<string, unknown>;
   for (const change of changes) applyTo(next, change);
@@ -46,7 +43,6 @@ function applyTo(document: Record<string, unknown>, change: Change): void {
   }
 }
 
-/** Something that was done, or that happened. */
 export interface Deed {
   /** Milliseconds since 1970. */
   at: number;

@@ -1,19 +1,19 @@
-/** What surrounds every page: its title, whether it is live, light or dark, and what was said last. */
+/** Frame of every page: title, connection, theme and messages. */
 
 import htm from 'htm';
 import { type ComponentType, h, render, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { changed, type Deed, type Message } from './document.ts';
 
-// The page's side of the feed: follows the document over server-sent events, and asks for actions.
+// Page's side of the feed: follows the document over server-sent events, and requests actions.
 
-/** `live` follows, `reconnecting` tries to come back, `ended`: the process has ended. */
+/** `live` follows, `reconnecting` retries, `ended`: the process has ended. */
 type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 
-/** A hidden page, or one in a starved browser, has no frames: it is drawn all the same. */
+/** Milliseconds after which a hidden page, or one in a starved browser, is drawn without an animation frame. */
 const LONGEST_WAIT_MS = 250;
 
-/** Calls back with the document after each message, at most once a frame, and with the connection when it changes. */
+/** Calls back with the document after each message, at most once a frame, and with each change of the connection. */
 function follow<D extends object>(
   onDocument: (document: D) => void,
   onConnection: (connection: Connection) => void,
@@ -46,7 +46,7 @@ function follow<D extends object>(
   source.onerror = () => onConnection(source.readyState === EventSource.CLOSED ? 'ended' : 'reconnecting');
 }
 
-/** Asks the process for an action; rejects with its message. */
+/** Requests an action; rejects with its message. */
 export async function act<R = unknown>(name: string, body: object = {}): Promise<R> {
   const response = await fetch(`./actions/${name}`, {
     method: 'POST',
@@ -58,9 +58,7 @@ export async function act<R = unknown>(name: string, body: object = {}): Promise
   return answer;
 }
 
-// Small parts that every page uses.
-
-/** Template tag that makes elements: html`<p>${text}</p>`. Texts are never read as markup. */
+/** Template tag that makes elements: html`<p>${text}</p>`. Texts are never parsed as markup. */
 export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
   strings: TemplateStringsArray,
   ...values: unknown[]
@@ -68,25 +66,23 @@ export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
 
 let saidSoFar = 0;
 
-/** Says something for a moment, and to screen readers. */
+/** Shows a message for a while, also to screen readers. */
 export function say(text: string, tone: SaidText['tone'] = 'done'): void {
   saidSoFar += 1;
   globalThis.dispatchEvent(new CustomEvent<SaidText>('said', { detail: { number: saidSoFar, text, tone } }));
 }
 
 interface ActionProps {
-  /** Name of the action. */
   name: string;
   label: string;
   body?: () => object;
   tone?: 'main' | 'danger';
   disabled?: boolean;
   title?: string;
-  /** What to say when it was done. */
+  /** Message after success. */
   done?: (answer: never) => string;
 }
 
-/** A button that asks for an action, and says how it went. */
 export function ActionButton({ name, label, body, tone, disabled = false, title, done }: ActionProps): VNode {
   const [busy, setBusy] = useState(false);
   const click = async (): Promise<void> => {
@@ -104,7 +100,6 @@ export function ActionButton({ name, label, body, tone, disabled = false, title,
     data-action=${name} onClick=${() => void click()}>${label}</button>`;
 }
 
-/** A named part of a page. */
 export function Card({
   title,
   note,
@@ -123,17 +118,15 @@ export function Card({
   </section>`;
 }
 
-/** Terms, each with its value. */
 export const Facts = ({ facts, ...rest }: { facts: readonly (readonly [term: string, value: string])[] }): VNode =>
   html`<dl ...${rest}>${facts.map(
     ([term, value], at) => html`<div key=${at}><dt>${term}</dt><dd class="code">${value}</dd></div>`,
   )}</dl>`;
 
-/** What stands above a list while nothing is in it. */
 export const noneIn = (list: readonly unknown[], text: string): VNode | '' =>
   list.length === 0 ? html`<p class="empty">${text}</p>` : '';
 
-/** Hands on what stands in a field: `onInput=${textTo(setName)}`. */
+/** Passes on the text of a field: `onInput=${textTo(setName)}`. */
 export const textTo =
   (take: (text: string) => void) =>
   (event: Event): void =>
@@ -142,18 +135,17 @@ export const textTo =
 interface ChoiceProps {
   value: string;
   values: readonly string[];
-  /** Where no `label` surrounds it. */
+  /** Needed without a surrounding `label`. */
   label?: string;
   onChoice(value: string): void;
 }
 
-/** One of several words. */
 export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =>
   html`<select aria-label=${label} value=${value} onChange=${textTo(onChoice)}>
     ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 
-/** A colour of the page as a canvas takes it: `light-dark()` is resolved by an element. */
+/** Colour of the page for a canvas: only an element resolves `light-dark()`. */
 export function colourOf(name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(--${name})`;
@@ -163,7 +155,7 @@ export function colourOf(name: string): string {
   return color;
 }
 
-/** Calls back when an element gets another size and when the page gets other colours, until the result is called. */
+/** Calls back when the element is resized and when the page's colours change; returns a function that stops it. */
 export function followLook(element: Element, onSize: () => void, onColours: () => void): () => void {
   const sized = new ResizeObserver(onSize);
   sized.observe(element);
@@ -179,7 +171,6 @@ export function followLook(element: Element, onSize: () => void, onColours: () =
 
 const MOST_DEEDS = 100;
 
-/** What was done or happened, newest first. */
 export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Deed[] }): VNode {
   const rows = deeds.slice(-MOST_DEEDS).reverse();
   return html`<${Card} title=${title}>
@@ -190,29 +181,28 @@ export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Dee
   <//>`;
 }
 
-/** `12:03:04.567` of a moment in milliseconds. */
+/** Formats milliseconds since 1970 as `12:03:04.567`. */
 export const clock = (ms: number): string => {
   const at = new Date(ms);
   return `${at.toLocaleTimeString('en-GB', { hour12: false })}.${String(at.getMilliseconds()).padStart(3, '0')}`;
 };
 
 const COUNT = new Intl.NumberFormat('en');
-/** `12,345`. */
+/** Formats as `12,345`. */
 export const thousands = (value: number): string => COUNT.format(value);
 
-/** `1.2 kB`. */
+/** Formats as `1.2 kB`. */
 export function bytes(value: number): string {
   if (value < 1_000) return `${value} B`;
   if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} kB`;
   return `${(value / 1_000_000).toFixed(1)} MB`;
 }
 
-/** What a page's component gets. */
 export interface PageProps<D> {
   document: D;
 }
 
-/** Draws a page: `Page` gets the document each time it changes; `heading` says what is looked at. */
+/** Draws a page: `Page` gets each new document; `heading` names its subject. */
 export function openPage<D extends object>(Page: ComponentType<PageProps<D>>, heading: (document: D) => string): void {
   applyTheme(storedTheme());
   render(h(Shell<D>, { Page, heading }), document.body);
@@ -246,7 +236,7 @@ const storedTheme = (): Theme => THEMES.find((theme) => theme === localStorage.g
 
 function applyTheme(theme: Theme): void {
   document.documentElement.dataset['theme'] = theme;
-  // Canvases are drawn in colours of their own, and have to be told.
+  // Canvases have colours of their own and need this event.
   globalThis.dispatchEvent(new Event('theme'));
 }
 
@@ -261,18 +251,18 @@ function ThemeButton(): VNode {
   return html`<button type="button" class="quiet" onClick=${next} aria-label="Theme: ${theme}">◐ ${theme}</button>`;
 }
 
-/** How long a message is shown, in milliseconds; what went wrong has to be read. */
+/** Milliseconds that a message is shown; failures longer, to be read. */
 const SAID_MS = { done: 6_000, wrong: 20_000 };
 const MOST_SAID = 4;
 
 interface SaidText {
-  /** So that a screen reader does not read what stays again when another goes. */
+  /** Key that keeps a screen reader from repeating a message when another disappears. */
   number: number;
   text: string;
   tone: keyof typeof SAID_MS;
 }
 
-/** Messages, the newest last: the success of one action does not hide the failure of another. */
+/** Messages, newest last, so that a success does not hide a failure. */
 function Said(): VNode {
   const [said, setSaid] = useState<readonly SaidText[]>([]);
   useEffect(() => {

@@ -1,11 +1,9 @@
-/** What the console shows of a simulated device. */
 import type { Deployment } from '../../../../harness/contract/device-api.ts';
 import type { SeenEvent, SeenFrame, SeenListener, SeenLog } from '../../../device/seen.ts';
 import type { Deed } from '../document.ts';
 
 export type { Deployment, SeenEvent, SeenFrame, SeenListener, SeenLog };
 
-/** A known defect or a conformant variant. */
 export interface Deviation {
   name: string;
   kind: 'defect' | 'variant';
@@ -14,14 +12,13 @@ export interface Deviation {
 
 export interface DeviceDocument {
   deviceId: string;
-  /** Where it serves: `socket`, `discovery`, `url`. */
+  /** `socket`, `discovery`, `url`. */
   addresses: Record<string, string>;
   retention: number;
   heartbeatSeconds: number;
   eventLog: string;
   configRoot: string;
   agent: 'up' | 'down';
-  /** Process id of the agent while it is up. */
   pid: number | null;
   current: Deployment | null;
   log: SeenLog;
@@ -31,8 +28,6 @@ export interface DeviceDocument {
   /** Open event streams, by number. */
   listeners: Record<string, SeenListener>;
   deeds: Deed[];
-  /** Everything that can be switched on. */
   deviations: Deviation[];
-  /** Names of those that are on. */
   switchedOn: string[];
 }

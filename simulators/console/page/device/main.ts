@@ -1,7 +1,4 @@
-/**
- * The page of a device: what is deployed, who listens and gets which frames, what the log holds, and what can be done
- * to it.
- */
+/** Page of a device: its deployment, its listeners with their frames, its log, and actions on it. */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -21,8 +18,6 @@ import {
   thousands,
 } from '../shell.ts';
 import type { Deployment, DeviceDocument, SeenEvent, SeenFrame } from './document.ts';
-
-// Whether the agent is up and where it serves, and the deployment that is current.
 
 function AgentCard({ document }: PageProps<DeviceDocument>): VNode {
   const { agent, pid, addresses, retention, heartbeatSeconds } = document;
@@ -77,8 +72,6 @@ function CurrentCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-// What can be done to a device, and what was done.
-
 const ACTIVITIES = ['deployed', 'queued', 'staged', 'removing', 'archived', 'drifted'];
 const ERRORS = ['none', 'retrying', 'failed'];
 
@@ -116,9 +109,6 @@ function DriveCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-// The event log: what is retained, and what was compacted away.
-
-/** Events that are drawn. */
 const MOST_EVENTS = 80;
 
 function LogCard({ document }: PageProps<DeviceDocument>): VNode {
@@ -140,7 +130,7 @@ function LogCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-/** All ids that were ever given out, and which of them are retained. */
+/** All ids ever assigned, with the retained ones. */
 function Extent({ document }: PageProps<DeviceDocument>): VNode {
   const { earliest, latest, count: retained } = document.log;
   if (latest === 0) return html`<p class="empty">No event was stored yet.</p>`;
@@ -177,8 +167,6 @@ function EventRow({
   </li>`;
 }
 
-// Who listens to the device's event stream, and the frames that they get, as they are written.
-
 function ListenersCard({ document }: PageProps<DeviceDocument>): VNode {
   const rows = Object.entries(document.listeners);
   const command = `curl -N --unix-socket ${document.addresses['socket'] ?? 'SOCKET'} http://localhost/v0.2/events`;
@@ -207,7 +195,6 @@ function Listeners({ document }: PageProps<DeviceDocument>): VNode {
   </table></div>`;
 }
 
-/** Frames that are drawn. */
 const MOST_LINES = 60;
 
 function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
@@ -236,8 +223,6 @@ function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
       )}</ol>
   <//>`;
 }
-
-// Known defects and conformant variants that can be switched on.
 
 function SwitchCard({ document }: PageProps<DeviceDocument>): VNode {
   const { deviations, switchedOn } = document;

@@ -1,6 +1,4 @@
-/**
- * The page of a fleet: every robot, the roll-out and its latency over time, thresholds, and what can be done by hand.
- */
+/** Page of a fleet: its robots, roll-out and latency over time, thresholds, and actions by hand. */
 
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
@@ -21,8 +19,6 @@ import {
 import type { FleetDocument, RobotDetail, Second, Standing } from './document.ts';
 import { RobotsCard } from './robots.ts';
 
-// What a fleet did over time: share reached, rates, latency, and whether the generator was on time.
-
 const LATENCIES = ['rollout.ms', 'http.ms', 'ping.ms', 'sync.ms', 'connect.ms', 'reconnect.ms'];
 const RATES: readonly [name: string, label: string, colour: string][] = [
   ['sse.events', 'events read', 'accent'],
@@ -32,7 +28,7 @@ const RATES: readonly [name: string, label: string, colour: string][] = [
   ['http.errors', 'requests failed', 'bad'],
 ];
 
-/** `12 ms`, `1.2 s`. */
+/** Formats as `12 ms` or `1.2 s`. */
 const duration = (ms: number): string => {
   if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
@@ -59,7 +55,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
     return { label, colour, values: seconds.map((second) => value(second) ?? null) };
   };
   const seen = new Set(seconds.flatMap(({ p50 }) => Object.keys(p50)));
-  // Those of a class of robots follow those of all: `rollout.ms{class=arm}`.
+  // Metrics of classes follow those of all robots: `rollout.ms{class=arm}`.
   const known = LATENCIES.flatMap((name) => [...seen].filter((one) => one.replace(/\{.*/, '') === name).sort());
   const metrics = [...new Set([metric, ...known])];
   const share = ({ attempts }: Second, part: number): number | undefined =>
@@ -113,8 +109,6 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
   )}</div>`;
 }
 
-// What a person can do to a running fleet. All of it is in the result, as done by hand.
-
 function DriveCard({ document }: PageProps<FleetDocument>): VNode {
   const [share, setShare] = useState('10%');
   const [over, setOver] = useState('5s');
@@ -144,9 +138,7 @@ function DriveCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-// Where a run stands: its phase and what is left, its thresholds, its phases, and what went wrong.
-
-/** `1:05`. */
+/** Formats as `1:05`. */
 const minutes = (ms: number): string => {
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
@@ -194,7 +186,7 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-/** Says in the run, and not after it, that its result will not count. */
+/** Warns during the run that its result will not count. */
 function VerdictBanner({ document }: PageProps<FleetDocument>): VNode | '' {
   const { soFar, ending, endable } = document;
   const { verdict, atBest, reasons } = soFar;
@@ -269,14 +261,12 @@ function TroubleCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-// One robot: its current deployment, and its event log as it grows.
-
 const EVERY_MS = 1_000;
 const FIELDS = ['id', 'status', 'activity_status', 'error_status', 'target_status', 'release_id', 'created_at'];
 
 interface RobotProps {
   index: number;
-  /** Whether the run is over, so that there is nobody to ask. */
+  /** Whether the run is over, so that no robot answers. */
   ended: boolean;
   onClose(): void;
 }

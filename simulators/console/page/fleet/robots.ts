@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Card, colourOf, followLook, html, say, thousands } from '../shell.ts';
 import type { FleetDocument } from './document.ts';
 
-/** The letters of robots in the document, what they mean, and their colours. */
+/** Letters of robots in the document, with their meaning and colours. */
 interface State {
   letter: string;
   label: string;
   /** Name of a colour of the page. */
   colour: string;
-  /** What of a square of 10 by 10 is filled, as an SVG path: states differ by more than their colour. */
+  /** Filled part of a square of 10 by 10, as an SVG path, so that states differ by more than colour. */
   shape: string;
 }
 
@@ -33,7 +33,6 @@ const STATES: readonly State[] = [
 const labelOf = (letter: string | undefined): string =>
   STATES.find((state) => state.letter === letter)?.label ?? 'unknown';
 
-/** How many robots are in each state that occurs. */
 function countsOf(states: string): { state: State; robots: number }[] {
   const counts = new Map<string, number>();
   for (const letter of states) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -43,9 +42,9 @@ function countsOf(states: string): { state: State; robots: number }[] {
   });
 }
 
-// Draws every robot as a cell on a canvas; only cells that have changed are drawn again.
+// Draws every robot as a cell on a canvas; redraws changed cells only.
 
-/** Where the cells are, in pixels of the page. */
+/** Places of the cells, in CSS pixels. */
 interface Layout {
   columns: number;
   /** Side of a cell with its gap. */
@@ -55,10 +54,9 @@ interface Layout {
 
 const LARGEST_SIDE = 22;
 const SMALLEST_SIDE = 3;
-/** Of the grid, as it is without zoom. */
 const HEIGHT = 300;
 
-/** The largest cells with which `robots` fit into the width and the height, times the zoom. */
+/** Largest cells with which `robots` fit into width and height, times the zoom. */
 function layoutOf(robots: number, width: number, zoom: number): Layout {
   let side = LARGEST_SIDE;
   while (side > SMALLEST_SIDE && Math.ceil(robots / Math.max(1, Math.floor(width / side))) * side > HEIGHT) side -= 1;
@@ -67,7 +65,6 @@ function layoutOf(robots: number, width: number, zoom: number): Layout {
   return { columns, side: zoomed, rows: Math.ceil(robots / columns) };
 }
 
-/** A grid on a canvas. */
 class Grid {
   readonly #canvas: HTMLCanvasElement;
   #layout: Layout = { columns: 1, side: LARGEST_SIDE, rows: 1 };
@@ -81,14 +78,14 @@ class Grid {
     this.#canvas = canvas;
   }
 
-  /** Reads the colours of the page again. */
+  /** Reloads the colours of the page. */
   recolour(): void {
     this.#colours = new Map(STATES.map(({ letter, colour }) => [letter, colourOf(colour)]));
     this.#mark = colourOf('ink');
     this.#drawn = '';
   }
 
-  /** Lays the cells out anew; everything is drawn with the next call of `draw`. */
+  /** Recomputes the layout; the next `draw` draws everything. */
   resize(robots: number, width: number, zoom: number): void {
     this.#layout = layoutOf(robots, width, zoom);
     const { columns, side, rows } = this.#layout;
@@ -112,7 +109,7 @@ class Grid {
     this.#marked = marked;
   }
 
-  /** The robot at a place of the canvas, in pixels of the page. */
+  /** Robot at a place of the canvas, in CSS pixels. */
   robotAt(x: number, y: number, robots: number): number | undefined {
     const { columns, side } = this.#layout;
     const column = Math.floor(x / side);
@@ -120,7 +117,6 @@ class Grid {
     return column >= 0 && column < columns && robot >= 0 && robot < robots ? robot : undefined;
   }
 
-  /** Top of a robot's cell, in pixels of the page. */
   topOf(robot: number): number {
     return Math.floor(robot / this.#layout.columns) * this.#layout.side;
   }
@@ -140,7 +136,6 @@ class Grid {
     context.fillStyle = this.#colours.get(letter) ?? this.#mark;
     const shape = this.#shapes.get(letter);
     const inner = side - gap - 2 * rim;
-    // Too small for a shape.
     if (shape === undefined || inner < LEAST_SHAPE) {
       context.fillRect(x + rim, y + rim, inner, inner);
       return;
@@ -153,10 +148,8 @@ class Grid {
   }
 }
 
-/** Pixels of the smallest cell that has a shape. */
+/** Smallest cell with a shape, pixels. */
 const LEAST_SHAPE = 4;
-
-// Every robot as a cell with the colour and the shape of its state, with zoom, a legend, and a search by name.
 
 interface RobotsProps {
   document: FleetDocument;

@@ -1,4 +1,4 @@
-/** The devices and deployments of a platform as they move, and the requests as they come. */
+/** Lists of a platform's devices, deployments and requests, updated live. */
 
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -18,7 +18,6 @@ import {
 } from '../shell.ts';
 import type { DeploymentLine, DeviceLine, Exchange, PlatformDocument, RequestLine, ShownBody } from './document.ts';
 
-/** The colour of a status of a device or a deployment. */
 const TONES: Readonly<Record<string, string>> = {
   online: 'good',
   deployed: 'good',
@@ -38,7 +37,7 @@ interface ChipsProps {
   onChoice(status: string): void;
 }
 
-/** Buttons with the number of each status; one shows only that status. */
+/** Filter buttons with the number of each status. */
 function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
   const shown = Object.entries(counts).filter(([status, number]) => number > 0 || status === chosen);
   return html`<div class="chips" role="group" aria-label=${label}>${shown.map(
@@ -50,7 +49,7 @@ function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
 
 const FRESH_MS = 2_000;
 
-/** Whether a value changed within the last two seconds; not at first. */
+/** Whether a value changed within the last two seconds, except at first. */
 function useFresh(value: string): boolean {
   const [fresh, setFresh] = useState(false);
   const before = useRef(value);
@@ -64,14 +63,12 @@ function useFresh(value: string): boolean {
   return fresh;
 }
 
-/** `12:03:04` of an RFC 3339 timestamp, with the day when it is another one. */
+/** `12:03:04` of an RFC 3339 timestamp, with the day unless it is today. */
 function moment(timestamp: string): string {
   const at = new Date(timestamp);
   const time = at.toLocaleTimeString('en-GB', { hour12: false });
   return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
 }
-
-// The devices that changed last, each with what can be done to it.
 
 const sum = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((total, number) => total + number, 0);
@@ -178,8 +175,6 @@ function DeviceDetail({ line, groups }: Pick<DeviceRowProps, 'line' | 'groups'>)
   </div>`;
 }
 
-// The deployments that changed last, with their statuses.
-
 export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNode {
   const { deployments, deploymentCounts } = document;
   const [search, setSearch] = useState('');
@@ -227,15 +222,11 @@ function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: b
   </li>`;
 }
 
-// The requests to the platform as they come, and each with its answer.
-
-/** Requests that are drawn. */
 const MOST_REQUESTS = 100;
-/** Milliseconds from which on an answer is slow. */
+/** Milliseconds above which an answer is slow. */
 const SLOW_MS = 1_000;
 
 interface RequestsProps extends PageProps<PlatformDocument> {
-  /** Plan something for that route. */
   onPlan(route: string): void;
 }
 
@@ -243,7 +234,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   const { requests, requestCount } = document;
   const [search, setSearch] = useState('');
   const [failed, setFailed] = useState(false);
-  // While it stands still: the requests as they were.
+  // Requests shown while the list is paused.
   const [held, setHeld] = useState<readonly RequestLine[] | undefined>(undefined);
   const [open, setOpen] = useState<Exchange | undefined>(undefined);
   const words = search.toLowerCase().split(/\s+/);
@@ -293,7 +284,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   <//>`;
 }
 
-/** Each word must occur somewhere. */
+/** Whether each word occurs in some field. */
 const fits = ({ method, url, route, version, key, status }: RequestLine, words: readonly string[]): boolean => {
   const text = [method, url, route, version, key, status ?? 'cut'].join(' ').toLowerCase();
   return words.every((word) => text.includes(word));

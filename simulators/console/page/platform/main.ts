@@ -1,7 +1,4 @@
-/**
- * The page of a platform: its devices and deployments as they move, the requests as they come, and what can be done by
- * hand.
- */
+/** Page of a platform: devices, deployments and requests, updated live, and actions by hand. */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -9,15 +6,13 @@ import { ActionButton, Card, DeedsCard, Facts, html, noneIn, openPage, type Page
 import type { PlanLine, PlatformDocument } from './document.ts';
 import { DeploymentsCard, DevicesCard, RequestsCard } from './lists.ts';
 
-// Answers and faults that are planned for a route.
-
 interface PlanProps extends PageProps<PlatformDocument> {
-  /** Method and path; a path alone is for every method. */
+  /** Method and path; a path alone covers every method. */
   route: string;
   onRoute(route: string): void;
 }
 
-/** What is most often wanted; the others are written as the note says. */
+/** Common faults; others are typed as the note says. */
 const FAULTS = ['429=1', '5xx=503', 'reset', 'latency=2000', 'slow-body=200', '5xx@0.5'];
 
 function PlanCard({ document, route, onRoute }: PlanProps): VNode {
@@ -57,13 +52,13 @@ function PlanCard({ document, route, onRoute }: PlanProps): VNode {
   <//>`;
 }
 
-/** `GET /devices` in its parts. */
+/** Splits `GET /devices`. */
 function partsOf(route: string): { method?: string; path: string } {
   const [first = '', ...rest] = route.trim().split(/\s+/);
   return rest.length === 0 ? { path: first } : { method: first, path: rest.join(' ') };
 }
 
-/** JSON is sent as JSON, anything else as text. */
+/** JSON is sent as JSON, other text as text. */
 function bodyOf(text: string): { body?: unknown } {
   if (text.trim() === '') return {};
   try {
@@ -91,8 +86,6 @@ function PlanRow({ plan }: { plan: PlanLine }): VNode {
     <${ActionButton} name="unplan" label="Drop" body=${() => ({ id })} title=${`Drop plan ${id}`} />
   </li>`;
 }
-
-// Where the platform serves, its whole state back to the start or to a snapshot, and what was done by hand.
 
 function StateCard({ document }: PageProps<PlatformDocument>): VNode {
   const { addresses, dialect, snapshots } = document;

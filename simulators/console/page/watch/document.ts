@@ -1,9 +1,7 @@
-/** What the console shows of traffic that is watched. */
 import type { Deed } from '../document.ts';
 
 export type { Deed };
 
-/** An exchange between a client and the server. */
 export interface ExchangeLine {
   exchange: number;
   /** Milliseconds since 1970. */
@@ -11,16 +9,15 @@ export interface ExchangeLine {
   ms: number;
   method: string;
   url: string;
-  /** As the client calls itself. */
+  /** Name that the client gives itself. */
   client: string;
-  /** Null as long as there is none. */
+  /** Null before the answer. */
   status: number | null;
   events: number;
-  /** Null while it is under way. */
+  /** Null while under way. */
   ended: 'whole' | 'server' | 'client' | 'unseen' | null;
 }
 
-/** A requirement that does not hold. */
 export interface FindingLine {
   id: string;
   /** Milliseconds since 1970. */
@@ -28,11 +25,10 @@ export interface FindingLine {
   level: string;
   section: string;
   side: 'server' | 'client';
-  /** The requirement in words. */
   requirement: string;
   expected: string;
   actual: string;
-  /** How often the rule had something to look at, this one included. */
+  /** Cases examined by the rule, including this one. */
   looked: number;
   exchanges: { headline: string; lines: string[]; curl: string }[];
   /** Ids of findings that may follow from this one. */
@@ -41,27 +37,27 @@ export interface FindingLine {
 
 export interface WatchDocument {
   api: 'device' | 'platform';
-  /** Where clients come, and where the server is. */
+  /** Address for clients, and address of the server. */
   clients: string;
   server: string;
   began: number;
-  /** Why the server cannot be reached; null while it can be, as far as anybody has tried. */
+  /** Reason that the server cannot be reached; null otherwise. */
   unreachable: string | null;
   connections: { open: number; all: number };
-  /** Bytes that each side has sent. */
+  /** Bytes sent by each side. */
   bytes: { client: number; server: number };
   exchanges: number;
   events: number;
   rules: { decided: number; all: number };
-  /** Why nothing is judged any more; null as long as it is. */
+  /** Reason that judging has stopped; null while it runs. */
   ended: string | null;
-  /** Reasons why some of it was not judged, with how often. */
+  /** Reasons for unjudged traffic, with counts. */
   notJudged: string[];
-  /** Exchanges that are under way: how many, the oldest of them, and the last ones that have ended. */
+  /** Exchanges: number under way, oldest under way, and last ended. */
   underWay: number;
   open: ExchangeLine[];
   over: ExchangeLine[];
-  /** One for each cause, in the order in which they came. */
+  /** One for each cause, in order of occurrence. */
   findings: FindingLine[];
   deeds: Deed[];
 }

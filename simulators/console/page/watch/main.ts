@@ -1,4 +1,4 @@
-/** The page of traffic that is watched: what goes through, what was found in it, and what was not judged. */
+/** Page of watched traffic: exchanges, findings, and unjudged parts. */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -18,8 +18,6 @@ import {
 import type { ExchangeLine, FindingLine, WatchDocument } from './document.ts';
 
 type Props = PageProps<WatchDocument>;
-
-// How it stands.
 
 const counted = (count: number, noun: string): string => `${thousands(count)} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -58,8 +56,6 @@ function NotJudgedCard({ document }: Props): VNode {
     <ul class="plain">${notJudged.map((why) => html`<li key=${why}>${why}</li>`)}</ul>
   <//>`;
 }
-
-// What was found, one for each cause.
 
 const toneOf = (level: string): string => (level === 'MUST' ? 'bad' : 'warn');
 
@@ -118,9 +114,6 @@ function FindingDetail({ finding }: { finding: FindingLine }): VNode {
   </div>`;
 }
 
-// The traffic itself: what is under way, and what was last.
-
-/** Exchanges that are drawn. */
 const MOST = 100;
 const HOW: Readonly<Record<string, string>> = {
   server: 'cut off by the server',
