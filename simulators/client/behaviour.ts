@@ -1,101 +1,92 @@
-/** Decisions of the reference client. A defect or a variant replaces some of them. */
+/** Decisions of the reference client, some of which a defect or a variant replaces. */
 import type { RetryHeaders } from '../../harness/common/durations.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
 
-/** A block of the stream, as its fields say. */
+/** A block of the stream with its fields. */
 export interface Block {
-  /** The last event id after this block; empty when there never was one. */
+  /** Last event id after this block; empty before the first. */
   id: string;
-  /** The event field; empty when there is none. */
+  /** Event field; empty if absent. */
   event: string;
   data: string;
 }
 
-/** The JSON of an event. */
 export interface Envelope {
   id?: unknown;
   type?: unknown;
   data?: unknown;
 }
 
-/** Why the client is to connect again. */
 export interface Interruption {
-  /** Status of the answer; undefined when no whole one came. */
+  /** Status of the answer; undefined if none was complete. */
   status: number | undefined;
   /** Attempts since the last event, from 0. */
   attempt: number;
-  /** From the retry field of the stream. */
+  /** Retry field of the stream. */
   retryMs: number | undefined;
-  /** From the header. */
+  /** Retry-After header. */
   retryAfterMs: number | undefined;
 }
 
-/** Where a Device API on loopback TCP is, as its discovery file says. */
+/** Address of a Device API on loopback TCP, from its discovery file. */
 export interface Place {
   port: number;
   token: string;
 }
 
-/** How the bytes of a stream become blocks. */
 export interface StreamBehaviour {
-  /** Text of the next bytes. */
   decode(bytes: Buffer): string;
-  /** Lines that are complete with this text. */
+  /** Lines completed by this text. */
   lines(text: string): string[];
   /** A line as a field; undefined for a comment. */
   field(line: string): { name: string; value: string } | undefined;
-  /** The data of a block from its lines. */
   join(lines: readonly string[]): string;
-  /** Whether a block is handed on. */
+  /** Whether a block is dispatched. */
   isDispatched(block: Block, lines: readonly string[]): boolean;
-  /** The id that an id field gives; the one before it when it gives none. */
+  /** Id from an id field; the previous one if it gives none. */
   idOf(value: string, before: string): string;
-  /** Whether an id counts before its block is complete. */
   idAtOnce: boolean;
-  /** Whether a block that the end of the stream cuts off is handed on. */
+  /** Treatment of a block cut off by the end of the stream. */
   atEnd: 'drop' | 'dispatch';
 }
 
 export interface FollowBehaviour {
   /** Path, query and headers of the request for the stream. */
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
-  /** The part of the query that names the types which the caller wants; empty for all. */
+  /** Query that selects the caller's types; empty for all. */
   types(wanted: string | undefined): string;
-  /** The envelope of a block; undefined for data that is none. A throw ends the client. */
+  /** Envelope of a block; undefined for other data. A throw ends the client. */
   envelope(block: Block): Envelope | undefined;
-  /** The type by which an event is dispatched; undefined when nobody takes it. */
+  /** Type by which an event is dispatched; undefined if nothing handles it. */
   typeOf(envelope: Envelope, block: Block): string | undefined;
-  /** What the caller is given as the id. */
   idOf(envelope: Envelope, block: Block): string | number;
-  /** Whether an event that was dispatched is left out when it comes again. */
+  /** Whether repeated events are skipped. */
   deduplicates: boolean;
-  /** Called for each block; the cursor from then on. */
+  /** Cursor after a block. */
   cursor(block: Block, before: string | undefined): string | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   reconnect(why: Interruption): number | undefined;
-  /** After 410: what the caller is told, and the cursor from then on. */
+  /** Reaction to a 410: whether the caller hears of it, and the next cursor. */
   expired(cursor: string | undefined): { told: boolean; cursor: string | undefined };
-  /** Milliseconds without a byte after which the connection is taken for dead; undefined for never. */
+  /** Milliseconds without a byte after which the connection counts as dead; undefined for never. */
   silenceMs(heartbeatSeconds: number): number | undefined;
-  /** What is printed of an event. */
   show(line: Record<string, unknown>): string[];
-  /** What the discovery file says; undefined for one that says nothing. A throw ends the client. */
+  /** Address in the discovery file; undefined for a file without one. A throw ends the client. */
   discover(read: () => string): Place | undefined;
-  /** Headers that name the token; on a socket and at a bare URL there is none. */
+  /** Headers with the token; none on a socket and at a bare URL. */
   credentials(token: string | undefined): Record<string, string>;
-  /** Headers of the request to another address, to which an answer leads; undefined to stay. */
+  /** Headers of the request to the address of a redirect; undefined to stay. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Whether a stream of that media type is read. */
   reads(contentType: string): boolean;
 }
 
-/** A page of a list: as it is asked for, without what the client leaves to the platform. */
+/** Parameters of a list page, without those left to the platform. */
 export interface PageAsked {
   limit: number | undefined;
   offset: number;
 }
 
-/** What a platform answers to it. */
 export interface Page {
   limit: number;
   offset: number;
@@ -103,62 +94,54 @@ export interface Page {
   data: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** One answer, whole. */
 export interface Answer {
   status: number;
   text: string;
 }
 
-/** Why a request may have to be sent again. `attempt` counts requests of the job before this one. */
+/** Reason for a retry. `attempt`: earlier requests of the job. */
 export interface Refused extends Omit<Interruption, 'retryMs'> {
   job: CallJob;
 }
 
-/** What is written when a job fails, and the exit code. */
+/** Output of a failed job, and its exit code. */
 export interface Told {
   lines: readonly Readonly<Record<string, unknown>>[];
-  /** For standard error. */
   complaint: string;
   code: number;
 }
 
-/** What a client may send to a platform and nobody else may see. */
+/** Credentials that only the platform may see. */
 export interface Access {
   key: string;
   version: string;
 }
 
-/** The jobs that end by themselves. */
 export interface CallBehaviour {
-  /** Headers of each request to a platform. */
   access(access: Access, job: CallJob): Record<string, string>;
-  /** Path and query of a request. */
   address(path: string, access: Access, job: CallJob): string;
-  /** Connections are kept for the next request. */
   keepsAlive: boolean;
-  /** Headers of the request to another address, to which an answer leads; undefined to stay. */
+  /** Headers of the request to the address of a redirect; undefined to stay. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
-  /** Milliseconds to wait for an answer; `nanos` is what the platform was told to wait for a device. */
+  /** Milliseconds to wait for an answer; `nanos`: the platform's wait for a device. */
   answerMs(nanos: number | undefined): number;
-  /** Milliseconds that an answer asks to wait; undefined where it names none. */
+  /** Delay that an answer asks for, milliseconds; undefined if none. */
   askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;
-  /** The value of an answer. Throws for one that has none. */
+  /** Value of an answer. Throws if it has none. */
   value(answer: Answer, job: CallJob): unknown;
-  /** What is told of what was thrown. `access` is what it was called with. */
   failed(error: unknown, access: Access): Told;
-  /** Written to standard error before anything else. */
+  /** Written to standard error first. */
   greeting(access: Access): string;
-  /** Limit of the first page. `wanted`: what the caller asks for. */
+  /** Limit of the first page. `wanted`: by the caller. */
   limit(wanted: number | undefined): number | undefined;
-  /** Query of a page. */
   query(asked: PageAsked): Record<string, string>;
-  /** A page from an answer. Throws for one that is none. */
+  /** Page in an answer. Throws if there is none. */
   page(value: unknown): Page;
-  /** The pages that are asked for next, at once; none to end. `got` is the last page, as it came. */
+  /** Next pages, requested at once; empty to end. `got`: the last page. */
   next(got: Page, asked: PageAsked): readonly PageAsked[];
-  /** What is printed of a page. `seen` has the ids that were printed before. */
+  /** Printed items of a page. `seen`: ids printed before. */
   items(page: Page, seen: ReadonlySet<unknown>): readonly unknown[];
 }
 
@@ -166,17 +149,15 @@ export interface CallBehaviour {
 export type PlainJob = Exclude<CallJob, 'list'>;
 
 export interface JobBehaviour {
-  /** Requests that are sent for one call. */
   requests: number;
-  /** Headers of a request, beside those of every one. */
+  /** Headers in addition to those of every request. */
   headers: Readonly<Record<string, string>>;
-  /** Body of a request. `wanted`: what the caller asks for. Throws where it refuses that. */
+  /** Body of a request. `wanted`: by the caller. Throws if it refuses that. */
   body(wanted: ClientValues): Record<string, unknown> | undefined;
-  /** Members of the line that is printed of an answer. */
   shown(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
 }
 
-/** An answer that is no result. */
+/** The answer is not a result. */
 export class CallFailed extends Error {
   override name = 'CallFailed';
   readonly status: number | undefined;
@@ -188,7 +169,7 @@ export class CallFailed extends Error {
 }
 
 export interface ClientBehaviour {
-  /** Made anew for each connection, since it remembers what came. */
+  /** Creates one for each connection, because it has state. */
   stream(): StreamBehaviour;
   follow: FollowBehaviour;
   calls: CallBehaviour;
@@ -198,7 +179,7 @@ export interface ClientBehaviour {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The JSON object in `text`; undefined when it holds none. */
+/** JSON object in `text`; undefined if there is none. */
 export function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

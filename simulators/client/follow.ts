@@ -1,4 +1,4 @@
-/** The job `follow`: one stream after the other, until the signal aborts or the client gives up. */
+/** Job `follow`: one stream after another, until the signal aborts or the client gives up. */
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,12 +10,12 @@ import type { Block, ClientBehaviour, Interruption, StreamBehaviour } from './be
 export interface FollowOptions {
   /** Base of the Device API. */
   url?: string | undefined;
-  /** Path of a unix socket to reach it on. */
+  /** Path of its unix socket. */
   socket?: string | undefined;
-  /** Path of the discovery file of one on loopback TCP. */
+  /** Path of the discovery file for loopback TCP. */
   discovery?: string | undefined;
   heartbeatSeconds: number;
-  /** Types of events that the caller wants, with commas between; absent for all. */
+  /** Types of events, comma-separated; default: all. */
   types?: string | undefined;
   behaviour: ClientBehaviour;
   signal: AbortSignal;
@@ -32,7 +32,7 @@ interface Where {
 
 type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
 
-/** Where the agent is now; undefined when its discovery file says nothing. */
+/** Current address of the agent; undefined if the discovery file has none. */
 export function whereIs({ url = '', socket, discovery, behaviour }: Asked): Where | undefined {
   if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
   const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
@@ -41,7 +41,7 @@ export function whereIs({ url = '', socket, discovery, behaviour }: Asked): Wher
   return { url: new URL(`http://127.0.0.1:${port}${DEVICE_API_PREFIX}`), socket: undefined, token };
 }
 
-/** Resolves when the client gives up. Rejects with what made it break down. */
+/** Resolves when the client gives up. Rejects with an internal failure. */
 export async function follow(options: FollowOptions): Promise<void> {
   const { behaviour, signal } = options;
   const follower = new Follower(options);
@@ -62,7 +62,7 @@ class Follower {
   readonly #options: FollowOptions;
   readonly #seen = new Set<string>();
   #cursor: string | undefined;
-  /** The last event id of the streams so far, which a stream may take up. */
+  /** Last event id so far, which the next stream may continue. */
   #lastId = '';
   #retryMs: number | undefined;
   dispatched = 0;
@@ -71,7 +71,6 @@ class Follower {
     this.#options = options;
   }
 
-  /** One connection, from its request to its end. */
   async once(): Promise<Omit<Interruption, 'attempt'>> {
     const place = whereIs(this.#options);
     const asked = place === undefined ? undefined : this.#request(place);
@@ -154,19 +153,19 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
 const isBroken = (error: unknown): boolean =>
   error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
 
-/** Blocks of an event stream from its bytes, by the decisions of a behaviour. */
+/** Parses an event stream into blocks by a behaviour's decisions. */
 interface BlockReader {
-  /** Blocks that are complete with these bytes. */
+  /** Blocks completed by these bytes. */
   add(bytes: Buffer): Block[];
-  /** Blocks that the end of the stream completes. */
+  /** Blocks completed by the end of the stream. */
   end(): Block[];
-  /** The last event id, with those that counted at once. */
+  /** Last event id, including ids that took effect at once. */
   readonly id: string;
-  /** From the retry field, milliseconds. */
+  /** Retry field, milliseconds. */
   readonly retryMs: number | undefined;
 }
 
-/** `id`: the last event id of the streams before. */
+/** `id`: last event id of earlier streams. */
 function blockReader(behaviour: StreamBehaviour, id: string): BlockReader {
   let [committed, next, event, retryMs] = [id, id, '', undefined as number | undefined];
   let data: string[] = [];

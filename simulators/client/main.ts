@@ -1,8 +1,8 @@
-/** The reference client as a command: `muster check client --command 'node simulators/client/main.ts'`. */
+/** Reference client as a command: `muster check client --command 'node simulators/client/main.ts'`. */
 import { enableCompileCache } from 'node:module';
 import process from 'node:process';
 
-// It is started a hundred times a run.
+// Started about a hundred times a run.
 enableCompileCache();
 const [{ referenceBehaviour }, { runClient }] = await Promise.all([import('./reference.ts'), import('./run.ts')]);
 

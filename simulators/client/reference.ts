@@ -1,4 +1,4 @@
-/** The client as it is right: every decision that a defect or a variant may replace. */
+/** Correct decisions of the client, each replaceable by a defect or a variant. */
 
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
@@ -22,7 +22,7 @@ import {
   type StreamBehaviour,
 } from './behaviour.ts';
 
-/** Splits at LF, CR LF and CR, wherever the text is torn. A line that comes in many pieces is looked at once. */
+/** Splits at LF, CR LF and CR, wherever the text is torn. Joins a line from many pieces only once. */
 export function lineSplitter(): (text: string) => string[] {
   let rest: string[] = [];
   let afterReturn = false;
@@ -74,14 +74,14 @@ const stream = (): StreamBehaviour => ({
   atEnd: 'drop',
 });
 
-/** Data that is no envelope is left out. */
+/** Skips data that is no envelope. */
 export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data);
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
-/** Heartbeats that may be missing. */
+/** Missing heartbeats after which a connection counts as dead. */
 const SILENT = 3;
 
-/** Section 5. A client looks for what it needs, with no more than that. */
+/** Section 5: checks only the members that a client needs. */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
   isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
 
@@ -118,7 +118,7 @@ const PAGE = 50;
 const PING_NANOS = 2_000_000_000;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const PLAIN_JOBS = CALL_JOBS.filter((job): job is PlainJob => job !== 'list');
-/** What an answer may take beyond the time in which a device answers. */
+/** Milliseconds for an answer in addition to the device's own time. */
 const ANSWER_MS = 20_000;
 const ATTEMPTS = 3;
 /** Too many requests, service unavailable. */
@@ -132,7 +132,7 @@ const isPage = (value: unknown): value is Page & Record<string, unknown> =>
   Number.isInteger(value['limit']) &&
   Number.isInteger(value['offset']);
 
-/** Members of a JSON object, or a failure that names the status. */
+/** Members of a JSON object; throws a failure with the status otherwise. */
 export function objectOf(text: string, status: number): Record<string, unknown> {
   const value = objectIn(text);
   if (value === undefined) throw new CallFailed('the answer is no JSON object', status);
@@ -171,7 +171,7 @@ const calls: CallBehaviour = {
   items: ({ data }) => data,
 };
 
-/** The request and the line that the contract says of a job. */
+/** Request and printed line of a job, from the contract. */
 function plainJob(job: PlainJob): JobBehaviour {
   const { request, claim } = jobOf(job);
   const { body } = request;

@@ -1,4 +1,4 @@
-/** The client from its environment: the job, where the server is, and what the caller asks for. */
+/** Runs the client from its environment: job, address of the server, and the caller's parameters. */
 
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,15 +23,11 @@ import {
 } from './behaviour.ts';
 import { type FollowOptions, follow, whereIs } from './follow.ts';
 
-// The jobs that end by themselves, on either API.
-
-/** `url` is the base of the Device API, or of the Platform API. */
+/** `url`: base of the Device API or of the Platform API. */
 export interface CallsOptions extends Omit<FollowOptions, 'heartbeatSeconds'> {
   job: CallJob;
   access: Access;
-  /** What the caller asks for. */
   wanted: ClientValues;
-  /** Writes to standard error. */
   complain(text: string): void;
 }
 
@@ -159,20 +155,19 @@ class Caller implements Disposable {
   }
 }
 
-/** One request. */
 interface Outgoing {
   method: 'GET' | 'POST';
-  /** Address with its path and query; over a socket its host means nothing. */
+  /** Address with path and query; over a socket its host is ignored. */
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
-  /** Path of a unix socket to reach it on. */
+  /** Path of a unix socket. */
   socket: string | undefined;
 }
 
 type Received = Answer & { headers: IncomingHttpHeaders };
 
-/** Resolves with undefined when no whole answer comes within `withinMs`. */
+/** Resolves with undefined unless a whole answer comes within `withinMs`. */
 function send(
   { method, url, headers, body, socket }: Outgoing,
   { withinMs, signal, agent }: { withinMs: number; signal: AbortSignal; agent: Agent | false },
@@ -209,7 +204,7 @@ export interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 
   variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Resolves with the exit code. Rejects with what made it break down. */
+/** Resolves with the exit code. Rejects with an internal failure. */
 export async function runClient({ variables, ...how }: RunOptions): Promise<number> {
   const names = Object.entries(CLIENT_VARIABLES);
   const wanted: ClientValues = Object.fromEntries(names.map(([name, variable]) => [name, variables[variable]]));
