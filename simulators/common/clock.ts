@@ -1,4 +1,4 @@
-/** The clock of the simulators; tests and clock-skew faults inject another. */
+/** Clock of the simulators; tests and clock-skew faults inject another. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -6,10 +6,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/**
- * Never jumps and never goes back, whatever becomes of the wall clock: for waits. Its milliseconds are since no moment
- * in particular.
- */
+/** Steady clock for waits: milliseconds since an arbitrary moment, unaffected by changes of the wall clock. */
 export const steadyClock: Clock = { now: () => performance.now() };
 
 /** ISO 8601 with milliseconds, UTC. */

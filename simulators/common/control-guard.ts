@@ -1,14 +1,13 @@
 /**
- * Who may use a control API on a TCP port: programs that know its token. Every user of the machine can open a loopback
- * port, and so can every web page that one of them looks at. A unix socket needs none of this, because its mode says
- * who may open it.
+ * Access to a control API on a TCP port, for programs with its token. Every user of the machine can open a loopback
+ * port, and so can every web page in a browser there. A unix socket needs no token, because its mode restricts access.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { NEW_FILE, readInputText, SECRET_MODE } from '../../harness/common/user-files.ts';
 
-/** Why a request is not served. `headers` belong to the answer. */
+/** Refusal of a request. `headers`: of the answer. */
 export interface ControlRefusal {
   status: 400 | 401 | 403 | 415;
   code: string;
@@ -16,14 +15,12 @@ export interface ControlRefusal {
   headers?: Record<string, string>;
 }
 
-/** A token that nobody can guess. */
 export const newControlToken = (): string => randomBytes(32).toString('base64url');
 
 const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
 /**
- * The token in a file that the user names. A file that is not there is made, for its owner alone, with a new token in
- * it. Throws Error with the reason.
+ * Token in a user's file. Creates a missing file, for its owner only, with a new token. Throws Error with the reason.
  */
 export function controlTokenIn(file: string): string {
   const token = made(file) ?? readInputText(file).trim();
@@ -48,19 +45,15 @@ function made(file: string): string | undefined {
   }
 }
 
-/** What is wrong with a request, before its body is read; undefined when it may be served. */
+/** Checks a request before its body is read; undefined to serve it. */
 export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
   return foreign(request) ?? unauthorized(request, token) ?? untyped(request);
 }
 
-/**
- * The names under which a program on this machine reaches a loopback port. A web page can make its own name point here.
- */
+/** Host names of a loopback port for programs on this machine. A web page can point its own name there. */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-/**
- * Whether a web page, or a name that a page has pointed here, may have sent a request; undefined when none can have.
- */
+/** Refuses a request that a web page may have sent, directly or through a host name of its own. */
 export function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
   if ((headersDistinct['host']?.length ?? 0) !== 1)
     return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };
@@ -90,7 +83,7 @@ function unauthorized({ headers }: IncomingMessage, token: string): ControlRefus
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** A form of a web page can send a body of any other type. */
+/** Requires JSON, because a web form can send a body of other types. */
 function untyped({ headers }: IncomingMessage): ControlRefusal | undefined {
   const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();

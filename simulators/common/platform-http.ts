@@ -1,7 +1,4 @@
-/**
- * HTTP to one platform, as every simulated client of a platform uses it: one pool of connections, and one set of
- * errors.
- */
+/** HTTP to one platform for every simulated client: one pool of connections, and one set of errors. */
 
 import { isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -11,40 +8,35 @@ import { retryAfterMs } from '../../harness/common/durations.ts';
 import { tls } from '../../harness/common/node-tls.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
 
-// One request and its answer over undici, with the moment at which the request was on its way.
-
-/** Makes a connection. Its socket emits `connect` when it is ready. */
+/** Opens a connection. Its socket emits `connect` when ready. */
 export type Dial = (address: { host: string; port: number }) => Socket;
 
 export interface SenderRequest {
   method: ApiRequest['method'];
-  /** Path and query. */
   path: string;
-  /** Not changed afterwards. */
+  /** Headers that do not change afterwards, so that their encoding can be cached. */
   headers: Readonly<Record<string, string>>;
   body: string | null;
 }
 
-/** Gives a request up. */
 interface Abortable {
   abort(reason: Error): void;
 }
 
-/** Is told of the answer to one request. Named as undici names it. */
+/** Receives the answer to one request; names follow undici. */
 export interface AnswerHandler {
-  /** The request is handed to a connection now. */
+  /** Called when the request is handed to a connection. */
   onRequestStart(request: Abortable): void;
-  /** May also be called for a 1xx, which comes before the answer. */
+  /** May also be called for an interim answer (1xx). */
   onResponseStart(request: Abortable, status: number, headers: Answer['headers']): void;
   onResponseData(request: Abortable, piece: Buffer): void;
   onResponseEnd(): void;
-  /** Instead of an end. */
+  /** Called in place of an end. */
   onResponseError(request: Abortable | undefined, error: Error): void;
 }
 
-/** What carries requests. */
 export interface Sender {
-  /** `patient`: the request is one of many that are asked for all at once, and may wait for its turn. */
+  /** `patient`: one of many simultaneous requests, which may wait. */
   send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
   /** Cuts every connection; requests under way fail. */
   destroy(): Promise<void>;
@@ -58,7 +50,7 @@ export interface Answer {
 
 export interface ExchangeOptions extends SenderRequest {
   signal?: AbortSignal | undefined;
-  /** Called when the first byte of the request is handed to the socket. Not called when that never happens. */
+  /** Called when the first byte of the request is handed to the socket, if ever. */
   onSent?: (() => void) | undefined;
   patient?: boolean | undefined;
 }
@@ -88,7 +80,7 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
           onSent?.();
         },
         onResponseStart(_, status, headers) {
-          // 1xx come before the answer.
+          // Interim answers (1xx) come before the answer.
           if (status >= 200) answer = { status, headers };
         },
         onResponseData: (_, chunk) => void chunks.push(chunk),
@@ -104,18 +96,17 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
   });
 }
 
-/** Without a byte of an answer its request fails. */
+/** Longest silence before a request fails, milliseconds. */
 const TIMEOUT_MS = 30_000;
-/** How often a request that met a network error is sent again. */
 const RETRIES = 3;
 
-/** The platform answered, with an error. */
+/** The platform answered with an error. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
-  /** `error.code` of the answer; `unknown` when it has no error body. */
+  /** `error.code` of the answer; `unknown` without an error body. */
   readonly code: string;
-  /** Milliseconds that the platform asks to wait; undefined when it does not say. */
+  /** Delay that the platform asks for, milliseconds; undefined if it names none. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, code: string, message: string, retryAfterMs?: number) {
     super(`HTTP ${status} ${code}: ${message}`);
@@ -123,11 +114,11 @@ export class ApiError extends Error {
     this.code = code;
     this.retryAfterMs = retryAfterMs;
   }
-  /** The platform does not (or no longer) know the client, or does not let it in. */
+  /** The platform does not know the client, or denies it access. */
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
-  /** The request itself is wrong: sending it again will not help. */
+  /** The request itself is wrong, so that a retry is useless. */
   get refused(): boolean {
     return this.status >= 400 && this.status < 500 && !this.unauthorized && ![408, 425, 429].includes(this.status);
   }
@@ -138,18 +129,15 @@ export class NetworkError extends Error {
   override name = 'NetworkError';
 }
 
-/** The platform answered with success, but not with what was asked for. */
+/** The platform answered with success, but with an unexpected body. */
 export class ProtocolError extends Error {
   override name = 'ProtocolError';
 }
 
-/** Whether a later attempt may succeed. */
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/**
- * The message of a network error. Node's error for a host with several addresses has none, so its first cause is used.
- */
+/** Message of a network error. Node's error for a host with several addresses has none, so its first cause is used. */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
@@ -162,16 +150,14 @@ export interface ApiRequest {
   path: string;
   /** A function is called for each attempt, for headers that are valid once only. */
   headers: Record<string, string> | (() => Promise<Record<string, string>>);
-  /** Sent as JSON. */
   body?: object;
   signal?: AbortSignal;
   /** Called when the first byte of an attempt is handed to the socket. */
   onSent?: (() => void) | undefined;
-  /** One of many requests that are asked for all at once, which may wait for a connection. */
+  /** One of many simultaneous requests, which may wait for a connection. */
   patient?: boolean | undefined;
 }
 
-/** A request as it was sent. */
 interface Sent {
   method: string;
   /** Path and query below the base URL. */
@@ -181,23 +167,21 @@ interface Sent {
 }
 
 export interface PlatformHttpOptions {
-  /** Base URL of the platform; a path in it is kept. */
+  /** Base URL of the platform, with its path. */
   baseUrl: URL;
   /** Certificate authority of the platform, PEM. */
   ca?: string | Buffer | undefined;
-  /** Connections at most; requests beyond wait for one. Default 32. */
+  /** Most connections; further requests wait for one. Default 32. */
   connections?: number | undefined;
-  /** Makes the connections, in place of the system. */
+  /** Opens connections in place of the system. */
   dial?: Dial | undefined;
-  /** Called when a request has to wait for one of the connections. */
+  /** Called when a request has to wait for a connection. */
   onCrowded?: (() => void) | undefined;
-  /** Sends the requests, instead of connections of its own. */
+  /** Sends the requests in place of the own pool. */
   sender?: Sender;
-  /** Called with each whole answer, its request, and the milliseconds that it took. Must not throw. */
+  /** Called with each request, its whole answer, and its duration in milliseconds. Must not throw. */
   onAnswer?: ((request: Sent, answer: Answer, ms: number) => void) | undefined;
-  /**
-   * Waits before a request that met a network error is sent again, up to three times. Default: requests are sent once.
-   */
+  /** Waits before a retry after a network error, up to three times. Default: requests are sent once. */
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 
@@ -221,7 +205,7 @@ export class PlatformHttp {
     this.#beforeRetry = beforeRetry;
   }
 
-  /** The JSON body of a successful answer. Rejects with ProtocolError when it does not have that shape. */
+  /** JSON body of a successful answer. Rejects with ProtocolError if it does not have that shape. */
   async json<T>(
     request: ApiRequest,
     shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -240,7 +224,6 @@ export class PlatformHttp {
     throw new ProtocolError(`${request.method} ${request.path} was not answered with a ${shape.name}${where}`);
   }
 
-  /** The body of a successful answer. */
   async bytes(request: ApiRequest): Promise<Uint8Array> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -291,7 +274,6 @@ export class PlatformHttp {
   }
 }
 
-/** Requests beyond the connections wait for one. */
 function pooled(
   origin: string,
   { connections, ca, dial }: Pick<PlatformHttpOptions, 'connections' | 'ca' | 'dial'>,
@@ -299,7 +281,7 @@ function pooled(
   const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
   const connecting = new Set<Socket>();
   const connect = dial === undefined ? ca !== undefined && { ca } : connectorOver(dial, ca, connecting);
-  // One request a connection, however it is made: what waits for one is counted.
+  // One request a connection, so that waiting requests are counted.
   const pool = new Pool(origin, {
     connections: connections ?? null,
     allowH2: false,
@@ -315,10 +297,10 @@ function pooled(
   };
 }
 
-/** As long as undici's own. */
+/** Connect timeout, milliseconds, equal to undici's own. */
 const CONNECTING_MS = 10_000;
 
-/** What undici calls for each connection. `connecting`: those that it does not know of yet. */
+/** Connector for undici. `connecting`: sockets still unknown to undici. */
 function connectorOver(dial: Dial, ca: PlatformHttpOptions['ca'], connecting: Set<Socket>): buildConnector.connector {
   return ({ hostname, port, protocol, servername }, callback) => {
     const isTls = protocol === 'https:';
@@ -344,7 +326,7 @@ function connectorOver(dial: Dial, ca: PlatformHttpOptions['ca'], connecting: Se
   };
 }
 
-/** TLS over a connection that exists. A name is asked for, and an address is none. */
+/** TLS over an existing connection. Sends a server name, unless the host is an address. */
 export const tlsOver = (
   socket: Socket,
   { host, servername, ca }: { host: string; servername?: string | undefined; ca: PlatformHttpOptions['ca'] },

@@ -1,6 +1,4 @@
-/**
- * Seeded random numbers (SplitMix32). Each name has its own stream, so that no consumer changes the numbers of another.
- */
+/** Seeded random numbers (SplitMix32). Each name has its own stream, so that no consumer changes another's numbers. */
 import { createHash } from 'node:crypto';
 
 export interface Random {
@@ -12,11 +10,10 @@ export interface Random {
   chance(probability: number): boolean;
   /** `length` characters of [a-z0-9]. */
   text(length: number): string;
-  /** An independent stream: the same for the same seed and name, however many numbers were drawn before. */
+  /** Independent stream, determined by seed and name regardless of earlier draws. */
   fork(name: string | number): Random;
 }
 
-/** The stream of random numbers of a seed: the same numbers for the same seed. */
 export function random(seed: number | string): Random {
   const key = String(seed);
   let state = createHash('sha256').update(key).digest().readUInt32LE(0);
