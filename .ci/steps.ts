@@ -75,6 +75,7 @@ const seedOf = (folder: string): number =>
 
 /** Most of it one after another: what takes the whole machine says nothing beside others. */
 function nightly(): Stage[] {
+  const slow = `--project long --project nightly --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`;
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Step[] = [
     { name: 'netem', command: `npm run test:all -- ${NETEM_TEST}` },
@@ -100,10 +101,7 @@ function nightly(): Stage[] {
       [AGENT],
       [
         { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
-        {
-          name: 'tests',
-          command: `npm run test:all -- --project long --project nightly --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`,
-        },
+        { name: 'tests', command: `npm run test:all -- ${slow}` },
       ],
     ],
     [alone],

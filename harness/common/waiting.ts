@@ -12,7 +12,8 @@ const USUAL_LATENESS_MS = 10;
 let heldUpMs = 0;
 let lastTick = performance.now();
 let ticking = false;
-let heldUp = { until: Number.NEGATIVE_INFINITY, ms: 0 };
+/** The last time that the process was held up, until it has read the sockets that were ready by then. */
+let heldUp: { ms: number } | undefined;
 
 /** Milliseconds by which the next tick is unusually late. */
 const lateness = (now: number): number => Math.max(0, now - lastTick - TICK_MS - USUAL_LATENESS_MS);
@@ -20,9 +21,14 @@ const lateness = (now: number): number => Math.max(0, now - lastTick - TICK_MS -
 function tick(): void {
   const now = performance.now();
   const late = lateness(now);
-  if (late > 0) heldUp = { until: now, ms: late };
   heldUpMs += late;
   lastTick = now;
+  if (late === 0) return;
+  const held = { ms: late };
+  heldUp = held;
+  void socketsRead().then(() => {
+    if (heldUp === held) heldUp = undefined;
+  });
 }
 
 function startTicking(): void {
@@ -45,9 +51,7 @@ export function runningMs(): number {
 /** Milliseconds by which data read now may have come earlier, because of a standstill until now. */
 export function lateBy(): number {
   startTicking();
-  const now = performance.now();
-  // Includes the last standstill: data of that time is read after the timers.
-  return lateness(now) + (now - heldUp.until < 2 * TICK_MS ? heldUp.ms : 0);
+  return lateness(performance.now()) + (heldUp?.ms ?? 0);
 }
 
 /** Resolves once all data that has arrived is read: timers run before sockets. */

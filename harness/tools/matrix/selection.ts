@@ -1,4 +1,4 @@
-/** Which subjects run, and which run together: a sample of those that are alike, bundles of variants, pairs of defects. */
+/** Samples of subjects that are alike, bundles of variants, and pairs of defects. */
 
 import { ConflictError } from '../../../simulators/defects/define.ts';
 import { FLOODS } from '../../../simulators/defects/null.ts';
