@@ -4,6 +4,7 @@
  */
 
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
 import { clientSuite } from '../../../suites/client/index.ts';
@@ -16,6 +17,7 @@ import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
 import { count, names, refuse, toolOptions, writeTestResults } from '../options.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
+import { changesInWords, compare, type Golden, readGolden, record, titleOf, writeGolden } from './golden.ts';
 import { bundlesOf, evaluateApart, pairsOf, sampleOf } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
@@ -23,6 +25,7 @@ import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './tabl
 const DAY_MS = 86_400_000;
 const ALL = allSubjects();
 const flag = (describe: string) => ({ type: 'boolean' as const, default: false, describe });
+const file = (describe: string) => ({ type: 'string' as const, requiresArg: true, describe });
 const values = toolOptions('npm run matrix -- [options]', {
   api: names('subjects of one suite', APIS),
   kind: names('subjects of one kind', SUBJECT_KINDS),
@@ -42,6 +45,9 @@ const values = toolOptions('npm run matrix -- [options]', {
   ),
   seed: count('which of them, and which variants are in one bundle: the day', Math.floor(Date.now() / DAY_MS), 0),
   concurrency: count('subjects at once', 8),
+  json: file('record the golden outcomes in this file; what it holds of other subjects stays'),
+  against: file('run, and print what is lost and gained against the golden outcomes in this file'),
+  with: file('run nothing, and compare with the golden outcomes in this file'),
   verbose: flag('print every row, not only those with problems'),
 });
 const { api: apis = APIS, kind: kinds = SUBJECT_KINDS, only, seed, concurrency, whole, fast } = values;
@@ -61,6 +67,12 @@ if (subjects.length === 0) refuse('no subject is left to run');
 // Those that run the whole suite take longest: started last, everything would wait for them.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
+if (values.against !== undefined && values.with !== undefined) {
+  const after = readGolden(values.with);
+  process.exit(compared(readGolden(values.against), after, new Set(Object.keys(after.subjects))) ? 0 : 1);
+}
+if (values.json !== undefined || values.against !== undefined) process.exit((await recordAndCompare()) ? 0 : 1);
+
 const variants = subjects.filter(({ kind }) => kind === 'variant');
 const bundles = values.single || values.pairs > 0 ? variants : bundlesOf(variants, random(seed).next);
 if (bundles.length < variants.length)
@@ -73,6 +85,45 @@ const pairs = apis.flatMap((api) => {
 const queue = (values.pairs > 0 ? pairs : [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')])
   .toSorted((a, b) => turn(a) - turn(b))
   .flatMap((subject) => repeats.map((index) => repeated(subject, index)));
+
+/** Records the golden outcomes of the subjects, and compares them. Whether each was run, and nothing is lost. */
+async function recordAndCompare(): Promise<boolean> {
+  const { json, against } = values;
+  const known = new Set(ALL.flatMap((subject) => [titleOf(subject, true), titleOf(subject, false)]));
+  const checks = suites.flatMap((suite) => (suite.checks as readonly { id: string }[]).map(({ id }) => id));
+  const after: Golden = { checks, subjects: {}, costs: {} };
+  const before = against === undefined ? undefined : readGolden(against);
+  const kept = json !== undefined && existsSync(json) ? readGolden(json) : { ...after };
+  const isKnown = ([name]: [string, unknown]): boolean => known.has(name);
+  let failed = 0;
+  const inTurn = subjects.toSorted((a, b) => turn(a) - turn(b));
+  await record(inTurn, { whole, concurrency }, (name, came) => {
+    if (came instanceof Error) {
+      failed += 1;
+      process.stdout.write(`✗ ${name} could not be run: ${came.stack}\n`);
+      return;
+    }
+    after.subjects[name] = came.row;
+    after.costs[name] = came.cost;
+    if (values.verbose) process.stdout.write(`${name}: ${came.cost[1]} s, first: ${came.row['first'] ?? 'none'}\n`);
+    if (json === undefined) return;
+    const still = <T>(table: Record<string, T>) => Object.fromEntries(Object.entries(table).filter(isKnown));
+    const all = {
+      subjects: { ...still(kept.subjects), ...after.subjects },
+      costs: { ...still(kept.costs), ...after.costs },
+    };
+    writeGolden(json, { checks, ...all });
+  });
+  return (before === undefined || compared(before, after, known)) && failed === 0;
+}
+
+/** Prints what differs. Whether nothing is lost. */
+function compared(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
+  const changes = compare(before, after, known);
+  const lines = changesInWords(changes, before, after);
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return changes.every(({ what }) => what !== 'lost');
+}
 
 function repeated(subject: Subject, index: number): Subject {
   if (index === 0) return subject;

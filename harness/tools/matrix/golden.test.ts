@@ -1,0 +1,124 @@
+/** A change of an outcome shows, and as what it is. */
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
+import type { CheckResult } from '../../runner/types.ts';
+import { changesInWords, compare, type Golden, readGolden, record, writeGolden } from './golden.ts';
+import type { Subject, SubjectKind } from './subjects.ts';
+
+const red = (id: string): CheckResult => sampleFailure({ id, requirement_id: id });
+const passes = (id: string): CheckResult => sampleResult({ id, requirement_id: id });
+const warns = (id: string): CheckResult => ({ ...red(id), level: 'SHOULD', outcome: 'warn' });
+const blocked = (id: string): CheckResult => ({ ...passes(id), outcome: 'blocked', reason: 'no answer' });
+
+const [A, B, C] = ['device.a', 'device.b', 'device.c'];
+const FIRST_SEED = 11;
+
+/** What one subject shows with the first seed, and with the second where that differs. */
+async function recorded(
+  kind: SubjectKind,
+  first: CheckResult[],
+  second = first,
+  { whole = true, ...about }: Partial<Subject> & { whole?: boolean } = {},
+) {
+  const golden: Golden = { checks: [...first, ...second].map(({ id }) => id), subjects: {}, costs: {} };
+  const run: Subject['run'] = async ({ seed }) => sampleReport(seed === FIRST_SEED ? first : second, {});
+  const subject: Subject = { api: 'device', kind, name: 'some', summary: 'Does something.', run, ...about };
+  await record([subject], { whole, concurrency: 1 }, (name, came) => {
+    if (came instanceof Error) throw came;
+    golden.subjects[name] = came.row;
+    golden.costs[name] = came.cost;
+  });
+  return golden;
+}
+
+const known = new Set(['device defect some', 'device reference some', 'device null some']);
+const changes = async (kind: SubjectKind, before: CheckResult[], after: CheckResult[], afterToo = after) =>
+  compare(await recorded(kind, before), await recorded(kind, after, afterToo), known).map(
+    ({ what, id, was, is }) => `${what} ${id}: ${was} → ${is}`,
+  );
+
+describe('against golden outcomes', () => {
+  it.for([
+    ['the same', 'defect', [red(A), passes(B)], [red(A), passes(B)], []],
+    ['a finding less', 'defect', [red(A), red(B)], [red(A), passes(B)], ['lost device.b: MUST → pass']],
+    ['a finding more', 'defect', [red(A), passes(B)], [red(A), warns(B)], ['gained device.b: pass → SHOULD']],
+    ['a milder finding', 'defect', [red(A), red(B)], [red(A), warns(B)], ['lost device.b: MUST → SHOULD']],
+    [
+      'a finding under another id',
+      'defect',
+      [red(A), passes(C)],
+      [red(B), passes(C)],
+      ['moved first: device.a → device.b', 'moved device.a: MUST → not asked', 'gained device.b: pass → MUST'],
+    ],
+    [
+      'a finding that another one blocks',
+      'defect',
+      [red(A), passes(B)],
+      [blocked(A), red(B)],
+      ['moved first: device.a → device.b', 'moved device.a: MUST → blocked', 'gained device.b: pass → MUST'],
+    ],
+    [
+      'a finding gone while another requirement leads',
+      'defect',
+      [red(A), passes(B)],
+      [passes(A), red(B)],
+      ['moved first: device.a → device.b', 'lost device.a: MUST → pass', 'gained device.b: pass → MUST'],
+    ],
+    ['a check that passed, gone', 'defect', [red(A), passes(B)], [red(A)], []],
+    ['no finding left', 'defect', [red(A), passes(B)], [passes(B)], ['lost device.a: MUST → not asked']],
+    ['a check undecided', 'reference', [passes(A)], [blocked(A)], ['lost device.a: pass → blocked']],
+    ['a check gone', 'reference', [passes(A), passes(B)], [passes(A)], []],
+    ['a null server that passes', 'null', [red(A), blocked(B)], [red(A), passes(B)], ['lost device.b: as due → pass']],
+  ] as [string, SubjectKind, CheckResult[], CheckResult[], string[]][])(
+    'shows %s',
+    async ([, kind, before, after, expected]) => {
+      expect(await changes(kind, before, after)).toEqual(expected);
+    },
+  );
+
+  it('calls neither lost nor gained what one seed alone shows', async () => {
+    const found = [red(A), red(B)];
+    const missed = [red(A), passes(B)];
+    expect(await changes('defect', found, found, missed)).toEqual(['unsteady device.b: MUST → MUST / pass']);
+    expect(await changes('defect', missed, found, missed)).toEqual(['unsteady device.b: pass → MUST / pass']);
+  });
+
+  it('shows a subject that is gone', async () => {
+    const before = await recorded('defect', [red(A)]);
+    const after: Golden = { checks: [A], subjects: {}, costs: {} };
+    expect(compare(before, after, new Set())).toMatchObject([{ what: 'lost', subject: 'device defect some' }]);
+  });
+
+  it('has a defect by itself that meets only the checks of what it breaks', async () => {
+    const asked: unknown[] = [];
+    const run: Subject['run'] = async (choice) => {
+      asked.push(choice);
+      return sampleReport([red(A), passes(B)], {});
+    };
+    const { subjects } = await recorded('defect', [], [], { breaks: [A], beside: [B], run, whole: false });
+    expect(subjects).toEqual({ 'device narrowed some': { first: A, [A]: 'MUST', [B]: 'pass' } });
+    expect(asked).toEqual([FIRST_SEED, 23].map((seed) => ({ varied: false, seed, only: [A, B] })));
+    const before = { checks: [], subjects, costs: {} };
+    const none = { ...before, subjects: { 'device narrowed some': { [B]: 'pass' } } };
+    expect(compare(before, none, new Set(Object.keys(subjects)))).toMatchObject([{ what: 'lost', is: 'not asked' }]);
+  });
+
+  it('is kept in a file, with the cost in another one, and told by requirement', async () => {
+    using folder = scratch();
+    const file = join(folder.path, 'device.json');
+    const before = await recorded('defect', [red(A), red(B)], [red(A), passes(B)]);
+    writeGolden(file, before);
+    const read = readGolden(file);
+    expect(read.subjects).toEqual({ 'device defect some': { first: A, [A]: 'MUST', [B]: 'MUST / pass' } });
+    expect(read.costs).toEqual(before.costs);
+    const after = await recorded('defect', [passes(A), passes(B)]);
+    expect(changesInWords(compare(read, after, known), read, after)).toEqual([
+      'lost      device.a: MUST → pass: device defect some',
+      'unsteady  device.b: MUST / pass → pass: device defect some',
+      '1 subjects: 1 lost, 0 moved, 1 unsteady, 0 gained',
+      expect.stringMatching(/^requests: \d+ → \d+; seconds: \d+ → \d+$/),
+    ]);
+  });
+});
