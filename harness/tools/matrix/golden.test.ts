@@ -11,6 +11,7 @@ const red = (id: string): CheckResult => sampleFailure({ id, requirement_id: id 
 const passes = (id: string): CheckResult => sampleResult({ id, requirement_id: id });
 const warns = (id: string): CheckResult => ({ ...red(id), level: 'SHOULD', outcome: 'warn' });
 const blocked = (id: string): CheckResult => ({ ...passes(id), outcome: 'blocked', reason: 'no answer' });
+const open = (id: string): CheckResult => ({ ...passes(id), outcome: 'undecided', reason: 'too little' });
 
 const [A, B, C] = ['device.a', 'device.b', 'device.c'];
 const FIRST_SEED = 11;
@@ -68,7 +69,8 @@ describe('against golden outcomes', () => {
     ],
     ['a check that passed, gone', 'defect', [red(A), passes(B)], [red(A)], []],
     ['no finding left', 'defect', [red(A), passes(B)], [passes(B)], ['lost device.a: MUST → not asked']],
-    ['a check undecided', 'reference', [passes(A)], [blocked(A)], ['lost device.a: pass → blocked']],
+    ['a check that decides nothing', 'reference', [passes(A)], [open(A)], ['unsteady device.a: pass → undecided']],
+    ['a check blocked', 'reference', [passes(A)], [blocked(A)], ['lost device.a: pass → blocked']],
     ['a check gone', 'reference', [passes(A), passes(B)], [passes(A)], []],
     ['a null server that passes', 'null', [red(A), blocked(B)], [red(A), passes(B)], ['lost device.b: as due → pass']],
   ] as [string, SubjectKind, CheckResult[], CheckResult[], string[]][])(

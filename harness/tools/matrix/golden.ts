@@ -42,6 +42,8 @@ export interface Golden {
 /** From the best to the worst that can come of a check: a defect has to be found, and a correct target is not. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
+/** Which of these comes may depend on the machine and on how checks overlap: none is a loss of another. */
+const GREEN: readonly string[] = ['pass', 'not applicable', 'undecided'];
 const RANKS: Record<Kind, readonly State[]> = {
   reference: CORRECT,
   variant: CORRECT,
@@ -144,7 +146,8 @@ export function writeGolden(file: string, { checks, subjects, costs }: Golden): 
 
 /**
  * `lost`, `gained`: with every seed it is worse, or better, than with any before. `moved`: another requirement leads on
- * a defect, and the check is blocked or not asked. `unsteady`: one seed shows it and the other does not.
+ * a defect, and the check is blocked or not asked. `unsteady`: one seed shows it and the other does not, or it is
+ * green without being decided.
  */
 const CHANGES = ['lost', 'moved', 'unsteady', 'gained'] as const;
 export interface Change {
@@ -185,9 +188,10 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
     const isOpen = (state: string, other: string) =>
       state === 'not asked' && !(RANKS[kind] === FOUND && /MUST|SHOULD/.test(other));
     if (was === is || isOpen(was, is) || isOpen(is, was)) return undefined;
-    const [before, after] = [was, is].map((states) => seedwise(states).map((one) => RANKS[kind].indexOf(one as State)));
-    const isWorse = Math.min(...(after ?? [])) > Math.max(...(before ?? []));
-    const isBetter = Math.max(...(after ?? [])) < Math.min(...(before ?? []));
+    const ranks = (states: string) =>
+      seedwise(states).map((state) => RANKS[kind].indexOf(GREEN.includes(state) ? 'pass' : (state as State)));
+    const isWorse = Math.min(...ranks(is)) > Math.max(...ranks(was));
+    const isBetter = Math.max(...ranks(is)) < Math.min(...ranks(was));
     const isAway = isMoved && seedwise(is).every((one) => one === 'not asked' || one === 'blocked');
     const what = isWorse ? (isAway ? 'moved' : 'lost') : isBetter ? 'gained' : 'unsteady';
     return { what, subject, id, was, is };
