@@ -12,13 +12,6 @@ const HEARTBEAT_MS = 500;
 const startDevice = () => startRobot({ fresh: true, heartbeatMs: HEARTBEAT_MS });
 
 describe('the reference device', () => {
-  it('passes the core of the suite over a unix socket', async () => {
-    await using started = await startDevice();
-    const report = await runDeviceSuite(started.place, { fast: true, profile: 'core' });
-    expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
-    expect(report.exit_code).toBe(0);
-  });
-
   it('passes as a black box by the events that it retained', async () => {
     await using started = await startDevice();
     const { device } = started;
