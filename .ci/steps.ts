@@ -93,7 +93,6 @@ function nightly(): Stage[] {
     { name: 'soak watch', command: 'npm run soak -- watch --minutes 5' },
     { name: 'bench', command: 'npm run bench' },
     { name: 'package', command: 'npm run try-package' },
-    { name: 'cluster', command: 'npm run test:cluster' },
   ];
   return [
     BUILD,

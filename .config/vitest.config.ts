@@ -11,7 +11,7 @@ const results = process.env['MUSTER_TEST_RESULTS'];
 
 /** Tests of many seconds (browser, containers, crash loops), which guard a change. */
 const LONG_TESTS = '**/*.long.test.ts';
-/** Tests of minutes, which a release needs: floods, sleeping machines, clusters, whole networks of faults. */
+/** Tests of minutes, which a release needs: floods, sleeping machines, whole networks of faults. */
 const NIGHTLY_TESTS = '**/*.nightly.test.ts';
 
 /** Of long tests: what a nightly run took, for checkouts that have run nothing yet. */
