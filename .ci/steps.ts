@@ -93,6 +93,7 @@ function nightly(): Stage[] {
     { name: 'soak watch', command: 'npm run soak -- watch --minutes 5' },
     { name: 'bench', command: 'npm run bench' },
     { name: 'package', command: 'npm run try-package' },
+    { name: 'site', command: 'npm run site' },
   ];
   return [
     BUILD,

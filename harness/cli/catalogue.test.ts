@@ -92,14 +92,6 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   expect(text).toContain('muster check device … --only device.list.walk');
 });
 
-test('an explanation names the page of the requirement, where the address of the site is known', () => {
-  const told = (homepage?: string): string => explainText(all, 'device.list.walk', plain, 100, homepage);
-  expect(told('https://muster.example/docs/')).toMatch(
-    /\n {2}page {6}https:\/\/muster\.example\/docs\/requirements\/device\/device\.list\.walk\.html\n$/,
-  );
-  expect(told()).not.toMatch(/^ {2}page /m);
-});
-
 test('a capability is explained with what gives it and what needs it', () => {
   const text = explainText(all, 'drive', plain, 100);
   expect(text).toContain('control can create deployments and publish events');

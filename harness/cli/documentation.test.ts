@@ -16,12 +16,10 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
   scripts: Record<string, string>;
 };
 
-/** Made from these documents, or installed. */
-const NOT_OURS = ['fixtures/site/{node_modules,pages,dist}/**'];
 const DOCUMENTS = [
   ...globSync(['*.md', '{fixtures,harness,simulators,suites}/**/*.md', '.github/**/*.md'], {
     cwd: ROOT,
-    exclude: NOT_OURS,
+    exclude: ['**/node_modules/**'],
   }),
 ].sort();
 /** Files with imports to copy beside those of the documents. */

@@ -96,7 +96,7 @@ function optionLines(name: string, spec: OptionSpec): string[] {
   return item(tag, [spec.describe, ...notesOf(spec)].join('. '));
 }
 
-export function notesOf(spec: OptionSpec): string[] {
+function notesOf(spec: OptionSpec): string[] {
   const shown = shownDefault(spec);
   return [
     ...(spec.positional === true && spec.choices !== undefined ? [`One of ${spec.choices.join(', ')}`] : []),
@@ -107,7 +107,7 @@ export function notesOf(spec: OptionSpec): string[] {
 }
 
 const CODES = 'Exit codes: ';
-export const paragraphs = (text = ''): string[] => text.split('\n\n').filter((paragraph) => paragraph !== '');
+const paragraphs = (text = ''): string[] => text.split('\n\n').filter((paragraph) => paragraph !== '');
 
 function exitLines(commands: readonly Told[]): string[] {
   const codesOf = ({ epilogue }: Told): string | undefined =>

@@ -7,9 +7,7 @@ export const VERSION: string = PACKAGE.version ?? '0.0.0';
 
 export const OLDEST_NODE: string = PACKAGE.engines?.node?.replace('>=', '') ?? '0';
 
-export const HOMEPAGE: string | undefined = PACKAGE.homepage;
-
-function readPackage(): { version?: string; homepage?: string; engines?: { node?: string } } {
+function readPackage(): { version?: string; engines?: { node?: string } } {
   for (const place of ['../../package.json', '../../../package.json']) {
     try {
       const found = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as typeof PACKAGE & {

@@ -1,6 +1,5 @@
 /** `muster explain`: demands of a requirement, check, capability or profile, and coverage of all sentences. */
 import process from 'node:process';
-import type { Defect } from '../../../simulators/defects/define.ts';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';
 import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability } from '../../contract/capabilities.ts';
@@ -19,8 +18,6 @@ import {
   watchOf,
 } from '../catalogue.ts';
 import { columns, command, OPTION } from '../options.ts';
-import { addressAt, requirementPage } from '../site.ts';
-import { HOMEPAGE } from '../version.ts';
 
 export const explain = command({
   options: {
@@ -48,20 +45,15 @@ export const explain = command({
     const paint = painter(process.stdout, process.env);
     const text =
       id === undefined
-        ? coverageText(
-            all,
-            (await plantedDefects()).map(({ breaks }) => breaks),
-            paint,
-            columns(),
-          )
-        : explainText(all, id, paint, columns(), HOMEPAGE);
+        ? coverageText(all, await brokenByDefects(), paint, columns())
+        : explainText(all, id, paint, columns());
     process.stdout.write(text);
     return 0;
   },
 });
 
-/** `homepage`: address of the site, if known. Throws UsageError with the nearest id for an unknown one. */
-export function explainText(all: Catalogue, id: string, paint: Paint, columns: number, homepage?: string): string {
+/** Throws UsageError with the nearest id when the id is unknown. */
+export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
   const capability = CAPABILITIES.find((name) => name === id);
   if (capability !== undefined) return capabilityText(all, capability, paint, columns);
   if (PROFILE_NAMES.includes(id)) return profileText(all, id, paint, columns);
@@ -77,7 +69,7 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
       `\n${below.length} requirements below ${id}: name one of them to see more.\n`,
     ].join('\n');
   }
-  return below.map((entry) => requirementText(entry, paint, columns, homepage)).join('\n');
+  return below.map((entry) => requirementText(entry, paint, columns)).join('\n');
 }
 
 const idsOf = ({ id, checks, watched = [] }: CataloguedRequirement): string[] =>
@@ -90,7 +82,7 @@ const fieldsIn =
   (label: string, text: string): string[] =>
     hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
 
-function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number, homepage?: string): string {
+function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number): string {
   const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
   const field = fieldsIn(paint, columns);
   const { level, api, section, title, since } = entry;
@@ -111,20 +103,17 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
       `muster check ${api} … --only ${entry.id}`,
       ...(entry.watched ?? []).map((rule) => `${watchOf(rule)} … --only ${rule.id}`),
     ].flatMap((line, index) => hanging(paint('dim', index === 0 ? 'try' : ''), [line], 2, 10)),
-    ...(homepage === undefined
-      ? []
-      : hanging(paint('dim', 'page'), [addressAt(homepage, requirementPage(entry))], 2, 10)),
     '',
   ].join('\n');
 }
 
-export const DECIDED = {
+const DECIDED = {
   MUST: 'stated by the specification: a violation fails the check, and the exit code is 1',
   SHOULD: 'a convention, or good practice: a violation is a warning and does not fail the run',
   INFO: 'the specification is silent: the check records what the target does and never fails',
 };
 
-export function how(check: CataloguedCheck): string {
+function how(check: CataloguedCheck): string {
   const drives = check.needs.flatMap((need) => WHAT_IT_DOES[need] ?? []);
   const others = check.needs.filter((need) => WHAT_IT_DOES[need] === undefined);
   const place = {
@@ -211,15 +200,16 @@ function profileText(all: Catalogue, name: string, paint: Paint, columns: number
   }).join('\n');
 }
 
-export type PlantedDefect = Pick<Defect<never>, 'name' | 'side' | 'summary' | 'breaks' | 'beside' | 'seldom'>;
-
-export async function plantedDefects(): Promise<PlantedDefect[]> {
+async function brokenByDefects(): Promise<(readonly string[])[]> {
   const [device, client, platform] = await Promise.all([
     import('../../../simulators/defects/device/index.ts'),
     import('../../../simulators/defects/client/index.ts'),
     import('../../../simulators/defects/platform/index.ts'),
   ]);
-  return [device.deviceDefects, client.clientDefects, platform.platformDefects, platform.systemDefects].flat();
+  const { platformDefects, systemDefects } = platform;
+  return [device.deviceDefects, client.clientDefects, platformDefects, systemDefects]
+    .flat()
+    .map(({ breaks }) => breaks);
 }
 
 export function coverageText(
