@@ -226,7 +226,7 @@ describe('a run', { timeout: 120_000 }, () => {
     using folder = scratch();
     const line = 'env | grep ^MUSTER; exit 1';
     const file = join(folder.path, 'r.json');
-    const { report } = await mutate(platform(line, ['key-*'], '--report', `html=${file}`));
+    const { report } = await mutate(platform(line, ['key-*'], '--report', `mutation=${file}`));
     expect(report.first_run.wrote).toContain('MUSTER_PLATFORM_KEY=***');
     for (const text of [JSON.stringify(report), readFileSync(file, 'utf8')]) expect(text).not.toContain('key_mutate_');
   });

@@ -53,17 +53,13 @@ export const styleOf = (...files: readonly URL[]): Markup =>
 export const scriptOf = (file: URL): Markup => trusted(readFileSync(file, 'utf8'));
 
 /** Report as one HTML file that loads nothing. `style` adds to the common style sheets; `script` is our own. */
-export function reportPage(
-  title: string,
-  main: Markup,
-  { style, script }: { style: URL | readonly URL[]; script?: URL },
-): string {
+export function reportPage(title: string, main: Markup, { style, script }: { style: URL; script?: URL }): string {
   const scripts = script === undefined ? '' : " script-src 'unsafe-inline';";
   const policy = `default-src 'none'; style-src 'unsafe-inline';${scripts} base-uri 'none'; form-action 'none'`;
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${policy}"><title>${title}</title>
-<style>${styleOf(...REPORT_STYLE, ...[style].flat())}</style></head><body><main>
+<style>${styleOf(...REPORT_STYLE, style)}</style></head><body><main>
 ${main}
 </main>${script === undefined ? NOTHING : html`<script>${scriptOf(script)}</script>`}</body></html>
 `.markup;

@@ -337,14 +337,10 @@ ${followers(consequences)}${held(blocked)}</div></details>
 /** Anchor inside a closed element, so that a browser opens it, with or without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
-export function clause(
-  { clause: quoted, section: number }: Pick<CheckResult, 'clause' | 'section'>,
-  isOnPage = true,
-): Markup {
+function clause({ clause: quoted, section: number }: CheckResult): Markup {
   if (quoted === undefined)
     return html`<p class="soft">The specification says nothing of it in these words; see section ${number}.</p>`;
-  const title = html`Section ${number} ${sectionTitle(number)}`;
-  const link = isOnPage ? html`<a href="#section-${number}">${title}</a>` : title;
+  const link = html`<a href="#section-${number}">Section ${number} ${sectionTitle(number)}</a>`;
   return html`<blockquote>${printable(quoted)}<cite>${link}</cite></blockquote>`;
 }
 

@@ -32,11 +32,9 @@ export const junitFormat: DocumentFormat = {
     const undecided = isOpen ? [undecidedRun(report)] : [];
     const sum = totals(report.checks, undecided.length);
     const root = element('testsuites', { name, ...sum, timestamp: stamp(report) }, [...suites, ...undecided]);
-    return junitDocument(root);
+    return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
   },
 };
-
-export const junitDocument = (root: string): string => `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
 
 function undecidedRun(report: Report): string {
   const message = headlineOf(report).meaning;

@@ -154,8 +154,8 @@ export const mutateClient = command({
     ["muster mutate client --api device --command 'npm test'", 'which defects of a Device API the tests find'],
     ["muster mutate client --api platform --command 'pytest -q' --min-score 80", 'a gate for CI'],
     [
-      "muster mutate client --api device --command './test.sh' --sample 20 --report html=mutate.html",
-      'a few of each section, as a page',
+      "muster mutate client --api device --command './test.sh' --sample 20 --report mutation=mutate.json",
+      'a few of each section, for a viewer',
     ],
     [
       "muster mutate client --api device --command 'npm test' --since last.json --report json=last.json",

@@ -5,7 +5,6 @@ import addFormats from 'ajv-formats';
 import schema from 'mutation-testing-report-schema/mutation-testing-report-schema.json' with { type: 'json' };
 import { expect, test } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import { junitProblems } from '../../cli/testing/muster.ts';
 import { mutationWriters } from './formats.ts';
 import { mutationReportShape, scoreOf, shortened } from './report.ts';
 import { sampleMutation, sampleSubject } from './testing/samples.ts';
@@ -73,51 +72,29 @@ test('without the sources, as in another place, it is valid all the same', () =>
   expect(validate(JSON.parse(text)), JSON.stringify(validate.errors)).toBe(true);
 });
 
-test('JUnit is valid, and its failures are what the reader has to do something about', async () => {
-  const xml = written('junit');
-  expect(await junitProblems(xml)).toEqual([]);
-  expect([...xml.matchAll(/<failure [^>]*type="(\w+)"/g)].map(([, type]) => type)).toEqual(['survived', 'brittle']);
-  expect(xml).toContain('tests="9" failures="2" errors="1" skipped="3"');
-  expect(xml).not.toMatch(/required: *$/m);
-  const enough = written('junit', sampleMutation(undefined, { min_score: 60 }));
-  expect(await junitProblems(enough)).toEqual([]);
-  expect(enough).toContain('tests="9" failures="1" errors="1" skipped="3"');
-  expect(enough).toMatch(/<system-out>The tests pass although the server is wrong/);
-  const open = written('junit', sampleMutation([], { exit_code: 2, meaning: 'the tests do not pass' }));
-  expect(await junitProblems(open)).toEqual([]);
-  expect(open).toContain('<error message="the tests do not pass"');
-});
-
-test.each(['html', 'markdown', 'pretty'])('%s names what survived, the requirement, and how to see it', (format) => {
-  const text = written(format);
+test('a terminal shows what survived, the requirement, and how to see it', () => {
+  const text = written('pretty');
   for (const part of ['replay-inclusive', 'The cursor itself is not repeated.', '--defect replay-inclusive', '66.6 %'])
     expect(text.replaceAll(/\s+/g, ' ')).toContain(part);
   expect(text).not.toContain('\u0007');
-  expect(text).not.toContain('<b>8</b>'.repeat(format === 'pretty' ? 2 : 1));
 });
 
-test.each(['html', 'markdown', 'pretty'])(
-  '%s tells what changed since an earlier run, and what is of that alone',
-  (format) => {
-    const last = { state: 'survived', started_at: '2026-11-20T10:00:00.000Z' } as const;
-    const names = Array.from({ length: 9 }, (_, at) => `mended-${at}`);
-    const since = {
-      ...{ file: 'last.json', started_at: '2026-11-25T10:30:00.000Z', differs: ['ran other tests: <make>', 'was old'] },
-      ...{ newly_killed: names, newly_survived: [], newly_brittle: ['shy'], newly_accepted: [] },
-    };
-    const subjects = [sampleSubject({ state: 'killed' }), sampleSubject({ name: 'left', state: 'not_run', last })];
-    const text = written(format, sampleMutation(subjects, { since }))
-      .replaceAll(/\\|\s+/g, (piece) => (piece === '\\' ? '' : ' '))
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>');
-    expect(text).toContain('Since last.json (2026-11-25 10:30 UTC): 9 newly killed (mended-0, mended-1,');
-    expect(text).toContain('mended-5, and 3 more); 1 newly brittle (shy).');
-    expect(text).toContain('Not judged by this run, and counted nowhere else in it: 1 of an earlier one (1 survived).');
-    expect(text).toContain('That run ran other tests: <make>; it was old.');
-    expect(text).toContain('left');
-    expect(text).toContain('100 %');
-  },
-);
+test('a terminal shows what changed since an earlier run, and what is of that alone', () => {
+  const last = { state: 'survived', started_at: '2026-11-20T10:00:00.000Z' } as const;
+  const names = Array.from({ length: 9 }, (_, at) => `mended-${at}`);
+  const since = {
+    ...{ file: 'last.json', started_at: '2026-11-25T10:30:00.000Z', differs: ['ran other tests: <make>', 'was old'] },
+    ...{ newly_killed: names, newly_survived: [], newly_brittle: ['shy'], newly_accepted: [] },
+  };
+  const subjects = [sampleSubject({ state: 'killed' }), sampleSubject({ name: 'left', state: 'not_run', last })];
+  const text = written('pretty', sampleMutation(subjects, { since })).replaceAll(/\s+/g, ' ');
+  expect(text).toContain('Since last.json (2026-11-25 10:30 UTC): 9 newly killed (mended-0, mended-1,');
+  expect(text).toContain('mended-5, and 3 more); 1 newly brittle (shy).');
+  expect(text).toContain('Not judged by this run, and counted nowhere else in it: 1 of an earlier one (1 survived).');
+  expect(text).toContain('That run ran other tests: <make>; it was old.');
+  expect(text).toContain('left');
+  expect(text).toContain('100 %');
+});
 
 test('of many findings each has a line, the first are told in full, and all with --verbose', () => {
   const many = sampleMutation(Array.from({ length: 20 }, (_, at) => sampleSubject({ name: `defect-${at}` })));
@@ -131,25 +108,20 @@ test('of many findings each has a line, the first are told in full, and all with
 
 test('a survivor leads to its clause of the specification', () => {
   const clause = 'Events after the cursor are replayed.';
-  const page = written('html');
-  expect(page).toContain(`<blockquote>${clause}<cite><a href="#section-6.2">Section 6.2`);
-  expect(page).toContain('<tr id="section-6.2">');
   expect(written('pretty')).toContain(`“${clause}”`);
   expect(written('pretty')).toContain('muster explain device.events.replay.exclusive');
-  expect(written('markdown')).toContain(`Specification, section 6.2: ${clause}`);
 });
 
-test('of a killed defect the end of what the tests wrote is kept, and the page has it', () => {
+test('of a killed defect the end of what the tests wrote is kept', () => {
   const wrote = `${'x'.repeat(3000)}\nFAIL ends where it should`;
   const report = shortened(sampleMutation([sampleSubject({ state: 'killed', wrote }), sampleSubject({ wrote })]));
   expect(report.subjects.map((one) => one.wrote?.length)).toEqual([2001, wrote.length]);
-  expect(written('html', report)).toMatch(/<pre>…x+\nFAIL ends where it should<\/pre>/);
 });
 
 test('two reports cannot go to one place, and files are tried before the work', () => {
   using folder = scratch();
-  expect(() => mutationWriters(['json', 'html'])).toThrow('another report goes to stdout already');
-  expect(() => mutationWriters(['sarif'])).toThrow('accepted are pretty, json, html, markdown, junit, mutation');
+  expect(() => mutationWriters(['json', 'pretty'])).toThrow('another report goes to stdout already');
+  expect(() => mutationWriters(['sarif'])).toThrow('accepted are pretty, json, mutation');
   const path = join(folder.path, 'new', 'r.json');
   mutationWriters([`json=${path}`])(sampleMutation(), {
     stdout: { write: () => {} },

@@ -4,9 +4,6 @@ import { UsageError } from '../../common/usage.ts';
 import { isOneFile, prepareFile } from '../../common/user-files.ts';
 import { formatOf, writeReport } from '../format.ts';
 import { mutationElements } from './elements.ts';
-import { mutationJunit } from './junit.ts';
-import { mutationMarkdown } from './markdown.ts';
-import { mutationPage } from './page.ts';
 import type { MutationReport } from './report.ts';
 import { mutationText } from './text.ts';
 
@@ -31,14 +28,11 @@ const FORMATS: readonly Format[] = [
       inert(mutationText(report, { paint: painter(stdout, terminal ? env : { NO_COLOR: '1' }), columns, verbose })),
   },
   { name: 'json', text: (report) => `${printableJson(report, 2)}\n` },
-  { name: 'html', text: mutationPage },
-  { name: 'markdown', text: mutationMarkdown },
-  { name: 'junit', text: mutationJunit },
   { name: 'mutation', text: (report, { sourceOf }) => mutationElements(report, sourceOf) },
 ];
 
 export const MUTATION_FORMATS_TEXT =
-  'Report: pretty, json, html, markdown, junit or mutation (the mutation testing report schema), each with =FILE';
+  'Report: pretty, json or mutation (the mutation testing report schema, for its viewers), each with =FILE';
 
 /**
  * Writer of the requested reports; default: `pretty`. Tries files before the work.

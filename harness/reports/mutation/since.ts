@@ -35,6 +35,3 @@ function changed(what: string, names: readonly string[]): string[] {
 
 export const foundEarlier = (subjects: readonly MutationSubject[]): MutationSubject[] =>
   subjects.filter(({ state, last }) => !isVerdict(state) && last !== undefined && isFinding(last));
-
-export const lastWords = ({ last }: MutationSubject): string | undefined =>
-  last && `not judged by this run; ${STATE_WORDS[last.state]} in that of ${last.started_at.slice(0, 10)}`;
