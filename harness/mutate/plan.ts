@@ -45,26 +45,11 @@ const fits = (pattern: string, name: string): boolean =>
 const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
-/** Names that come before all others, those of the first set first. */
-export type First = readonly ReadonlySet<string>[];
-
 /**
- * Those that come first; then one of each section in turn, so that a run that is ended early has looked everywhere.
- * Variants stand among the defects in proportion, for the same reason. Of a section and a kind, the most telling come
- * first, as they are declared.
+ * One of each section in turn, so that a run that is ended early has looked everywhere. Variants stand among the
+ * defects in proportion, for the same reason. Of a section and a kind, the most telling come first, as declared.
  */
-export function ordered(subjects: readonly Subject[], first: First): Subject[] {
-  return ranked(subjects, first).flatMap((members) => mixed(byKind(members).map(inTurn)));
-}
-
-/** Those of each set, and the rest. */
-function ranked(subjects: readonly Subject[], first: First): Subject[][] {
-  const rankOf = ({ name }: Subject): number => {
-    const rank = first.findIndex((names) => names.has(name));
-    return rank < 0 ? first.length : rank;
-  };
-  return Array.from({ length: first.length + 1 }, (_, rank) => subjects.filter((each) => rankOf(each) === rank));
-}
+export const ordered = (subjects: readonly Subject[]): Subject[] => mixed(byKind(subjects).map(inTurn));
 
 const byKind = (subjects: readonly Subject[]): Subject[][] =>
   SUBJECT_KINDS.map((wanted) => subjects.filter(({ kind }) => kind === wanted));
@@ -82,22 +67,10 @@ const mixed = (lists: readonly Subject[][]): Subject[] =>
     .toSorted((a, b) => a.place - b.place)
     .map(({ subject }) => subject);
 
-/**
- * So many of each kind at most: those that come first, and a sample of the rest, from every section alike. Of the first
- * set no more than half while there are others: else a sample would meet the same ones again and again. `next`: random
- * numbers from 0 to 1.
- */
-export function drawn(subjects: readonly Subject[], count: number, next: () => number, first: First): Subject[] {
-  const chosen = new Set(byKind(subjects).flatMap((kind) => sampled(kind, count, next, first)));
+/** A sample of `count` of each kind at most, from every section alike. `next`: random numbers from 0 to 1. */
+export function drawn(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
+  const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind, next)).slice(0, count)));
   return subjects.filter((subject) => chosen.has(subject));
-}
-
-function sampled(kind: readonly Subject[], count: number, next: () => number, first: First): Subject[] {
-  const ranks = ranked(kind, first);
-  const found = first.length > 0 ? (ranks.shift() ?? []) : [];
-  const others = ranks.flatMap((members) => inTurn(shuffled(members, next)));
-  const share = Math.max(Math.ceil(count / 2), count - others.length);
-  return [...found.slice(0, share), ...others].slice(0, count);
 }
 
 const shuffled = (subjects: readonly Subject[], next: () => number): Subject[] =>

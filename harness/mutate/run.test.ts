@@ -39,7 +39,6 @@ const optionsFor = (given: Partial<MutateOptions> = {}): MutateOptions => ({
   testTimeoutMs: undefined,
   firstTimeoutMs: 60_000,
   signal: new AbortController().signal,
-  first: [],
   choose: (subjects) => [...subjects],
   listener: { onSecrets() {}, onBegin() {}, onResult() {}, onLeftBehind() {} },
   ...given,

@@ -5,7 +5,7 @@
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
-import { type First, ordered } from './plan.ts';
+import { ordered } from './plan.ts';
 import type { Server, Subject, Traffic, World } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
@@ -28,8 +28,6 @@ export interface MutateOptions {
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
-  /** Those that are to run first. */
-  readonly first: First;
   /** Chooses among those that the tests can see. */
   choose(subjects: readonly Subject[]): Subject[];
   readonly listener: MutateListener;
@@ -121,7 +119,7 @@ async function meetAll({ world, chosen, results, options, testTimeoutMs }: Meeti
   if (flaky !== undefined) return flaky;
   let done = 0;
   await untilAborted(signal, async () => {
-    await inParallel(ordered(chosen, options.first), jobs, async (subject) => {
+    await inParallel(ordered(chosen), jobs, async (subject) => {
       if (signal.aborted || flaky !== undefined) return;
       const result = await meet(subject, run, options);
       results.set(subject, result);

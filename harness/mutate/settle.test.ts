@@ -46,7 +46,7 @@ function settled(
   };
   const names = [...subjects.map(({ name }) => name), 'not-asked-for'];
   const use = baseline && { baseline, today: '2026-11-26', names };
-  return reportOf(found, { ...ABOUT, minScore, kind, earlier: undefined, all: [] }, use, signal);
+  return reportOf(found, { ...ABOUT, minScore, kind }, use, signal);
 }
 
 test('the exit code: what survives fails the run, unless enough is killed', () => {

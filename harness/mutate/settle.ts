@@ -18,7 +18,6 @@ import {
 import { applyBaseline, type Baseline, type Update, updatedBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
 import type { Found } from './run.ts';
-import { carried, type Earlier, since } from './since.ts';
 import type { Subject } from './subject.ts';
 
 /** What a report says beside what was found. */
@@ -29,10 +28,6 @@ export type About = Pick<
   readonly minScore: number | undefined;
   /** Asked for; undefined: both. */
   readonly kind: Subject['kind'] | undefined;
-  /** What this run is compared with. */
-  readonly earlier: Earlier | undefined;
-  /** All that can be planted, also what did not run. */
-  readonly all: readonly Subject[];
 };
 
 /** Whose tests, and what the defects are in. */
@@ -122,14 +117,13 @@ export function excused(
 /** The whole report. `signal` is that which may have ended the run. */
 export function reportOf(
   found: Found,
-  { minScore, kind, earlier, all, ...about }: About,
+  { minScore, kind, ...about }: About,
   use: BaselineUse | undefined,
   signal: AbortSignal,
 ): MutationReport {
-  const settled = use === undefined ? { subjects: found.subjects, stale: [] } : excused(about, found.subjects, use);
+  const { subjects, stale } =
+    use === undefined ? { subjects: found.subjects, stale: [] } : excused(about, found.subjects, use);
   const { first, traffic, testTimeoutMs, flaky } = found;
-  const kept = earlier === undefined ? [] : carried(settled.subjects, earlier, all);
-  const subjects = [...settled.subjects, ...kept];
   const score = scoreOf(subjects);
   const report = {
     ...about,
@@ -146,12 +140,11 @@ export function reportOf(
     ...(score === undefined ? {} : { score }),
     ...(minScore === undefined ? {} : { min_score: minScore }),
     sections: sectionsOf(subjects),
-    stale: [...settled.stale],
+    stale: [...stale],
     ...(signal.aborted ? { interrupted: true as const } : {}),
-    subjects,
+    subjects: [...subjects],
   };
-  const compared = earlier === undefined ? {} : since(report, earlier, all);
-  return { ...report, ...compared, ...verdictOn(report, kind, signal) };
+  return { ...report, ...verdictOn(report, kind, signal) };
 }
 
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;

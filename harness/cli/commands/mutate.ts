@@ -33,7 +33,6 @@ const mutateOptions = {
   section: WHICH.list('Only those of these sections of the specification'),
   kind: WHICH.oneOf(SUBJECT_KINDS, 'Only defects, or only variants'),
   sample: WHICH.whole('So many defects and so many variants at most, from all sections alike', { from: 1 }),
-  since: WHICH.text('Begin with what this JSON report found', { path: wholePath }),
   seed: WHICH.whole('Seed of the ids on the servers, and of the sample', { defaultText: 'a new one' }),
   'min-score': OUTCOME.number('Exit 1 only when less than this share of the defects is killed, in per cent', {
     from: 0,
@@ -156,10 +155,6 @@ export const mutateClient = command({
     [
       "muster mutate client --api device --command './test.sh' --sample 20 --report mutation=mutate.json",
       'a few of each section, for a viewer',
-    ],
-    [
-      "muster mutate client --api device --command 'npm test' --since last.json --report json=last.json",
-      'what the last run found comes first',
     ],
   ],
   epilogue:

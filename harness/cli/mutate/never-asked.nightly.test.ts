@@ -29,7 +29,6 @@ const run = (world: World, line: string): Promise<Found> =>
     testTimeoutMs: 120_000,
     firstTimeoutMs: 120_000,
     signal: new AbortController().signal,
-    first: [],
     choose: (subjects) => [...subjects],
     listener: SILENT,
   });

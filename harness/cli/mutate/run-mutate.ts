@@ -11,10 +11,9 @@ import { isSecretName, Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { inert, printable } from '../../common/terminal.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
-import { drawn, ordered, wantedOf } from '../../mutate/plan.ts';
+import { drawn, wantedOf } from '../../mutate/plan.ts';
 import { type Found, mutate } from '../../mutate/run.ts';
 import { type BaselineUse, reportOf, type Sides, updateFor } from '../../mutate/settle.ts';
-import { firstOf, readEarlier } from '../../mutate/since.ts';
 import { CannotStart, type Subject, type World } from '../../mutate/subject.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
 import { shortened } from '../../reports/mutation/report.ts';
@@ -33,7 +32,6 @@ export interface MutateArguments {
   readonly section?: readonly string[];
   readonly kind?: Subject['kind'];
   readonly sample?: number;
-  readonly since?: string;
   readonly jobs?: number;
   readonly 'test-timeout'?: string;
   readonly 'max-first': string;
@@ -58,7 +56,6 @@ export async function runMutate(
   const redactor = new Redactor(secretsIn(env));
   const say = (text: string): void => void stderr.write(inert(`${printable(redactor.text(text))}\n`));
   const write = mutationWriters(args.report ?? []);
-  const earlier = args.since === undefined ? undefined : readEarlier(args.since, sides);
   const baseline = baselineOf(args);
   const { seed, jobs, ...timeouts } = numbersOf(args);
   const startedAt = new Date();
@@ -71,7 +68,6 @@ export async function runMutate(
   const world = await worldOf(seed);
   hide(world.secrets ?? []);
   const wanted = wantedOf(world.subjects, defined({ only: args.only, sections: args.section, kind: args.kind }));
-  const first = firstOf(wanted, earlier);
   let found: Found;
   try {
     found = await mutate(
@@ -83,11 +79,8 @@ export async function runMutate(
         jobs,
         ...timeouts,
         signal,
-        first,
         choose: (subjects) =>
-          args.sample === undefined
-            ? [...subjects]
-            : drawn(ordered(subjects, first), args.sample, random(seed).next, first),
+          args.sample === undefined ? [...subjects] : drawn(subjects, args.sample, random(seed).next),
         listener: progress,
       },
     );
@@ -102,7 +95,6 @@ export async function runMutate(
   const about = {
     ...sides,
     muster: VERSION,
-    // As they are in a report, so that they can be compared with those of an earlier one.
     command: redactor.text(args.command),
     repeat: redactor.text(repeatOf(args, sides.side, words, seed)),
     seed,
@@ -111,8 +103,6 @@ export async function runMutate(
     jobs,
     minScore: args['min-score'],
     kind: args.kind,
-    earlier,
-    all: world.subjects,
   };
   const settled = updated(args, sides, found, use, say);
   const report = shortened(redactor.value(reportOf(found, about, settled, signal)));

@@ -79,23 +79,6 @@ test('a terminal shows what survived, the requirement, and how to see it', () =>
   expect(text).not.toContain('\u0007');
 });
 
-test('a terminal shows what changed since an earlier run, and what is of that alone', () => {
-  const last = { state: 'survived', started_at: '2026-11-20T10:00:00.000Z' } as const;
-  const names = Array.from({ length: 9 }, (_, at) => `mended-${at}`);
-  const since = {
-    ...{ file: 'last.json', started_at: '2026-11-25T10:30:00.000Z', differs: ['ran other tests: <make>', 'was old'] },
-    ...{ newly_killed: names, newly_survived: [], newly_brittle: ['shy'], newly_accepted: [] },
-  };
-  const subjects = [sampleSubject({ state: 'killed' }), sampleSubject({ name: 'left', state: 'not_run', last })];
-  const text = written('pretty', sampleMutation(subjects, { since })).replaceAll(/\s+/g, ' ');
-  expect(text).toContain('Since last.json (2026-11-25 10:30 UTC): 9 newly killed (mended-0, mended-1,');
-  expect(text).toContain('mended-5, and 3 more); 1 newly brittle (shy).');
-  expect(text).toContain('Not judged by this run, and counted nowhere else in it: 1 of an earlier one (1 survived).');
-  expect(text).toContain('That run ran other tests: <make>; it was old.');
-  expect(text).toContain('left');
-  expect(text).toContain('100 %');
-});
-
 test('of many findings each has a line, the first are told in full, and all with --verbose', () => {
   const many = sampleMutation(Array.from({ length: 20 }, (_, at) => sampleSubject({ name: `defect-${at}` })));
   expect(written('pretty', many).match(/by hand/g)).toHaveLength(3);

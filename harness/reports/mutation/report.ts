@@ -32,9 +32,6 @@ export const STATE_WORDS: Readonly<Record<MutationState, string>> = {
   not_run: 'not run',
 };
 
-const VERDICTS: readonly MutationState[] = ['killed', 'timed_out', 'survived', 'known', 'accepted', 'brittle'];
-export const isVerdict = (state: MutationState): boolean => VERDICTS.includes(state);
-
 const text = Type.String();
 const told = (description: string) => Type.Optional(Type.String({ description }));
 const count = Type.Integer({ minimum: 0 });
@@ -63,12 +60,6 @@ const subject = Type.Object({
   how: told('How the tests ended'),
   wrote: told('The last lines that the tests wrote; where they killed it, 2000 characters at most'),
   reason: told('Why it did not run, was never asked, or is excused'),
-  last: Type.Optional(
-    Type.Object(
-      { state: oneOf(MUTATION_STATES), started_at: Type.String({ description: 'Of the run that it is of' }) },
-      { description: 'The verdict of an earlier run, where this one has none; no count and no score has it' },
-    ),
-  ),
 });
 export type MutationSubject = Static<typeof subject>;
 
@@ -83,22 +74,6 @@ const section = Type.Object({
   score: percent('Killed, of those that were killed or survived'),
 });
 export type MutationSection = Static<typeof section>;
-
-const names = (description: string) => Type.Array(Type.String(), { description });
-
-const since = Type.Object(
-  {
-    file: text,
-    started_at: text,
-    newly_killed: names('Defects that survived then'),
-    newly_survived: names('Defects that were killed then'),
-    newly_brittle: names('Variants that were accepted then'),
-    newly_accepted: names('Variants on which the tests failed then'),
-    differs: names('In what that run was another one: ends of a sentence about it'),
-  },
-  { description: 'What changed since the report of --since, of what both runs judged' },
-);
-export type MutationSince = Static<typeof since>;
 
 export const mutationReportShape = objectShape(
   'MutationReport',
@@ -128,7 +103,6 @@ export const mutationReportShape = objectShape(
     stale: Type.Array(Type.Object({ name: text, reason: text }), {
       description: 'Entries of the baseline that excuse nothing any more',
     }),
-    since: Type.Optional(since),
     interrupted: Type.Optional(Type.Literal(true)),
     exit_code: Type.Integer(),
     meaning: Type.String({ description: 'The exit code in words' }),

@@ -14,7 +14,6 @@ import {
   type MutationSubject,
   requirementOf,
 } from './report.ts';
-import { foundEarlier, sinceLines } from './since.ts';
 
 /** Reasons shown, the most frequent first; other formats have all. */
 const NAMED = 12;
@@ -33,7 +32,6 @@ export function mutationText(report: MutationReport, style: Style): string {
     heading(report, paint, columns),
     findings('Brittle: the tests fail on servers that are right', inState(subjects, 'brittle'), style),
     findings('Survived: the tests pass on servers that are wrong', inState(subjects, 'survived'), style),
-    earlier(report, style),
     byReason('In the baseline', 'known', report, style),
     byReason('Never asked: nothing that the tests do could show these', 'never_asked', report, style),
     byReason('Blocked: these servers could not be started', 'blocked', report, style),
@@ -123,16 +121,6 @@ interface Style {
   verbose: boolean;
 }
 
-function earlier({ subjects }: MutationReport, { paint, columns }: Style): string[] {
-  const all = foundEarlier(subjects);
-  if (all.length === 0) return [];
-  const names = all.map(({ name, last }) => `${name} (${last?.state})`).join(', ');
-  return [
-    `${paint('bold', 'Found by an earlier run, and not judged by this one')} ${paint('dim', String(all.length))}`,
-    ...hanging('', wrap(names, columns - 4), 2, 0),
-  ];
-}
-
 function byReason(title: string, state: MutationState, { subjects }: MutationReport, style: Style): string[] {
   const { paint, columns, verbose } = style;
   const all = inState(subjects, state);
@@ -181,7 +169,6 @@ function closing(report: MutationReport, paint: Paint, columns: number): string[
   return [
     paint('dim', '─'.repeat(Math.min(columns, 72))),
     ...wrap(`${paint(['bold', tone], word)}  ${countsOf(report)} · ${readableDuration(ms)}`, columns),
-    ...sinceLines(report).flatMap((line) => wrap(printable(line), columns)),
     ...wrap(printable(`exit ${code}: ${meaning}`), columns).map((line) => paint('dim', line)),
   ];
 }
