@@ -9,6 +9,7 @@ const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'
   summary: '',
   requirements: [],
   breaks: [],
+  decisions: [],
   file: '',
   byHand: '',
   start: () => Promise.reject(new Error('never')),

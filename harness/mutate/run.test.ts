@@ -13,6 +13,7 @@ const subject = (name: string, start: Subject['start'] = async () => server(1)):
   summary: '',
   requirements: [],
   breaks: [],
+  decisions: ['taken'],
   file: '',
   byHand: '',
   start,
@@ -26,7 +27,7 @@ function worldOf(subjects: readonly Subject[], ...faithful: (() => Server)[]) {
     async faithful() {
       const made = faithful[Math.min(starts, faithful.length - 1)] ?? (() => server(0));
       starts += 1;
-      return { ...made(), traffic: { asked: new Map(), unseen: () => undefined } };
+      return { ...made(), taken: new Set(['taken']) };
     },
   };
   return { world, starts: () => starts };
@@ -112,4 +113,12 @@ test('tests that fail or hang in their set-up say so, and a process with a sessi
   const counting = { ...optionsFor().listener, onLeftBehind };
   await mutate(world, optionsFor({ line: 'setsid sleep 3 & sleep 0.3', listener: counting }));
   expect(left).toBe(1);
+});
+
+test('a defect that changes nothing that the tests call for is never asked', async () => {
+  const unseen = { ...subject('b'), decisions: ['untaken', 'neither'] };
+  const { world } = worldOf([subject('a'), unseen, { ...subject('c'), decisions: [] }], () => server(0));
+  const { subjects } = await mutate(world, optionsFor());
+  expect(statesOf(subjects)).toEqual(['killed', 'never_asked', 'killed']);
+  expect(subjects[1]?.reason).toContain('(untaken, neither)');
 });

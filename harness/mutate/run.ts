@@ -6,7 +6,7 @@ import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
 import { ordered } from './plan.ts';
-import type { Server, Subject, Traffic, World } from './subject.ts';
+import type { Server, Subject, World } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
 /** What the tests have at least; more, where they take long on the faithful server. */
@@ -59,7 +59,6 @@ export interface Begin {
 /** All that was found. */
 export interface Found {
   readonly first: Ended;
-  readonly traffic: Traffic;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
   /** Why nothing holds: how they failed on the faithful server after they had passed, or why there was none. */
@@ -69,21 +68,23 @@ export interface Found {
 /** Resolves with what there is also when the signal ends it; rejects with its reason before the first run is over. */
 export async function mutate(world: World, options: MutateOptions): Promise<Found> {
   const { listener } = options;
-  const { first, traffic } = await firstRun(world, options);
+  const { first, taken } = await firstRun(world, options);
   const all = (state: MutationState, reason?: string) => world.subjects.map((subject) => told(subject, state, reason));
   if (first.outcome !== 'passed')
-    return { first, traffic, subjects: all('not_run'), testTimeoutMs: undefined, flaky: undefined };
+    return { first, subjects: all('not_run'), testTimeoutMs: undefined, flaky: undefined };
   const testTimeoutMs = options.testTimeoutMs ?? Math.max(LEAST_TIMEOUT_MS, TIMES_THE_FIRST * first.durationMs);
   const results = new Map<Subject, MutationSubject>();
   for (const subject of world.subjects) {
-    const reason = traffic.unseen(subject);
-    if (reason !== undefined) results.set(subject, told(subject, 'never_asked', reason));
+    const { decisions } = subject;
+    if (decisions.length === 0 || decisions.some((decision) => taken.has(decision))) continue;
+    const reason = `nothing that the tests did called for what it changes (${decisions.join(', ')})`;
+    results.set(subject, told(subject, 'never_asked', reason));
   }
   const chosen = options.choose(world.subjects.filter((subject) => !results.has(subject)));
   listener.onBegin(beginOf(world, chosen, first, testTimeoutMs, options));
   const flaky = chosen.length === 0 ? undefined : await meetAll({ world, chosen, results, options, testTimeoutMs });
   const subjects = world.subjects.map((subject) => results.get(subject) ?? told(subject, 'not_run'));
-  return { first, traffic, subjects, testTimeoutMs, flaky };
+  return { first, subjects, testTimeoutMs, flaky };
 }
 
 function beginOf(
@@ -142,11 +143,12 @@ async function runOn(server: Server, { line, setup, env, signal, listener }: Mut
   return ended;
 }
 
-async function firstRun(world: World, options: MutateOptions): Promise<Pick<Found, 'first' | 'traffic'>> {
+/** Resolves with how it ended, and with the decisions that the tests called for. */
+async function firstRun(world: World, options: MutateOptions) {
   await using server = await world.faithful(options.signal);
   options.listener.onSecrets(server.secrets);
   const first = await runOn(server, options, options.firstTimeoutMs);
-  return { first, traffic: server.traffic };
+  return { first, taken: server.taken };
 }
 
 type Run = (server: Server, kind?: Subject['kind']) => Promise<Ended>;

@@ -38,7 +38,6 @@ function settled(
 ) {
   const found: Found = {
     first: { outcome: 'passed', how: 'ended with exit code 0', durationMs: 5, wrote: '', leftBehind: false },
-    traffic: { asked: new Map([['GET /events', 2]]), unseen: () => undefined },
     subjects,
     testTimeoutMs: 10_000,
     flaky: undefined,

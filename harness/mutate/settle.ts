@@ -123,7 +123,7 @@ export function reportOf(
 ): MutationReport {
   const { subjects, stale } =
     use === undefined ? { subjects: found.subjects, stale: [] } : excused(about, found.subjects, use);
-  const { first, traffic, testTimeoutMs, flaky } = found;
+  const { first, testTimeoutMs, flaky } = found;
   const score = scoreOf(subjects);
   const report = {
     ...about,
@@ -134,7 +134,6 @@ export function reportOf(
       duration_ms: Math.round(first.durationMs),
       ...(first.outcome === 'passed' || first.wrote === '' ? {} : { wrote: first.wrote }),
     },
-    asked: [...traffic.asked].map(([operation, times]) => ({ operation, times })),
     ...(flaky === undefined ? {} : { flaky }),
     summary: summaryOf(subjects),
     ...(score === undefined ? {} : { score }),

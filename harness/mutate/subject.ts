@@ -20,20 +20,14 @@ export interface Subject {
   readonly requirements: MutationSubject['requirements'];
   /** Ids of those, or of single checks of them. Empty for a variant. */
   readonly breaks: readonly string[];
+  /** What it changes: names of decisions of the simulator. */
+  readonly decisions: readonly string[];
   /** Where it is declared, from the root of the repository. */
   readonly file: string;
   /** Command line that starts a server that deviates so. */
   readonly byHand: string;
   /** Rejects when it cannot be started, which is no doing of the tests, or with the reason of the signal. */
   start(signal: AbortSignal): Promise<Server>;
-}
-
-/** What the tests asked in their first run. */
-export interface Traffic {
-  /** By operation, how often. */
-  readonly asked: ReadonlyMap<string, number>;
-  /** Why a subject cannot show in what was asked; undefined where it may. */
-  unseen(subject: Subject): string | undefined;
 }
 
 /** A faithful server cannot be started, for a reason outside of Muster: the message says which. */
@@ -48,6 +42,6 @@ export interface World {
   readonly secrets?: readonly string[];
   /** How tests that meet these may be over sooner. */
   advice?(chosen: readonly Subject[]): string | undefined;
-  /** The faithful one. Its traffic is that of its life so far. Rejects with CannotStart, or as a subject does. */
-  faithful(signal: AbortSignal): Promise<Server & { readonly traffic: Traffic }>;
+  /** The faithful one, with the decisions that it took so far. Rejects with CannotStart, or as a subject does. */
+  faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }

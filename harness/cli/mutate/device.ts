@@ -18,9 +18,8 @@ import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
 import type { Server, Subject, World } from '../../mutate/subject.ts';
 import { plural } from '../../reports/findings.ts';
-import { DeviceTraffic } from './device-traffic.ts';
+import { watched } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
-import { overriding } from './traffic.ts';
 import { VARIABLES } from './variables.ts';
 
 /** How the devices are set up. */
@@ -44,17 +43,19 @@ export function deviceWorld(setting: DeviceSetting, requirements: Requirements):
     subjects: subjectsOf<DeviceBehaviour>({
       all: [...deviceDefects, ...deviceVariants],
       requirements,
+      reference,
       byHand: (kind, name, breaks) => {
         const isLoopback = breaks.some((id) => id.startsWith('device.loopback.'));
         return `${byHand}${isLoopback ? overLoopback : ''} --${kind} ${name}`;
       },
-      start: (variant) => startDevice(setting, variant.behaviour(reference)),
+      start: (behaviour) => startDevice(setting, behaviour),
     }),
     advice: (chosen) => adviceOn(chosen, heartbeatMs),
     async faithful() {
-      const seen = new DeviceTraffic();
-      const server = await startDevice(setting, seen.watching(reference));
-      return { ...server, traffic: seen };
+      const taken = new Set<string>();
+      const groups = Object.entries(reference).map(([name, group]) => [name, watched(group, taken, `${name}.`)]);
+      const server = await startDevice(setting, Object.fromEntries(groups) as DeviceBehaviour);
+      return { ...server, taken };
     },
   };
 }
@@ -126,12 +127,14 @@ export async function openDevice(
 }
 
 /** What is wrong with tokens shows on the transports that have them, and not where there is none to check. */
-const openAtPlain = ({ transport, ...others }: DeviceBehaviour): DeviceBehaviour => ({
-  ...others,
-  transport: overriding(transport, {
-    authorized: (header, token, way) => way === PLAIN || transport.authorized(header, token, way),
-  }),
-});
+function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour {
+  const authorized: typeof transport.authorized = (header, token, way) =>
+    way === PLAIN || transport.authorized(header, token, way);
+  // A copy would read every decision, as if each was called for.
+  const get = (target: typeof transport, name: string): unknown =>
+    name === 'authorized' ? authorized : Reflect.get(target, name);
+  return { ...others, transport: new Proxy(transport, { get }) };
+}
 
 /** Name of the transport below. */
 const PLAIN = 'url';

@@ -1,5 +1,4 @@
 /** Simulated platforms for the tests of a client: the faithful one, and each defect and variant of it. */
-import type { Variant } from '../../../simulators/defects/define.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
   type PlatformBehaviour,
@@ -11,7 +10,7 @@ import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
 import type { Server, World } from '../../mutate/subject.ts';
-import { PlatformTraffic } from './platform-traffic.ts';
+import { watched } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
@@ -42,22 +41,21 @@ export async function platformWorld(
   seedPath: string | undefined,
 ): Promise<World> {
   const known = await knownIn(setting);
-  const all = [...platformDefects, ...platformVariants];
-  const byName = new Map<string, Variant<PlatformBehaviour>>(all.map((each) => [each.name, each]));
   const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${seedPath}`;
   const dialect = setting.dialect === 'spec' ? '' : ` --dialect ${setting.dialect}`;
   const byHand = `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}${dialect}`;
   return {
     subjects: subjectsOf<PlatformBehaviour>({
-      all,
+      all: [...platformDefects, ...platformVariants],
       requirements,
+      reference: referenceBehaviour,
       byHand: (kind, name) => `${byHand} --${kind} ${name}`,
-      start: (variant) => startPlatform(setting, known, variant.behaviour(referenceBehaviour)),
+      start: (behaviour) => startPlatform(setting, known, behaviour),
     }),
     async faithful() {
-      const seen = new PlatformTraffic(byName);
-      const server = await startPlatform(setting, known, seen.watching(referenceBehaviour));
-      return { ...server, traffic: seen };
+      const taken = new Set<string>();
+      const server = await startPlatform(setting, known, watched(referenceBehaviour, taken));
+      return { ...server, taken };
     },
   };
 }

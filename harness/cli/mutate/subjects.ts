@@ -18,12 +18,13 @@ export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]):
 export interface Planted<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
+  readonly reference: B;
   /** Command line that starts a server that deviates so. */
   byHand(kind: Subject['kind'], name: string, breaks: readonly string[]): string;
-  start(variant: Variant<B>, signal: AbortSignal): Promise<Server>;
+  start(behaviour: B, signal: AbortSignal): Promise<Server>;
 }
 
-export function subjectsOf<B>({ all, requirements, byHand, start }: Planted<B>): Subject[] {
+export function subjectsOf<B>({ all, requirements, reference, byHand, start }: Planted<B>): Subject[] {
   const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
     'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
   // A variant breaks nothing: its section is that of the defects in its file.
@@ -41,8 +42,9 @@ export function subjectsOf<B>({ all, requirements, byHand, start }: Planted<B>):
       section: sectionOf(each) ?? byFile.get(file) ?? '',
       requirements: broken.map(({ id, section, text, clause }) => ({ id, section, text, ...defined({ clause }) })),
       breaks,
+      decisions: [...each.effects(reference).keys()],
       byHand: byHand(kind, name, breaks),
-      start: (signal) => start(each, signal),
+      start: (signal) => start(each.behaviour(reference), signal),
     };
   });
 }

@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
-import type { Variant } from '../../../simulators/defects/define.ts';
 import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { type AgentHabits, createUplink } from '../../../simulators/device/uplink/index.ts';
@@ -14,12 +13,11 @@ import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
-import { CannotStart, type Server, type Subject, type Traffic, type World } from '../../mutate/subject.ts';
+import { CannotStart, type Server, type World } from '../../mutate/subject.ts';
 import { PlatformClient } from '../../targets/control/platform-control.ts';
+import { watched } from './decisions.ts';
 import { type DeviceSetting, openDevice } from './device.ts';
-import { PlatformTraffic } from './platform-traffic.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
-import { type Place, Tally, undecided, unseenIn, watched } from './traffic.ts';
 import { VARIABLES } from './variables.ts';
 
 /** The platform under test, as its agents and its clients reach it. */
@@ -46,13 +44,14 @@ export function agentWorld(platform: OwnPlatform, setting: DeviceSetting, requir
     subjects: subjectsOf<AgentHabits>({
       all: [...agentDefects, ...agentVariants],
       requirements,
+      reference: {},
       byHand: (_, name) => `${byHand} ${name}`,
-      start: (variant, signal) => startRobot(platform, setting, variant.behaviour({}), signal),
+      start: (habits, signal) => startRobot(platform, setting, habits, signal),
     }),
     async faithful(signal) {
-      const seen = new AgentTraffic();
-      const server = await startRobot(platform, setting, watched<AgentHabits>({}, seen.decisions), signal);
-      return { ...server, traffic: seen };
+      const taken = new Set<string>();
+      const server = await startRobot(platform, setting, watched<AgentHabits>({}, taken), signal);
+      return { ...server, taken };
     },
   };
 }
@@ -121,62 +120,26 @@ async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Pro
   }
 }
 
-const AGENT_PLACES: readonly Place<Tally>[] = [
-  { ids: 'system.ping', shows: (seen) => seen.of('answersPings') > 0, never: 'ping the robot' },
-  { ids: 'system.deploy', shows: (seen) => seen.of('reports') > 0, never: 'deploy to the robot' },
-  { ids: 'system.failed', shows: (seen) => seen.of('reports') > 0, never: 'deploy to the robot' },
-];
-
-/** What the platform asked of the robot. */
-class AgentTraffic implements Traffic {
-  readonly decisions = new Tally();
-
-  get asked(): ReadonlyMap<string, number> {
-    const what = { 'request to sync': 'heedsRequests', ping: 'answersPings', 'report taken': 'reports' };
-    return new Map(
-      Object.entries(what)
-        .map(([words, decision]) => [words, this.decisions.of(decision)] as const)
-        .filter(([, times]) => times > 0),
-    );
-  }
-
-  unseen(subject: Subject): string | undefined {
-    if (this.asked.size === 0) return 'the tests asked the robot nothing';
-    const effects = [...(AGENTS.get(subject.name)?.effects({}).keys() ?? [])];
-    // It is asked at each connection, of which each robot has one before the tests begin.
-    if (effects.every((decision) => decision === 'subscribesOnce') && this.decisions.of('subscribesOnce') < 2)
-      return 'the tests never cut off the robot';
-    return unseenIn(AGENT_PLACES, subject, this.decisions) ?? undecided(AGENTS.get(subject.name), {}, this.decisions);
-  }
-}
-
-const AGENTS: ReadonlyMap<string, Variant<AgentHabits>> = new Map(
-  [...agentDefects, ...agentVariants].map((each) => [each.name, each]),
-);
-
 /** A platform for your agent, which the tests start: its environment is that of `muster check system`. */
 export function platformForAgentWorld(
   { dialect, seed }: { dialect: Dialect; seed: number },
   requirements: Requirements,
 ): World {
-  const all = [...systemDefects, ...platformVariants];
-  const byName = new Map<string, Variant<PlatformBehaviour>>(all.map((each) => [each.name, each]));
   const start = (behaviour: PlatformBehaviour) => startPlatformForAgent({ dialect, seed }, behaviour);
   const words = dialect === 'spec' ? '' : ` --dialect ${dialect}`;
   return {
     subjects: subjectsOf<PlatformBehaviour>({
-      all,
+      all: [...systemDefects, ...platformVariants],
       requirements,
+      reference: referenceBehaviour,
       byHand: (kind, name) =>
         `muster simulate platform --port 8080 --mqtt-port 1883 --api-key dev${words} --${kind} ${name}`,
-      start: (variant) => start(variant.behaviour(referenceBehaviour)),
+      start,
     }),
     async faithful() {
-      const seen = new PlatformTraffic(byName);
-      const server = await start(seen.watching(referenceBehaviour));
-      // The token of the agent was no doing of the tests.
-      seen.forgetRequests();
-      return { ...server, traffic: seen };
+      const taken = new Set<string>();
+      const server = await start(watched(referenceBehaviour, taken));
+      return { ...server, taken };
     },
   };
 }

@@ -92,9 +92,6 @@ export const mutationReportShape = objectShape(
       { passed: Type.Boolean(), how: text, duration_ms: milliseconds, wrote: told('The last lines, unless it passed') },
       { description: 'The tests on the faithful simulator' },
     ),
-    asked: Type.Array(Type.Object({ operation: text, times: count }), {
-      description: 'What the tests asked of it in that run',
-    }),
     flaky: told('Why nothing holds: how the tests failed on the faithful simulator later, or why there was none'),
     summary: Type.Object(Object.fromEntries(MUTATION_STATES.map((state) => [state, count])) as StateCounts),
     score: percent('Killed, of those that were killed or survived, in per cent'),

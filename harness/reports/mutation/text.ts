@@ -46,19 +46,16 @@ export function mutationText(report: MutationReport, style: Style): string {
 }
 
 function heading(report: MutationReport, paint: Paint, columns: number): string[] {
-  const { side, api, first_run: first, asked, jobs, repeat, subjects } = report;
+  const { side, api, first_run: first, jobs, repeat, subjects } = report;
   const about = `${plural(jobs, 'job')} · first run ${readableDuration(first.duration_ms)} · seed ${report.seed}`;
-  const operations = asked.map(({ operation, times }) => `${printable(operation)} (${times})`);
   const again = subjects.some(isFinding) ? hanging(paint('dim', 'again'), [`${printable(repeat)} NAME`], 2, LABEL) : [];
-  const lines = [
+  return [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
     // Unwrapped, so that it can be copied.
     ...again,
+    ...wroteLines(first.wrote, paint, WROTE.first),
   ];
-  if (operations.length === 0) return [...lines, ...wroteLines(first.wrote, paint, WROTE.first)];
-  const asks = wrap(operations.join(', '), columns - LABEL - 2);
-  return [...lines, ...hanging(paint('dim', 'asked'), asks, 2, LABEL), ...wroteLines(first.wrote, paint, WROTE.first)];
 }
 
 function findings(title: string, subjects: readonly MutationSubject[], style: Style): string[] {

@@ -1,0 +1,21 @@
+/** Which decisions of a simulator the tests called for. */
+
+/**
+ * The same behaviour. Adds each decision to `taken`: a function when it is called, anything else when it is read, also
+ * where it is absent. `prefix` comes before the names.
+ */
+export const watched = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
+  new Proxy(behaviour, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      const decision = `${prefix}${String(name)}`;
+      if (typeof value !== 'function') {
+        taken.add(decision);
+        return value;
+      }
+      return (...given: unknown[]): unknown => {
+        taken.add(decision);
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
