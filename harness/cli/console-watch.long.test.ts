@@ -44,7 +44,7 @@ function follow(socketPath: string, path: string, agent: string): http.ClientReq
 }
 
 describeConsole('the page of traffic that is watched', (open) => {
-  it('shows exchanges, streams and events as they come, and a server that is gone and comes back', async () => {
+  it('counts exchanges and events as they come, and shows a server that is gone and comes back', async () => {
     await using watch = await watched();
     await using page = await open(watch.url);
     await card(page, 'Findings').getByText('Nothing was found so far.').waitFor();
@@ -52,14 +52,11 @@ describeConsole('the page of traffic that is watched', (open) => {
     await page.locator('[data-unreachable]').waitFor();
     await using device = await watch.start();
     const stream = follow(watch.near, '/v0.2/events?token=geheim', 'robot/1');
-    await card(page, 'Under way').getByText('robot/1').waitFor();
     await expect.poll(() => page.locator('[data-unreachable]').count(), soon).toBe(0);
     await device.publish(3);
-    await card(page, 'Under way').getByText('3 events').waitFor();
     await expect.poll(() => page.locator('[data-events="3"]').count(), soon).toBe(1);
     await card(page, 'Not judged').getByText('1 connection: no connection to the server').waitFor();
     stream.destroy();
-    await card(page, 'Exchanges').getByText('left by its client').waitFor();
     expect(await page.locator('main').textContent()).not.toContain('geheim');
     await page.locator('[data-verdict=good]').waitFor();
     watch.run.child.kill('SIGTERM');
@@ -79,7 +76,6 @@ describeConsole('the page of traffic that is watched', (open) => {
     await card(page, 'Verdict so far').getByText('1 of 1 decided').waitFor();
     await finding.getByRole('button').click();
     await finding.locator('pre').first().getByText('<script>window.pwned=1</script>').waitFor();
-    await card(page, 'Exchanges').getByText('<img src=').first().waitFor();
     expect(await page.evaluate('window.pwned')).toBeUndefined();
     expect(await page.locator('main script, main img').count()).toBe(0);
     await page.reload();
@@ -103,7 +99,6 @@ describeConsole('the page of traffic that is watched', (open) => {
     await using page = await open(watch.url, look);
     for (const agent of ['one', 'two']) follow(watch.near, CURRENT, agent);
     await page.locator('[data-finding] button').first().click();
-    await card(page, 'Exchanges').getByText('two').waitFor();
     await expectReadable(page);
   });
 });

@@ -1,9 +1,7 @@
 /** What the thread keeps, and in which order: also where the judging breaks. */
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { TrafficRedactor } from '../common/redact.ts';
 import { Batch, type Glimpse } from './batch.ts';
-import { Glance } from './glance.ts';
 import { type FromThread, Readers, serveJudge, type ToThread } from './judge-thread.ts';
 import type { TrafficJudge } from './judging.ts';
 import type { Traffic } from './traffic.ts';
@@ -74,9 +72,8 @@ function served(judging: (traffic: Traffic) => void) {
     flush: () => void steps.push('flushed'),
     close: () => void steps.push('closed'),
   };
-  const judge = { take: judging, judged: () => ({}), seen: {}, decided: 0 } as unknown as TrafficJudge;
-  const glance = new Glance(new TrafficRedactor());
-  serveJudge(() => ({ judge, keeping, glance }), port2);
+  const judge = { take: judging, judged: () => ({}), seen: {}, decided: 7 } as unknown as TrafficJudge;
+  serveJudge(() => ({ judge, keeping, isShown: true }), port2);
   const said: FromThread[] = [];
   port1.on('message', (message: FromThread) => void said.push(message));
   const send = (glimpses: readonly Glimpse[]): void => {
@@ -116,6 +113,6 @@ test('what comes after the end was asked for is let go, and the page is told how
   await new Promise((resolve) => void setTimeout(resolve, 20));
   expect(thread.steps.at(-1)).toBe('closed');
   expect(thread.said.map(({ kind }) => kind)).toEqual(['taken', 'live', 'concluded']);
-  expect(thread.said[1]).toMatchObject({ live: { underWay: 0, over: [{ ended: 'unseen' }] } });
+  expect(thread.said[1]).toMatchObject({ live: { decided: 7 } });
   thread.close();
 });

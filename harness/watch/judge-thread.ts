@@ -8,7 +8,6 @@ import { clipped } from '../common/http-parser.ts';
 import type { Requirement } from '../runner/types.ts';
 import { type Glimpse, unpacked } from './batch.ts';
 import { ConnectionReader } from './connection-reader.ts';
-import type { Glance, Glanced } from './glance.ts';
 import type { Concluded, PlainJudged, Seen, TrafficJudge } from './judging.ts';
 import type { Taking, Traffic } from './traffic.ts';
 
@@ -30,7 +29,7 @@ export type FromThread =
   | { kind: 'live'; live: Live }
   | { kind: 'concluded'; concluded: Concluded };
 
-export interface Live extends Glanced {
+export interface Live {
   seen: Seen;
   decided: number;
 }
@@ -45,17 +44,15 @@ export interface Keeping {
 
 /** Serves a judge to the parent thread. `report` sends it a message. */
 export function serveJudge(
-  made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: Keeping; glance?: Glance },
+  made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: Keeping; isShown?: boolean },
   port: MessagePort | null = parentPort,
 ): void {
   yieldToTraffic();
   const report = (message: FromThread): void => port?.postMessage(message);
-  const { judge, keeping, glance } = made(report);
-  const serving = new Serving(judge, keeping, glance);
-  const tell = (): void => {
-    if (glance !== undefined) report({ kind: 'live', live: liveOf(judge, glance) });
-  };
-  if (glance !== undefined) setInterval(tell, TELLING_MS);
+  const { judge, keeping, isShown = false } = made(report);
+  const serving = new Serving(judge, keeping);
+  const tell = (): void => report({ kind: 'live', live: { seen: judge.seen, decided: judge.decided } });
+  if (isShown) setInterval(tell, TELLING_MS);
   let isOver = false;
   port?.on('message', (message: ToThread) => {
     // Messages after the end come too late: the recording is closed.
@@ -76,7 +73,7 @@ export function serveJudge(
     }
     isOver = true;
     serving.end();
-    tell();
+    if (isShown) tell();
     report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
   });
 }
@@ -93,27 +90,19 @@ function yieldToTraffic(): void {
   }
 }
 
-const liveOf = (judge: TrafficJudge, glance: Glance): Live => ({
-  ...glance.look(performance.timeOrigin + performance.now()),
-  seen: judge.seen,
-  decided: judge.decided,
-});
-
 const MOST_PENDING = 8 * 1024 * 1024;
 
 /** Records a batch before judging it, so that traffic that breaks the judge can be replayed. */
 class Serving {
   readonly #judge: TrafficJudge;
   readonly #keeping: Keeping | undefined;
-  readonly #glance: Glance | undefined;
   readonly #readers = new Readers((traffic) => this.#read(traffic));
   #pending: { traffic: Traffic; connection: number }[] = [];
   #bytes = 0;
 
-  constructor(judge: TrafficJudge, keeping: Keeping | undefined, glance: Glance | undefined) {
+  constructor(judge: TrafficJudge, keeping: Keeping | undefined) {
     this.#judge = judge;
     this.#keeping = keeping;
-    this.#glance = glance;
   }
 
   take({ memory, used }: { memory: ArrayBuffer; used: number }): void {
@@ -129,7 +118,6 @@ class Serving {
 
   #read(traffic: Traffic): void {
     this.#keeping?.take(traffic);
-    this.#glance?.take(traffic);
     this.#pending.push({ traffic, connection: this.#readers.current });
     this.#bytes += 'body' in traffic ? (traffic.body?.text?.length ?? 0) : 0;
     if (traffic.kind === 'closed' || traffic.kind === 'lost') this.#readers.forget(traffic.connection);

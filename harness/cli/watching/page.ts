@@ -1,4 +1,4 @@
-/** The page of `--ui`: what goes through the watch and what was found in it, as it comes. It drives nothing. */
+/** The page of `--ui`: how much goes through the watch and what was found in it, as it comes. It drives nothing. */
 import { type Console, serveConsole } from '../../../simulators/console/console.ts';
 import { Feed } from '../../../simulators/console/feed.ts';
 import type { FindingLine, WatchDocument } from '../../../simulators/console/page/watch/document.ts';
@@ -11,7 +11,7 @@ import type { Relay } from '../../watch/relay.ts';
 import { gapsIn } from './concluding.ts';
 import type { Lead } from './told.ts';
 
-/** Exchanges and deeds that are kept. */
+/** Deeds that are kept. */
 const KEPT = 300;
 const LOOK_MS = 500;
 
@@ -26,8 +26,7 @@ export class WatchPage implements AsyncDisposable {
     this.#feed = new Feed<WatchDocument>({
       ...about,
       ...{ clients: '', unreachable: null, connections: { open: 0, all: 0 }, bytes: { client: 0, server: 0 } },
-      ...{ exchanges: 0, events: 0, ended: null, notJudged: [], underWay: 0 },
-      ...{ open: [], over: [], findings: [], deeds: [] },
+      ...{ exchanges: 0, events: 0, ended: null, notJudged: [], findings: [], deeds: [] },
     });
   }
 
@@ -50,7 +49,7 @@ export class WatchPage implements AsyncDisposable {
     }, LOOK_MS).unref();
   }
 
-  live({ seen, decided, underWay, open, over }: Live): void {
+  live({ seen, decided }: Live): void {
     const { rules, connections } = this.#feed.document;
     this.#feed.set({
       connections: { ...connections, all: seen.connections },
@@ -58,10 +57,7 @@ export class WatchPage implements AsyncDisposable {
       events: seen.events,
       rules: { ...rules, decided },
       notJudged: gapsIn(seen),
-      underWay,
-      open,
     });
-    if (over.length > 0) this.#feed.change({ append: 'over', items: over, keep: KEPT });
   }
 
   findings(leads: readonly Lead[]): void {

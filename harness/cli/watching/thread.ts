@@ -1,7 +1,6 @@
 /** The entry of the thread that judges traffic. */
 import { workerData } from 'node:worker_threads';
 import type { AskedPlace } from '../../watch/asked.ts';
-import { Glance } from '../../watch/glance.ts';
 import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import type { RecordingHead } from '../../watch/recorded.ts';
@@ -34,6 +33,6 @@ serveJudge((report) => {
   return {
     judge,
     ...(record !== undefined && { keeping: recordTo({ ...record, redactor, trouble }) }),
-    ...(shown && { glance: new Glance(redactor) }),
+    isShown: shown !== undefined,
   };
 });

@@ -2,22 +2,6 @@ import type { Deed } from '../document.ts';
 
 export type { Deed };
 
-export interface ExchangeLine {
-  exchange: number;
-  /** Milliseconds since 1970. */
-  at: number;
-  ms: number;
-  method: string;
-  url: string;
-  /** Name that the client gives itself. */
-  client: string;
-  /** Null before the answer. */
-  status: number | null;
-  events: number;
-  /** Null while under way. */
-  ended: 'whole' | 'server' | 'client' | 'unseen' | null;
-}
-
 export interface FindingLine {
   id: string;
   /** Milliseconds since 1970. */
@@ -53,10 +37,6 @@ export interface WatchDocument {
   ended: string | null;
   /** Reasons for unjudged traffic, with counts. */
   notJudged: string[];
-  /** Exchanges: number under way, oldest under way, and last ended. */
-  underWay: number;
-  open: ExchangeLine[];
-  over: ExchangeLine[];
   /** One for each cause, in order of occurrence. */
   findings: FindingLine[];
   deeds: Deed[];

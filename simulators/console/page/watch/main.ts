@@ -1,21 +1,9 @@
-/** Page of watched traffic: exchanges, findings, and unjudged parts. */
+/** Page of watched traffic: counts, findings, and unjudged parts. */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import {
-  bytes,
-  Card,
-  clock,
-  DeedsCard,
-  Facts,
-  html,
-  noneIn,
-  openPage,
-  type PageProps,
-  textTo,
-  thousands,
-} from '../shell.ts';
-import type { ExchangeLine, FindingLine, WatchDocument } from './document.ts';
+import { bytes, Card, clock, DeedsCard, Facts, html, noneIn, openPage, type PageProps, thousands } from '../shell.ts';
+import type { FindingLine, WatchDocument } from './document.ts';
 
 type Props = PageProps<WatchDocument>;
 
@@ -114,60 +102,6 @@ function FindingDetail({ finding }: { finding: FindingLine }): VNode {
   </div>`;
 }
 
-const MOST = 100;
-const HOW: Readonly<Record<string, string>> = {
-  server: 'cut off by the server',
-  client: 'left by its client',
-  unseen: 'not seen to its end',
-};
-
-const toneOfStatus = (status: number | null): string =>
-  status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good';
-
-function OpenCard({ document }: Props): VNode {
-  const { open, underWay } = document;
-  const all = counted(underWay, 'exchange');
-  return html`<${Card} title="Under way" note=${underWay > open.length ? `the oldest ${open.length} of ${all}` : all}>
-    ${noneIn(open, 'No client waits for an answer, and no stream is open.')}
-    <ol class="rows requests">${open.map((line) => html`<${ExchangeRow} key=${line.exchange} line=${line} />`)}</ol>
-  <//>`;
-}
-
-function ExchangesCard({ document }: Props): VNode {
-  const { over, exchanges } = document;
-  const [search, setSearch] = useState('');
-  const words = search.toLowerCase().split(/\s+/);
-  const found = over.filter((line) => {
-    const text = `${line.method} ${line.url} ${line.client} ${line.status ?? 'cut'}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
-  const note =
-    exchanges > over.length ? `the last ${thousands(over.length)} of ${thousands(exchanges)}` : thousands(over.length);
-  return html`<${Card} title="Exchanges" note=${note}>
-    <div class="search"><input type="search" aria-label="Filter exchanges" placeholder="GET /events 410 curl"
-      value=${search} onInput=${textTo(setSearch)} /></div>
-    ${noneIn(found, over.length === 0 ? 'No exchange has ended yet.' : 'No exchange fits.')}
-    <ol class="rows requests">${found
-      .slice(-MOST)
-      .reverse()
-      .map((line) => html`<${ExchangeRow} key=${line.exchange} line=${line} />`)}</ol>
-  <//>`;
-}
-
-function ExchangeRow({ line }: { line: ExchangeLine }): VNode {
-  const { exchange, at, ms, method, url, client, status, events, ended } = line;
-  const about = [client, ...(events > 0 ? [counted(events, 'event')] : []), HOW[ended ?? ''] ?? ''];
-  const waits = status === null && ended === null;
-  return html`<li data-exchange=${exchange}><div class="row">
-    <time>${clock(at)}</time>
-    <b class="code method">${method}</b>
-    <span class="code url">${url}</span>
-    <span class="note about">${about.filter((part) => part !== '').join(' · ')}</span>
-    <span class="number">${ms < 10_000 ? `${Math.round(ms)} ms` : `${thousands(Math.round(ms / 1000))} s`}</span>
-    <span class="state ${waits ? 'busy' : toneOfStatus(status)}">${status ?? (waits ? 'waits' : 'cut')}</span>
-  </div></li>`;
-}
-
 function WatchPage({ document }: Props): VNode {
   return html`<div class="columns">
     <div class="side">
@@ -177,8 +111,6 @@ function WatchPage({ document }: Props): VNode {
     </div>
     <div class="wide">
       <${FindingsCard} document=${document} />
-      <${OpenCard} document=${document} />
-      <${ExchangesCard} document=${document} />
     </div>
   </div>`;
 }
