@@ -52,7 +52,7 @@ export function serveJudge(
   const { judge, keeping, isShown = false } = made(report);
   const serving = new Serving(judge, keeping);
   const tell = (): void => report({ kind: 'live', live: { seen: judge.seen, decided: judge.decided } });
-  if (isShown) setInterval(tell, TELLING_MS);
+  const telling = isShown ? setInterval(tell, TELLING_MS) : undefined;
   let isOver = false;
   port?.on('message', (message: ToThread) => {
     // Messages after the end come too late: the recording is closed.
@@ -72,6 +72,7 @@ export function serveJudge(
       return;
     }
     isOver = true;
+    clearInterval(telling);
     serving.end();
     if (isShown) tell();
     report({ kind: 'concluded', concluded: { judged: judge.judged(), seen: judge.seen } });
