@@ -1,0 +1,196 @@
+/** An event stream, block by block: what the kinds do to its frames, and when the place of an event is that of the cell. */
+import { changeMember, isObject, type Json, writtenAs } from './change.ts';
+import { type Cell, KINDS, type Perturbation } from './perturbation.ts';
+
+/** A block with an event. */
+interface Frame {
+  id: string | undefined;
+  event: string | undefined;
+  envelope: Json;
+}
+
+/** Undefined for a comment, and for what is no event. */
+export function frameIn(block: string): Frame | undefined {
+  const fields = new Map(
+    block
+      .split('\n')
+      .map((line) => /^(\w+): ?(.*)$/s.exec(line)?.slice(1) as [string, string])
+      .filter(Boolean),
+  );
+  const envelope: unknown = JSON.parse(fields.get('data') ?? 'null');
+  return isObject(envelope) ? { id: fields.get('id'), event: fields.get('event'), envelope } : undefined;
+}
+
+export const blockOf = ({ id, event, envelope }: Frame): string =>
+  [
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    `data: ${JSON.stringify(envelope)}`,
+  ].join('\n');
+
+const OTHER_TYPE: Readonly<Record<string, string>> = {
+  'deployment.deployed': 'deployment.removed',
+  'deployment.removed': 'deployment.deployed',
+};
+
+/** The frame as a kind has it that keeps the number and the order of frames. `before`: the event that came before. */
+function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: Json | undefined): Frame {
+  const made = structuredClone(frame);
+  if (kind === 'id-altered') made.id = String(Number(frame.id) + 1);
+  else if (kind === 'id-dropped') made.id = undefined;
+  else if (kind === 'event-altered') made.event = OTHER_TYPE[frame.event ?? ''] ?? 'deployment.deployed';
+  else if (kind === 'event-dropped') made.event = undefined;
+  else
+    changeMember(
+      made.envelope,
+      path,
+      kind,
+      path.reduce<unknown>((inner, name) => (inner as Json | undefined)?.[name], before),
+    );
+  return made;
+}
+
+/** The block as an open kind writes it. */
+export function writtenBlock({ kind }: Perturbation, block: string): string {
+  const lines = block.split('\n');
+  if (kind === 'comment-added') return `: note\n${block}`;
+  if (kind === 'field-added') return `${block}\nnote: 1`;
+  if (kind === 'unspaced') return block.replaceAll(/^(\w+): /gm, '$1:');
+  if (kind === 'fields-reversed') return lines.reverse().join('\n');
+  const frame = frameIn(block);
+  if (frame === undefined) return block;
+  if (kind === 'data-split')
+    return block.replace(/^data: .*$/m, JSON.stringify(frame.envelope, undefined, 1).replaceAll(/^/gm, 'data: '));
+  // A line feed would end the field.
+  const text = kind === 'whitespace' ? undefined : writtenAs(kind, frame.envelope);
+  return text === undefined ? block : block.replace(/^data: .*$/m, () => `data: ${text}`);
+}
+
+/** How long the last event of a replay is waited for, milliseconds. */
+const QUIET_MS = 50;
+
+/** The blocks of one stream, as they are to be sent. */
+export class Frames {
+  readonly #it: Perturbation;
+  readonly #opened = Date.now();
+  readonly #send: (text: string) => void;
+  readonly #applied: () => void;
+  readonly #visited: () => void;
+  readonly #counts = { replay: 0, live: 0 };
+  #text = '';
+  #heartbeats = 0;
+  #before: Json | undefined;
+  /** Kept back until the next event. */
+  #kept: string[] = [];
+  /** May be the last one of the replay. */
+  #candidate: { block: string; frame: Frame; timer: NodeJS.Timeout } | undefined;
+
+  constructor(
+    it: Perturbation,
+    { send, visited, applied }: { send(text: string): void; visited(): void; applied(): void },
+  ) {
+    this.#it = it;
+    this.#send = send;
+    this.#visited = visited;
+    this.#applied = applied;
+  }
+
+  take(piece: string): void {
+    const blocks = (this.#text + piece).split('\n\n');
+    this.#text = blocks.pop() ?? '';
+    for (const block of blocks) this.#block(block);
+  }
+
+  end(): void {
+    this.#settle();
+    if (this.#text !== '') this.#send(this.#text);
+    clearTimeout(this.#candidate?.timer);
+  }
+
+  #block(block: string): void {
+    const { kind } = this.#it;
+    const { of } = KINDS[kind];
+    if (of === 'stream' || of === 'json') this.#write(writtenBlock(this.#it, block), block);
+    else if (block.startsWith(':')) this.#comment(block);
+    else this.#event(block, frameIn(block));
+  }
+
+  #write(made: string, block: string): void {
+    const text = this.#it.kind === 'line-ends' ? `${made}\n\n`.replaceAll('\n', '\r\n') : `${made}\n\n`;
+    this.#visited();
+    if (text !== `${block}\n\n`) this.#applied();
+    this.#send(text);
+  }
+
+  #comment(block: string): void {
+    this.#heartbeats += 1;
+    if (this.#it.kind !== 'heartbeat-lost' || this.#heartbeats === 1) this.#send(`${block}\n\n`);
+    else this.#applied();
+  }
+
+  #event(block: string, frame: Frame | undefined): void {
+    if (frame === undefined) {
+      this.#send(`${block}\n\n`);
+      return;
+    }
+    const phase = Date.parse(String(frame.envelope['occurred_at'])) < this.#opened ? 'replay' : 'live';
+    this.#counts[phase] += 1;
+    const { place, phase: due, type } = this.#it.cell;
+    const isDue = (due ?? phase) === phase && (type === undefined || type === frame.event);
+    this.#settle(phase === 'live');
+    if (isDue && place === 'last') {
+      const timer = setTimeout(() => this.#settle(true), QUIET_MS);
+      this.#candidate = { block, frame, timer };
+    } else if (isDue && (place === undefined || place === this.#counts[phase])) this.#change(block, frame);
+    else this.#pass(block, frame);
+  }
+
+  /** What is known now of the event that may have been the last one of the replay. */
+  #settle(isLast = false): void {
+    if (this.#candidate === undefined) return;
+    const { block, frame, timer } = this.#candidate;
+    clearTimeout(timer);
+    this.#candidate = undefined;
+    if (isLast) this.#change(block, frame);
+    else this.#pass(block, frame);
+  }
+
+  #pass(block: string, frame: Frame): void {
+    const kept = this.#kept.splice(0).map((each) => `${each}\n\n`);
+    const own = `${block}\n\n`;
+    for (const each of this.#it.kind === 'late' ? [...kept, own] : [own, ...kept]) this.#send(each);
+    this.#before = frame.envelope;
+  }
+
+  #change(block: string, frame: Frame): void {
+    const { kind } = this.#it;
+    this.#visited();
+    if (kind === 'late' || kind === 'reordered') {
+      // One that waits already comes with this one.
+      if (this.#kept.length > 0) this.#pass(block, frame);
+      else {
+        this.#kept.push(block);
+        this.#applied();
+      }
+      return;
+    }
+    const made = blockOf(changedFrame(this.#it, frame, this.#before));
+    const all = kind === 'lost' ? [] : kind === 'doubled' ? [block, block] : [made === blockOf(frame) ? block : made];
+    if (all.length !== 1 || all[0] !== block) this.#applied();
+    for (const each of all) this.#send(`${each}\n\n`);
+    this.#before = frame.envelope;
+  }
+}
+
+/** Whether a stream that is asked for in this way lies in the cell. `nth`: the how manieth it is. */
+export function streamInCell(
+  cell: Cell,
+  { query, header, nth }: { query: URLSearchParams; header: boolean; nth: number },
+): boolean {
+  const cursor = query.has('after') ? (header ? 'both' : 'query') : header ? 'header' : 'none';
+  return (
+    (cell.cursor ?? cursor) === cursor &&
+    (cell.typed ?? query.has('types')) === query.has('types') &&
+    (cell.stream ?? nth) === nth
+  );
+}

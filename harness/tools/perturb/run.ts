@@ -1,0 +1,136 @@
+/**
+ * `npm run perturb`: how much of what a correct server could say wrongly a suite notices. A proxy changes one thing in
+ * one class of exchanges, drawn by the seed; the suite runs through it from the command line, as a user runs it.
+ */
+import { writeFileSync } from 'node:fs';
+import process from 'node:process';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { readableDuration } from '../../common/durations.ts';
+import { inParallel } from '../../common/parallel.ts';
+import { count, refuse, seed, toolOptions, writeTestResults } from '../options.ts';
+import { drawn } from './draw.ts';
+import { isFalse, OUTCOMES, type Tried, tryOut } from './outcome.ts';
+import { cellText, isOpen, KINDS, type Kind, type Perturbation } from './perturbation.ts';
+import { SERVERS, type Server, type Survey, surveyOf } from './servers.ts';
+
+const values = toolOptions(
+  'npm run perturb -- platform|device [options]',
+  {
+    count: count('so many perturbations, with the seeds from --seed on', 40),
+    seed: seed('the first seed; with --count 1 exactly that perturbation'),
+    concurrency: count('suites at once', 2),
+    least: count('the share of determined perturbations that has to be found, per cent', 0, 0),
+    whole: { type: 'boolean', default: false, describe: 'end no run with its first finding' },
+    list: { type: 'boolean', default: false, describe: 'name what is drawn, and run nothing' },
+    json: { type: 'string', requiresArg: true, describe: 'write each perturbation with its outcome into this file' },
+  },
+  { loose: ['platform', 'device'] },
+);
+
+const lineFor = (it: Perturbation): string => `${it.api} ${it.seed} ${it.server}  ${it.kind}: ${cellText(it)}`;
+
+const printed = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+function show(tried: Tried): void {
+  const { perturbation, outcome, found, visited, changed, durationMs } = tried;
+  const counts = `${changed} of ${visited} changed, ${readableDuration(durationMs)}`;
+  printed(
+    `${isFalse(tried) ? '✗' : ' '} ${outcome.padEnd(13)} ${lineFor(perturbation)}  (${counts}) ${found[0] ?? ''}`,
+  );
+}
+
+/** A row a kind: how many came to each outcome. */
+function table(all: readonly Tried[]): string[] {
+  const rows = [...Map.groupBy(all, ({ perturbation }) => perturbation.kind)].toSorted(
+    ([a], [b]) => Number(isOpen(a)) - Number(isOpen(b)) || a.localeCompare(b),
+  );
+  const row = (name: string, some: readonly Tried[]): string =>
+    [
+      name.padEnd(28),
+      ...OUTCOMES.map((each) =>
+        String(some.filter(({ outcome }) => outcome === each).length || '·').padStart(each.length + 2),
+      ),
+    ].join('');
+  const titled = (kind: Kind): string => `${isOpen(kind) ? 'open: ' : ''}${kind}`;
+  return [
+    ['kind'.padEnd(28), ...OUTCOMES.map((each) => `  ${each}`)].join(''),
+    ...rows.map(([kind, some]) => row(titled(kind), some)),
+    row(
+      'determined',
+      all.filter(({ perturbation }) => !isOpen(perturbation.kind)),
+    ),
+    row(
+      'open',
+      all.filter(({ perturbation }) => isOpen(perturbation.kind)),
+    ),
+  ];
+}
+
+const percent = (part: number, of: number): string =>
+  `${part} of ${of} (${((100 * part) / Math.max(1, of)).toFixed(1)} %)`;
+
+/** The share that was found; what was not, with its cell. */
+function summary(all: readonly Tried[]): { share: number; lines: string[] } {
+  const due = all.filter(({ perturbation }) => !isOpen(perturbation.kind));
+  const visited = due.filter(({ outcome }) => outcome !== 'never visited' && outcome !== 'false red');
+  const [red, warned] = (['red', 'warned'] as const).map(
+    (each) => due.filter(({ outcome }) => outcome === each).length,
+  ) as [number, number];
+  const survivors = due.filter(({ outcome }) => !['red', 'warned'].includes(outcome));
+  return {
+    share: (100 * red) / Math.max(1, due.length),
+    lines: [
+      `red: ${percent(red, due.length)} of the determined ones, ${percent(red, visited.length)} of those that were visited`,
+      `red or warned: ${percent(red + warned, due.length)}, ${percent(red + warned, visited.length)} of those that were visited`,
+      ...['', 'survivors, each again with --seed S --count 1:'].filter(() => survivors.length > 0),
+      ...survivors.map(
+        ({ perturbation, outcome }) =>
+          `${outcome.padEnd(13)} ${lineFor(perturbation)} — ${KINDS[perturbation.kind].text}`,
+      ),
+    ],
+  };
+}
+
+const [api] = values._ as Perturbation['api'][];
+if (values._.length !== 1 || api === undefined) refuse('name one API: platform or device');
+using folder = scratch();
+const started = performance.now();
+const lines = new Map<string, string>();
+const servers: [Server, Survey][] = [];
+for (const server of SERVERS) {
+  if (server.missing === undefined) {
+    const line = server.start(api, folder.path);
+    lines.set(server.name, line);
+    servers.push([server, api === 'platform' ? await surveyOf(server, line) : new Map()]);
+  } else printed(`${server.name} is left out: ${server.missing}`);
+}
+const perturbations = Array.from({ length: values.count }, (_, n) => drawn(api, values.seed + n, servers));
+if (values.list) {
+  for (const each of perturbations) printed(lineFor(each));
+  process.exit();
+}
+printed(`${api}: ${values.count} perturbations from --seed ${values.seed} on`);
+const all: Tried[] = [];
+await inParallel(perturbations, values.concurrency, async (each) => {
+  const server = SERVERS.find(({ name }) => name === each.server) as Server;
+  const tried = await tryOut(each, server, lines.get(server.name) ?? '', values.whole);
+  all.push(tried);
+  show(tried);
+  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(all, undefined, 2));
+});
+const { share, lines: said } = summary(all);
+for (const line of ['', ...table(all), '', ...said]) printed(line);
+const wrong = all.filter(isFalse);
+for (const { perturbation, found, why } of wrong) printed(`✗ false red: ${lineFor(perturbation)}: ${found[0]} ${why}`);
+printed(readableDuration(performance.now() - started));
+const short =
+  share < values.least
+    ? [{ fullName: `${api}: ${share.toFixed(1)} % found`, failureMessages: [`${values.least} % are due`] }]
+    : [];
+writeTestResults('harness/tools/perturb/run.ts', all.length - wrong.length, [
+  ...wrong.map(({ perturbation, why }) => ({ fullName: lineFor(perturbation), failureMessages: [String(why)] })),
+  ...short,
+]);
+process.exitCode = wrong.length + short.length > 0 ? 1 : 0;
