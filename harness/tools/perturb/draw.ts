@@ -185,7 +185,9 @@ function pageChange(asked: Asked): Drawn {
   const created = lists.filter((line) => server.writes.test(line.replace('GET', 'POST')));
   const kind = chance.pick(kindsOf('page').filter((each) => each !== 'creation-undone' || created.length > 0));
   if (kind === 'creation-undone') return { kind, cell: cellOf(asked, chance.pick(created)) };
-  return { kind, cell, ...(kind !== 'counted' && { item: chance.pick(['first', 'last'] as const) }) };
+  const { form, ...any } = cell;
+  if (kind === 'counted') return { kind, cell: form === 'counted' ? any : cell };
+  return { kind, cell, item: chance.pick(['first', 'last'] as const) };
 }
 
 const reads = (survey: Survey): string[] => [...survey.keys()].filter((line) => line.startsWith('GET'));
@@ -407,35 +409,42 @@ function streamChange(chance: Random): Drawn {
   return { kind, cell: { ...withCursor, ...(cursor !== undefined && cursor !== 'none' && { cursor }) } };
 }
 
-const PAYLOAD = Object.keys(deployedPayload.schema.properties);
+const ENVELOPE_MEMBERS = Object.keys(eventEnvelope.schema.properties);
+const PAYLOAD_MEMBERS = Object.keys(deployedPayload.schema.properties);
+const DEPLOYED = 'deployment.deployed';
+
+/** The members of an event that a kind changes. */
+function eventPath(chance: Random, kind: Kind): string[] {
+  if (kind === 'shifted') return chance.chance(0.7) ? ['occurred_at'] : ['data', 'deployed_at'];
+  if (kind === 'foreign') return ['data', chance.pick(['deployment_id', 'release_id'])];
+  return chance.chance(0.5) ? [chance.pick(ENVELOPE_MEMBERS)] : ['data', chance.pick(PAYLOAD_MEMBERS)];
+}
 
 function eventChange(chance: Random): Drawn {
-  const phase = oneOf(chance, 0.5, 'phase', ['replay', 'live'] as const);
-  const places = phase['phase'] === 'replay' ? [1, 2, 'last', 'last'] : [1, 2, 3];
+  const { cursor, ...stream } = streamCell(chance);
+  const isFrame = chance.chance(0.5);
+  const kind = chance.pick(
+    isFrame ? kindsOf('frame') : (['dropped', 'null', 'retyped', 'altered', 'shifted', 'foreign'] as const),
+  );
+  if (kind === 'heartbeat-lost') return { kind, cell: { ...stream, ...(cursor !== undefined && { cursor }) } };
+  const phase = chance.chance(0.5) ? chance.pick(['replay', 'live'] as const) : undefined;
   const cell: Cell = {
-    ...streamCell(chance),
-    ...phase,
-    ...oneOf(chance, 0.4, 'place', places),
-    ...oneOf(chance, 0.2, 'type', ['deployment.deployed', 'deployment.removed']),
+    ...stream,
+    // Without a cursor, a stream need not replay anything.
+    ...(cursor !== undefined && (cursor !== 'none' || phase === 'live') && { cursor }),
+    ...(phase !== undefined && { phase }),
+    ...oneOf(chance, 0.4, 'place', phase === 'replay' ? [1, 2, 'last', 'last'] : [1, 2, 3]),
+    ...oneOf(chance, 0.2, 'type', [DEPLOYED, 'deployment.removed']),
   };
-  const { phase: _, place: __, type: ___, ...stream } = cell;
-  const kind = chance.chance(0.5)
-    ? chance.pick(kindsOf('frame'))
-    : chance.pick(['dropped', 'null', 'retyped', 'altered', 'shifted', 'foreign'] as const);
-  if (kind === 'heartbeat-lost') return { kind, cell: stream };
-  if (kindsOf('frame').includes(kind)) return { kind, cell };
-  if (kind === 'shifted') return { kind, cell, path: chance.chance(0.7) ? ['occurred_at'] : ['data', 'deployed_at'] };
-  if (kind === 'foreign')
-    return { kind, cell, path: chance.chance(0.3) ? ['data'] : ['data', chance.pick(['deployment_id', 'release_id'])] };
-  if (chance.chance(0.5)) {
-    const name = chance.pick(Object.keys(eventEnvelope.schema.properties));
-    return { kind: kind === 'altered' && name === 'data' ? 'dropped' : kind, cell, path: [name] };
-  }
+  if (isFrame) return { kind, cell };
+  const path = eventPath(chance, kind);
+  const [, member] = path;
   // The payload of a removal is not shown: it differs only where the same event is seen as it was.
-  const isNarrow = cell.phase !== undefined || cell.stream !== undefined;
+  const isNarrow = phase !== undefined || cell.stream !== undefined;
+  const isDeployed = member === 'deployed_at' || (member !== undefined && !isNarrow);
   return {
-    kind,
-    cell: isNarrow ? cell : { ...cell, type: 'deployment.deployed' },
-    path: ['data', chance.pick(PAYLOAD)],
+    kind: kind === 'altered' && path[0] === 'data' && member === undefined ? 'dropped' : kind,
+    cell: isDeployed ? { ...cell, type: DEPLOYED } : cell,
+    path,
   };
 }
