@@ -18,6 +18,8 @@ import { type Cell, type Form, KINDS, type Perturbation } from './perturbation.t
 
 const VERSION = 'service-version';
 const KEY = 'x-api-key';
+/** A write to a record that is there. */
+const WRITE = /^(PATCH|POST) \/\w+\/[^/]+(?!\/ping$)(\/\w+)?$/;
 
 export interface Keys {
   full: string;
@@ -100,15 +102,15 @@ export class PlatformProxy {
   async answer(exchange: Exchange): Promise<Answer> {
     const isIn = requestInCell(this.#it.cell, exchange, this.#keys);
     if (isIn) this.#trace('v');
-    if (this.#it.kind === 'stale' && /^\/\w+\/[^/]+/.test(parts(exchange.url).path) && exchange.method !== 'GET')
+    if (this.#it.kind === 'stale' && WRITE.test(`${exchange.method} ${parts(exchange.url).path}`))
       await this.#lookBefore(exchange);
-    const answer = isIn ? await this.#changed(exchange) : await this.#ask(exchange);
-    if (answer.status < 300) this.#remember(exchange, jsonOf(answer));
-    return answer;
+    return isIn ? this.#changed(exchange) : this.#ask(exchange);
   }
 
   async #ask(exchange: Exchange): Promise<Answer> {
-    return whole(await ask(this.#upstream, exchange));
+    const answer = await whole(await ask(this.#upstream, exchange));
+    if (answer.status < 300) this.#remember(exchange, jsonOf(answer));
+    return answer;
   }
 
   async #changed(exchange: Exchange): Promise<Answer> {
@@ -177,15 +179,8 @@ export class PlatformProxy {
     else if (kind === 'stale') changeMember(record, path, kind, at(before, path));
     else {
       const others = this.#seen.get(record['object']) ?? [];
-      changeMember(
-        record,
-        path,
-        kind,
-        at(
-          others.find(({ id }) => id !== record['id']),
-          path,
-        ),
-      );
+      const other = others.find(({ id }) => id !== record['id']);
+      changeMember(record, path, kind, at(other, path));
     }
   }
 
