@@ -1,5 +1,7 @@
 /** One change of one class of exchanges, as data: what the seed draws, and what the proxy does. */
+
 import type { Api } from '../../../fixtures/servers/languages.ts';
+import type { Random } from '../../../simulators/common/random.ts';
 
 /** How a list or a record is asked for: without a query, as a page, with its count, with an expansion, by a filter. */
 export const FORMS = ['plain', 'paged', 'counted', 'expanded', 'filtered'] as const;
@@ -115,6 +117,12 @@ export const KINDS = {
   'data-split': { of: 'stream', open: true, text: 'data over several lines' },
 } as const satisfies Record<string, { of: string; open?: true; text: string }>;
 export type Kind = keyof typeof KINDS;
+
+/** What is drawn for a server. */
+export type Drawn = Pick<Perturbation, 'kind' | 'cell'> & Partial<Perturbation>;
+
+export const maybe = <T>(chance: Random, probability: number, values: readonly T[]): T | undefined =>
+  chance.chance(probability) ? chance.pick(values) : undefined;
 
 export const isOpen = (kind: Kind): boolean => 'open' in KINDS[kind];
 

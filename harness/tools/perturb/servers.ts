@@ -8,8 +8,8 @@ import { type Api, GO, LANGUAGES, type Language } from '../../../fixtures/server
 import type { Operation } from '../../contract/platform/operation.ts';
 import { inVersion } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
-import { SUPPORTED_CODENAMES, versionNamed } from '../../contract/versions.ts';
-import { isObject, isTime } from './change.ts';
+import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
+import { isObject, isTime, type Json } from './change.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const MUSTER = `'${process.execPath}' '${file('harness/cli/launch.cjs')}'`;
@@ -102,38 +102,37 @@ export async function surveyOf(server: Server, line: string): Promise<Survey> {
   }
 }
 
-/** Asks for a list and a record of each kind, with all expansions, in each version. `writes` have the members of reads. */
+/** The members of all these records. */
+const leavesOfAll = (records: readonly unknown[]): Leaf[] => [
+  ...new Map(records.flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf])).values(),
+];
+
+/** Asks for the list and for a record of each kind, with all expansions, in each version. */
 async function surveyed(base: string, { writes }: Server): Promise<Survey> {
   const survey = new Map<string, Map<string, readonly Leaf[]>>();
-  const put = (line: string, codename: string, leaves: readonly Leaf[]): void => {
-    survey.set(line, (survey.get(line) ?? new Map<string, readonly Leaf[]>()).set(codename, leaves));
-  };
-  for (const [kind, { collection, expansions }] of Object.entries(RESOURCES)) {
-    for (const codename of SUPPORTED_CODENAMES) {
-      const version = versionNamed(codename);
-      const names = Object.entries(expansions).flatMap(([name, span]) => (inVersion(span, version) ? [name] : []));
-      const read = async (path: string): Promise<Record<string, unknown> | undefined> => {
-        const headers = { 'x-api-key': KEYS_OF_ALL.full, 'service-version': version };
-        const response = await fetch(
-          `${base}${path}${names.length === 0 ? '' : `${path.includes('?') ? '&' : '?'}expand=${names}`}`,
-          { headers },
-        );
-        return response.ok ? ((await response.json()) as Record<string, unknown>) : undefined;
-      };
-      const items = (await read(`/${collection}?limit=100`))?.['data'];
-      if (!Array.isArray(items)) continue;
-      const shown = (records: readonly unknown[]): Leaf[] => [
-        ...new Map(records.flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf])).values(),
-      ];
-      put(`GET /${collection}`, codename, shown(items));
-      const one = await read(`/${collection}/${items[0]?.id}`);
-      if (one !== undefined) put(`GET /${collection}/{${kind}_id}`, codename, shown([one]));
-      const bare = (one === undefined ? shown(items) : shown([one])).filter(
-        ({ path: [first = ''] }) => !names.includes(first),
-      );
-      for (const operation of OPERATIONS)
-        if (operation.kind === kind && writes.test(lineOf(operation)) && inVersion(operation, version))
-          put(lineOf(operation), codename, bare);
+  const combinations = Object.values(RESOURCES).flatMap((one) =>
+    SUPPORTED_VERSIONS.map((version) => [one, version] as const),
+  );
+  for (const [{ kind, collection, expansions }, version] of combinations) {
+    const names = Object.entries(expansions).flatMap(([name, span]) => (inVersion(span, version) ? [name] : []));
+    const headers = { 'x-api-key': KEYS_OF_ALL.full, 'service-version': version };
+    const read = async (path: string): Promise<Json> => {
+      const response = await fetch(`${base}/${path}${names.map((name) => `&expand=${name}`).join('')}`, { headers });
+      return response.ok ? ((await response.json()) as Json) : {};
+    };
+    const { data: items = [] } = (await read(`${collection}?limit=100`)) as { data?: Json[] };
+    if (items.length === 0) continue;
+    const one = await read(`${collection}/${items[0]?.['id']}?limit=1`);
+    const leaves = leavesOfAll([...items, one]);
+    for (const operation of OPERATIONS) {
+      const { list = false, method, sub } = operation;
+      if (operation.kind !== kind || sub === true || !inVersion(operation, version)) continue;
+      const isServed = method === 'GET' ? list || Object.hasOwn(one, 'id') : writes.test(lineOf(operation));
+      if (!isServed) continue;
+      const ofVersions = survey.get(lineOf(operation)) ?? new Map<string, readonly Leaf[]>();
+      // The answer of a write is not expanded.
+      const own = method === 'GET' ? leaves : leaves.filter(({ path: [first = ''] }) => !names.includes(first));
+      survey.set(lineOf(operation), ofVersions.set(version, own));
     }
   }
   return survey;
