@@ -94,7 +94,7 @@ function memberChange(asked: Asked): Drawn | undefined {
   // Sections 2 and 2.6 promise these of every resource.
   if (!['object', 'id'].includes(key(leaf.path)) && !isShownElsewhere(survey, cell, leaf)) return undefined;
   const kind = chance.pick(
-    KINDS_BY_TYPE[leaf.type].filter((each) => each !== 'foreign' || key(leaf.path) !== 'object'),
+    KINDS_BY_TYPE[leaf.type].filter((each) => each !== 'foreign' || leaf.path.at(-1) !== 'object'),
   );
   const item = operationOf(operation).list === true ? chance.pick(ITEMS) : undefined;
   return { kind, cell, path: [...leaf.path], ...defined({ item }) };

@@ -1,6 +1,8 @@
-/** HTTP as the proxy forwards it: whole requests, and whole answers unless they are streams. */
+/** HTTP as the proxy forwards it, and what it does alike to the answers of both APIs. */
 import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
+import { isObject, type Json, writtenAs } from './change.ts';
+import type { Perturbation } from './perturbation.ts';
 
 /** Where the server is. */
 export type Upstream = { socketPath: string } | { host: string; port: number };
@@ -96,14 +98,6 @@ export async function whole(message: http.IncomingMessage): Promise<Answer> {
   };
 }
 
-/** An answer of the proxy's own. */
-export const madeAnswer = (status: number, body: unknown): Answer => ({
-  status,
-  reason: http.STATUS_CODES[status] ?? '',
-  headers: ['Content-Type', 'application/json'],
-  body: Buffer.from(JSON.stringify(body)),
-});
-
 /** The JSON of an answer; undefined where it is none. */
 export function jsonOf({ headers, body }: Answer): unknown {
   if (headerOf(headers, 'content-type')?.includes('json') !== true) return undefined;
@@ -111,5 +105,54 @@ export function jsonOf({ headers, body }: Answer): unknown {
     return JSON.parse(body.toString());
   } catch {
     return undefined;
+  }
+}
+
+/** Called with `v` for each exchange of the class, and with `a` for each that was changed. */
+export type Trace = (letter: 'v' | 'a') => void;
+
+/** What stands before either API. */
+export abstract class Changes {
+  protected readonly it: Perturbation;
+  protected readonly upstream: Upstream;
+  protected readonly trace: Trace;
+
+  constructor(it: Perturbation, upstream: Upstream, trace: Trace) {
+    this.it = it;
+    this.upstream = upstream;
+    this.trace = trace;
+  }
+
+  protected applied(answer: Answer): Answer {
+    this.trace('a');
+    return answer;
+  }
+
+  protected refusal(): Answer {
+    const headers = ['Content-Type', 'application/json'];
+    const body = Buffer.from(JSON.stringify({ error: { message: 'not now' } }));
+    return this.applied({ status: Number(this.it.value), reason: '', headers, body });
+  }
+
+  /** A success with another status or media type, or a refusal in its place; otherwise its body as `change` leaves it. */
+  protected changed(answer: Answer, change: (body: Json) => void): Answer {
+    const { kind, value } = this.it;
+    if (kind === 'refused') return this.refusal();
+    if (kind === 'status') return this.applied({ ...answer, status: Number(value), reason: '' });
+    if (kind === 'media')
+      return this.applied({ ...answer, headers: withHeader(answer.headers, 'content-type', 'text/plain') });
+    const body = jsonOf(answer);
+    if (!isObject(body)) return answer;
+    const text = JSON.stringify(body);
+    change(body);
+    const made = JSON.stringify(body);
+    return made === text ? answer : this.applied({ ...answer, body: Buffer.from(made) });
+  }
+
+  /** The same body in another writing. */
+  protected rewritten(answer: Answer): Answer {
+    const body = jsonOf(answer);
+    const text = body === undefined ? undefined : writtenAs(this.it.kind, body);
+    return text === undefined ? answer : this.applied({ ...answer, body: Buffer.from(text) });
   }
 }

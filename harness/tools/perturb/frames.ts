@@ -1,5 +1,6 @@
 /** An event stream, block by block: what the kinds do to its frames, and when the place of an event is that of the cell. */
-import { changeMember, isObject, type Json, writtenAs } from './change.ts';
+import { at, changeMember, isObject, type Json, writtenAs } from './change.ts';
+import type { Trace } from './forward.ts';
 import { type Cell, KINDS, type Perturbation } from './perturbation.ts';
 
 /** A block with an event. */
@@ -35,19 +36,14 @@ const OTHER_TYPE: Readonly<Record<string, string>> = {
 
 /** The frame as a kind has it that keeps the number and the order of frames. `before`: the event that came before. */
 function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: Json | undefined): Frame {
-  const made = structuredClone(frame);
-  if (kind === 'id-altered') made.id = String(Number(frame.id) + 1);
-  else if (kind === 'id-dropped') made.id = undefined;
-  else if (kind === 'event-altered') made.event = OTHER_TYPE[frame.event ?? ''] ?? 'deployment.deployed';
-  else if (kind === 'event-dropped') made.event = undefined;
-  else
-    changeMember(
-      made.envelope,
-      path,
-      kind,
-      path.reduce<unknown>((inner, name) => (inner as Json | undefined)?.[name], before),
-    );
-  return made;
+  const { id, event, envelope } = frame;
+  if (kind === 'id-altered') return { ...frame, id: String(Number(id) + 1) };
+  if (kind === 'id-dropped') return { ...frame, id: undefined };
+  if (kind === 'event-altered') return { ...frame, event: OTHER_TYPE[event ?? ''] ?? 'deployment.deployed' };
+  if (kind === 'event-dropped') return { ...frame, event: undefined };
+  const made = structuredClone(envelope);
+  changeMember(made, path, kind, at(before, path));
+  return { id, event, envelope: made };
 }
 
 /** The block as an open kind writes it. */
@@ -56,6 +52,7 @@ export function writtenBlock({ kind }: Perturbation, block: string): string {
   if (kind === 'comment-added') return `: note\n${block}`;
   if (kind === 'field-added') return `${block}\nnote: 1`;
   if (kind === 'unspaced') return block.replaceAll(/^(\w+): /gm, '$1:');
+  if (kind === 'line-ends') return `${block}\n\n`.replaceAll('\n', '\r\n');
   if (kind === 'fields-reversed') return lines.reverse().join('\n');
   const frame = frameIn(block);
   if (frame === undefined) return block;
@@ -73,9 +70,8 @@ const QUIET_MS = 50;
 export class Frames {
   readonly #it: Perturbation;
   readonly #opened = Date.now();
-  readonly #send: (text: string) => void;
-  readonly #applied: () => void;
-  readonly #visited: () => void;
+  readonly #send: (block: string) => void;
+  readonly #trace: Trace;
   readonly #counts = { replay: 0, live: 0 };
   #text = '';
   #heartbeats = 0;
@@ -85,14 +81,10 @@ export class Frames {
   /** May be the last one of the replay. */
   #candidate: { block: string; frame: Frame; timer: NodeJS.Timeout } | undefined;
 
-  constructor(
-    it: Perturbation,
-    { send, visited, applied }: { send(text: string): void; visited(): void; applied(): void },
-  ) {
+  constructor(it: Perturbation, send: (text: string) => void, trace: Trace) {
     this.#it = it;
-    this.#send = send;
-    this.#visited = visited;
-    this.#applied = applied;
+    this.#send = (block) => send(`${block}\n\n`);
+    this.#trace = trace;
   }
 
   take(piece: string): void {
@@ -101,36 +93,28 @@ export class Frames {
     for (const block of blocks) this.#block(block);
   }
 
+  /** The server has ended the stream. */
   end(): void {
-    this.#settle();
-    if (this.#text !== '') this.#send(this.#text);
-    clearTimeout(this.#candidate?.timer);
+    this.#settle(true);
   }
 
   #block(block: string): void {
     const { kind } = this.#it;
     const { of } = KINDS[kind];
-    if (of === 'stream' || of === 'json') this.#write(writtenBlock(this.#it, block), block);
-    else if (block.startsWith(':')) this.#comment(block);
-    else this.#event(block, frameIn(block));
-  }
-
-  #write(made: string, block: string): void {
-    const text = this.#it.kind === 'line-ends' ? `${made}\n\n`.replaceAll('\n', '\r\n') : `${made}\n\n`;
-    this.#visited();
-    if (text !== `${block}\n\n`) this.#applied();
-    this.#send(text);
-  }
-
-  #comment(block: string): void {
-    this.#heartbeats += 1;
-    if (this.#it.kind !== 'heartbeat-lost' || this.#heartbeats === 1) this.#send(`${block}\n\n`);
-    else this.#applied();
+    if (of === 'stream' || of === 'json') {
+      const made = writtenBlock(this.#it, block);
+      this.#trace(made === block ? 'v' : 'a');
+      this.#send(made);
+    } else if (block.startsWith(':')) {
+      this.#heartbeats += 1;
+      if (kind !== 'heartbeat-lost' || this.#heartbeats === 1) this.#send(block);
+      else this.#trace('a');
+    } else this.#event(block, frameIn(block));
   }
 
   #event(block: string, frame: Frame | undefined): void {
     if (frame === undefined) {
-      this.#send(`${block}\n\n`);
+      this.#send(block);
       return;
     }
     const phase = Date.parse(String(frame.envelope['occurred_at'])) < this.#opened ? 'replay' : 'live';
@@ -156,28 +140,27 @@ export class Frames {
   }
 
   #pass(block: string, frame: Frame): void {
-    const kept = this.#kept.splice(0).map((each) => `${each}\n\n`);
-    const own = `${block}\n\n`;
-    for (const each of this.#it.kind === 'late' ? [...kept, own] : [own, ...kept]) this.#send(each);
+    const kept = this.#kept.splice(0);
+    for (const each of this.#it.kind === 'late' ? [...kept, block] : [block, ...kept]) this.#send(each);
     this.#before = frame.envelope;
   }
 
   #change(block: string, frame: Frame): void {
     const { kind } = this.#it;
-    this.#visited();
+    this.#trace('v');
     if (kind === 'late' || kind === 'reordered') {
       // One that waits already comes with this one.
       if (this.#kept.length > 0) this.#pass(block, frame);
       else {
         this.#kept.push(block);
-        this.#applied();
+        this.#trace('a');
       }
       return;
     }
     const made = blockOf(changedFrame(this.#it, frame, this.#before));
     const all = kind === 'lost' ? [] : kind === 'doubled' ? [block, block] : [made === blockOf(frame) ? block : made];
-    if (all.length !== 1 || all[0] !== block) this.#applied();
-    for (const each of all) this.#send(`${each}\n\n`);
+    if (all.length !== 1 || all[0] !== block) this.#trace('a');
+    for (const each of all) this.#send(each);
     this.#before = frame.envelope;
   }
 }

@@ -1,14 +1,15 @@
 /** The proxy before a Platform API. It knows routes and versions, and what it has seen pass. */
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { at, becomeStale, changeMember, changePage, isObject, itemsOf, type Json, writtenAs } from './change.ts';
+import { at, becomeStale, changeMember, changePage, isObject, itemsOf, type Json } from './change.ts';
 import {
   type Answer,
   ask,
+  Changes,
   type Exchange,
   headerOf,
   jsonOf,
-  madeAnswer,
   queryOf,
+  type Trace,
   type Upstream,
   whole,
   withHeader,
@@ -79,11 +80,8 @@ export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exc
   }
 }
 
-export class PlatformProxy {
-  readonly #it: Perturbation;
-  readonly #upstream: Upstream;
+export class PlatformChanges extends Changes {
   readonly #keys: Keys;
-  readonly #trace: (letter: 'v' | 'a') => void;
   /** The last two records of each kind that have passed. */
   readonly #seen = new Map<unknown, Json[]>();
   /** Records as they were before the last write to them, by version and id. */
@@ -92,71 +90,44 @@ export class PlatformProxy {
   /** Id of the record that is changed wherever it is listed. */
   #one: string | undefined;
 
-  constructor(it: Perturbation, upstream: Upstream, keys: Keys, trace: (letter: 'v' | 'a') => void) {
-    this.#it = it;
-    this.#upstream = upstream;
+  constructor(it: Perturbation, upstream: Upstream, trace: Trace, keys: Keys) {
+    super(it, upstream, trace);
     this.#keys = keys;
-    this.#trace = trace;
   }
 
   async answer(exchange: Exchange): Promise<Answer> {
-    const isIn = requestInCell(this.#it.cell, exchange, this.#keys);
-    if (isIn) this.#trace('v');
-    if (this.#it.kind === 'stale' && WRITE.test(`${exchange.method} ${parts(exchange.url).path}`))
+    const { kind, cell } = this.it;
+    const { of } = KINDS[kind];
+    if (kind === 'stale' && WRITE.test(`${exchange.method} ${parts(exchange.url).path}`))
       await this.#lookBefore(exchange);
-    return isIn ? this.#changed(exchange) : this.#ask(exchange);
+    if (!requestInCell(cell, exchange, this.#keys)) return this.#ask(exchange);
+    this.trace('v');
+    if (of === 'request') return this.#changedByRequest(exchange);
+    // A write that is refused has no effect.
+    if (kind === 'refused' && exchange.method !== 'GET') return this.refusal();
+    const answer = await this.#ask(exchange);
+    if (of === 'json') return this.rewritten(answer);
+    return answer.status < 300 ? this.changed(answer, (body) => this.#change(body, exchange)) : answer;
   }
 
   async #ask(exchange: Exchange): Promise<Answer> {
-    const answer = await whole(await ask(this.#upstream, exchange));
+    const answer = await whole(await ask(this.upstream, exchange));
     if (answer.status < 300) this.#remember(exchange, jsonOf(answer));
     return answer;
   }
 
-  async #changed(exchange: Exchange): Promise<Answer> {
-    const { kind, value } = this.#it;
-    const { of } = KINDS[kind];
-    if (of === 'request') return this.#changedByRequest(exchange);
-    const reads = exchange.method === 'GET';
-    const refusal = kind === 'refused' ? madeAnswer(Number(value), { error: { message: 'not now' } }) : undefined;
-    if (refusal !== undefined && !reads) return this.#apply(refusal);
-    const answer = await this.#ask(exchange);
-    if (of === 'json') return this.#rewritten(answer);
-    if (answer.status >= 300) return answer;
-    if (refusal !== undefined) return this.#apply(refusal);
-    if (kind === 'status') return this.#apply({ ...answer, status: Number(value), reason: '' });
-    if (kind === 'media')
-      return this.#apply({ ...answer, headers: withHeader(answer.headers, 'content-type', 'text/plain') });
-    const body = jsonOf(answer);
-    if (!isObject(body)) return answer;
-    this.#change(body, exchange);
-    const made = JSON.stringify(body);
-    return made === JSON.stringify(jsonOf(answer)) ? answer : this.#apply({ ...answer, body: Buffer.from(made) });
-  }
-
-  #apply(answer: Answer): Answer {
-    this.#trace('a');
-    return answer;
-  }
-
   async #changedByRequest(exchange: Exchange): Promise<Answer> {
-    const made = changedRequest(this.#it, exchange, this.#keys);
+    const made = changedRequest(this.it, exchange, this.#keys);
     const usual = made === exchange || exchange.method === 'GET' ? await this.#ask(exchange) : undefined;
     if (made === exchange && usual !== undefined) return usual;
     const answer = await this.#ask(made);
     const isSame = answer.status === usual?.status && answer.body.equals(usual.body);
-    return isSame || (this.#it.kind === 'let-through' && answer.status >= 300) ? answer : this.#apply(answer);
-  }
-
-  #rewritten(answer: Answer): Answer {
-    const body = jsonOf(answer);
-    const text = body === undefined ? undefined : writtenAs(this.#it.kind, body);
-    return text === undefined ? answer : this.#apply({ ...answer, body: Buffer.from(text) });
+    return isSame || (this.it.kind === 'let-through' && answer.status >= 300) ? answer : this.applied(answer);
   }
 
   /** Changes the body of an answer in place. */
   #change(body: Json, exchange: Exchange): void {
-    const { kind, path, item } = this.#it;
+    const { kind, path, item } = this.it;
     const page = Array.isArray(body['data']) && body['object'] === 'list' ? (body['data'] as unknown[]) : undefined;
     if (kind === 'counted') {
       if (page !== undefined && !Object.hasOwn(body, 'total_count')) body['total_count'] = page.length;
@@ -173,7 +144,7 @@ export class PlatformProxy {
 
   #changeRecord(record: unknown, exchange: Exchange): void {
     if (!isObject(record)) return;
-    const { kind, path } = this.#it;
+    const { kind, path } = this.it;
     const before = this.#before.get(`${headerOf(exchange.headers, VERSION)} ${record['id']}`);
     if (path === undefined) becomeStale(record, before ?? {});
     else if (kind === 'stale') changeMember(record, path, kind, at(before, path));
@@ -200,17 +171,18 @@ export class PlatformProxy {
   async #lookBefore({ url }: Exchange): Promise<void> {
     const { base, path } = parts(url);
     const [, collection, id = ''] = path.split('/');
-    const { version } = this.#it.cell;
+    const { version } = this.it.cell;
     for (const each of version === undefined ? SUPPORTED_VERSIONS : [version]) {
       const headers = ['Host', 'platform', KEY, this.#keys.full, VERSION, each];
       const read = async (to: string): Promise<unknown> => {
-        const answer = await this.#ask({
+        const asked = {
           method: 'GET',
           url: `${base}/${to}`,
           headers,
           body: Buffer.alloc(0),
           connection: 'new',
-        });
+        } as const;
+        const answer = await this.#ask(asked);
         return answer.status === 200 ? jsonOf(answer) : undefined;
       };
       let record = await read(`${collection}/${id}`);

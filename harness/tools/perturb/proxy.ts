@@ -3,16 +3,17 @@
  * DIR]`. A process in the group of the server, so that a signal ends both, as it ends a server that stands alone.
  */
 import { spawn } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
-import { DeviceProxy } from './device.ts';
-import { type Answer, ask, type Exchange, endToEnd, type Upstream, whole, withHeader } from './forward.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DeviceChanges, type Stream } from './device.ts';
+import { type Answer, type Exchange, endToEnd, type Trace } from './forward.ts';
 import { Frames } from './frames.ts';
 import { KINDS, type Kind, type Perturbation } from './perturbation.ts';
-import { type Keys, PlatformProxy } from './platform.ts';
+import { type Keys, PlatformChanges } from './platform.ts';
 
 /** What the proxy is given, as the JSON of a file. */
 export interface Plan {
@@ -63,103 +64,69 @@ function send(it: Manner, response: http.ServerResponse, { status, reason, heade
   response.end();
 }
 
-class Gate {
-  readonly #it: Perturbation;
-  readonly #platform: PlatformProxy | undefined;
-  readonly #device: DeviceProxy | undefined;
-  readonly #trace: (letter: 'v' | 'a') => void;
-  readonly #used = new WeakSet<Socket>();
+/** Sends a stream on, as the kind changes it. */
+function pipe(
+  it: Perturbation,
+  { stream, isIn, headers }: Stream,
+  response: http.ServerResponse,
+  device: DeviceChanges,
+  trace: Trace,
+): void {
+  response.writeHead(200, stream.statusMessage, headersFor(it, headers));
+  response.flushHeaders();
+  const sendOn = (text: string): void => write(it, response, Buffer.from(text));
+  const frames = isIn ? new Frames(it, sendOn, trace) : undefined;
+  const take = (text: string): void => {
+    device.saw(text);
+    if (frames === undefined) sendOn(text);
+    else frames.take(text);
+    if (response.writableNeedDrain) stream.pause();
+  };
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    if (it.kind !== 'slower') return take(text);
+    stream.pause();
+    setTimeout(() => {
+      stream.resume();
+      take(text);
+    }, SLOWER_MS);
+  });
+  response.on('drain', () => stream.resume());
+  stream.once('end', () => {
+    frames?.end();
+    response.end();
+  });
+  stream.on('error', () => response.destroy());
+  stream.once('close', () => {
+    if (!stream.readableEnded) response.destroy();
+  });
+  response.once('close', () => stream.destroy());
+}
 
-  constructor({ perturbation, keys, trace }: Plan, upstream: Upstream) {
-    let traced = 0;
-    const restarted = existsSync(trace);
-    if (!restarted) writeFileSync(trace, '');
-    this.#trace = (letter) => {
-      traced += 1;
-      if (traced <= MOST_TRACED) appendFileSync(trace, letter);
-    };
-    this.#it = perturbation;
-    if (perturbation.api === 'platform') this.#platform = new PlatformProxy(perturbation, upstream, keys, this.#trace);
-    else this.#device = new DeviceProxy(perturbation, upstream, restarted, this.#trace);
-  }
+const used = new WeakSet<Socket>();
 
-  readonly serve = async (request: http.IncomingMessage, response: http.ServerResponse): Promise<void> => {
+async function exchangeOf(request: http.IncomingMessage): Promise<Exchange> {
+  const { method = '', url = '', rawHeaders, socket } = request;
+  const connection = used.has(socket) ? 'kept' : 'new';
+  used.add(socket);
+  return { method, url, headers: endToEnd(rawHeaders), body: Buffer.concat(await request.toArray()), connection };
+}
+
+type Responder = (exchange: Exchange, response: http.ServerResponse, signal: AbortSignal) => Promise<void>;
+
+/** What breaks off or is not there breaks off for the client. */
+const served =
+  (respond: Responder): http.RequestListener =>
+  async (request, response) => {
     const over = new AbortController();
     response.once('close', () => over.abort());
+    // A client may go at any moment.
+    response.on('error', () => {});
     try {
-      const exchange = await this.#read(request);
-      const answer = await (this.#platform ?? this.#device)?.answer(exchange, over.signal);
-      if (this.#it.kind === 'slower') await new Promise((resolve) => setTimeout(resolve, SLOWER_MS));
-      if (answer === undefined) return;
-      if (KINDS[this.#it.kind].of === 'bytes') this.#trace('a');
-      if ('stream' in answer) this.#pipe(answer, response);
-      else send(this.#it, response, answer);
+      await respond(await exchangeOf(request), response, over.signal);
     } catch {
-      // As the server did: it broke off, or is not there.
       response.destroy();
     }
   };
-
-  async #read(request: http.IncomingMessage): Promise<Exchange> {
-    const { method = '', url = '', rawHeaders, socket } = request;
-    const connection = this.#used.has(socket) ? 'kept' : 'new';
-    this.#used.add(socket);
-    return { method, url, headers: endToEnd(rawHeaders), body: Buffer.concat(await request.toArray()), connection };
-  }
-
-  #pipe(
-    { stream, isIn, media }: { stream: http.IncomingMessage; isIn: boolean; media?: string },
-    response: http.ServerResponse,
-  ): void {
-    const headers = endToEnd(stream.rawHeaders);
-    const own = media === undefined ? headers : withHeader(headers, 'content-type', media);
-    response.writeHead(200, stream.statusMessage, headersFor(this.#it, own));
-    response.flushHeaders();
-    const applied = (): void => this.#trace('a');
-    const visited = (): void => this.#trace('v');
-    const frames = new Frames(this.#it, {
-      send: (text) => write(this.#it, response, Buffer.from(text)),
-      applied,
-      visited,
-    });
-    const changes = isIn && ['frame', 'stream', 'json', 'member'].includes(KINDS[this.#it.kind].of);
-    stream.setEncoding('utf8');
-    const take = (text: string): void => {
-      this.#device?.saw(text);
-      if (changes) frames.take(text);
-      else write(this.#it, response, Buffer.from(text));
-      if (response.writableNeedDrain) stream.pause();
-    };
-    const wait = this.#it.kind === 'slower' ? SLOWER_MS : undefined;
-    stream.on('data', (text: string) => {
-      if (wait === undefined) return take(text);
-      stream.pause();
-      setTimeout(() => {
-        stream.resume();
-        take(text);
-      }, wait);
-    });
-    response.on('drain', () => stream.resume());
-    stream.once('end', () => {
-      frames.end();
-      response.end();
-    });
-    stream.on('error', () => response.destroy());
-    stream.once('close', () => {
-      if (!stream.readableEnded) response.destroy();
-    });
-    response.once('close', () => stream.destroy());
-  }
-
-  /** Passes a call on; resolves with the answer. */
-  async control(request: http.IncomingMessage, upstream: Upstream): Promise<Answer> {
-    const exchange = await this.#read(request);
-    await this.#device?.beforeControl(exchange);
-    const answer = await whole(await ask(upstream, exchange));
-    if (exchange.url === '/stop' && this.#device !== undefined) this.#device.restarted = true;
-    return answer;
-  }
-}
 
 /** Starts the server; resolves with its line of JSON. When it ends, this process does. */
 async function started(line: string): Promise<Record<string, unknown>> {
@@ -177,19 +144,19 @@ async function started(line: string): Promise<Record<string, unknown>> {
 
 /** A server that can leave its place, and come back to it. */
 class Place {
-  readonly #serve: http.RequestListener;
+  readonly #respond: Responder;
   readonly #at: string | { host: string; port: number };
   #server: http.Server | undefined;
 
-  constructor(at: string | { host: string; port: number }, serve: http.RequestListener) {
+  constructor(at: string | { host: string; port: number }, respond: Responder) {
     this.#at = at;
-    this.#serve = serve;
+    this.#respond = respond;
   }
 
   async open(): Promise<number> {
     if (this.#server !== undefined) return 0;
     // A connection is the client's to close: a server that closes idle ones races with its requests.
-    this.#server = http.createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, this.#serve);
+    this.#server = http.createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, served(this.#respond));
     if (typeof this.#at === 'string') rmSync(this.#at, { force: true });
     await new Promise<void>((resolve) => this.#server?.listen(this.#at, resolve));
     const address = this.#server.address();
@@ -203,28 +170,40 @@ class Place {
   }
 }
 
-async function beforePlatform(plan: Plan): Promise<void> {
-  const { url: at } = await started(plan.server);
+/** Sends an answer, or a stream on. */
+const answering =
+  (it: Perturbation, api: PlatformChanges | DeviceChanges, trace: Trace): Responder =>
+  async (exchange, response, signal) => {
+    const answer = await api.answer(exchange, signal);
+    if (it.kind === 'slower') await sleep(SLOWER_MS);
+    if (KINDS[it.kind].of === 'bytes') trace('a');
+    if ('stream' in answer) pipe(it, answer, response, api as DeviceChanges, trace);
+    else send(it, response, answer);
+  };
+
+async function beforePlatform({ server, perturbation, keys }: Plan, trace: Trace): Promise<void> {
+  const { url: at } = await started(server);
   const url = new URL(String(at));
-  const proxy = new Gate(plan, { host: url.hostname, port: Number(url.port) });
-  url.port = String(await new Place({ host: '127.0.0.1', port: 0 }, proxy.serve).open());
+  const api = new PlatformChanges(perturbation, { host: url.hostname, port: Number(url.port) }, trace, keys);
+  url.port = String(await new Place({ host: '127.0.0.1', port: 0 }, answering(perturbation, api, trace)).open());
   process.stdout.write(`${JSON.stringify({ ready: true, url: String(url) })}\n`);
 }
 
-async function beforeDevice(plan: Plan, [own = '', ownControl = '', dir = '']: readonly string[]): Promise<void> {
-  const [socketPath, controlPath] = [join(plan.folder, 's.sock'), join(plan.folder, 'c.sock')];
-  await started(`${plan.server} --socket '${socketPath}' --control '${controlPath}' --dir '${dir}'`);
-  const proxy = new Gate(plan, { socketPath });
-  const place = new Place(own, proxy.serve);
-  const control = new Place(ownControl, async (request, response) => {
-    const answer = await proxy.control(request, { socketPath: controlPath }).catch(() => undefined);
-    if (answer === undefined) {
-      response.destroy();
-      return;
-    }
+async function beforeDevice(
+  { server, perturbation, folder }: Plan,
+  trace: Trace,
+  restarted: boolean,
+  [own = '', ownControl = '', dir = '']: readonly string[],
+): Promise<void> {
+  const [socketPath, controlPath] = [join(folder, 's.sock'), join(folder, 'c.sock')];
+  await started(`${server} --socket '${socketPath}' --control '${controlPath}' --dir '${dir}'`);
+  const api = new DeviceChanges(perturbation, { socketPath }, trace, restarted);
+  const place = new Place(own, answering(perturbation, api, trace));
+  const control = new Place(ownControl, async (exchange, response) => {
+    const answer = await api.control(exchange, { socketPath: controlPath });
     // Whoever is answered finds the agent as the answer says.
-    if (request.url === '/stop' && answer.status < 300) place.close();
-    if (request.url === '/start' && answer.status < 300) await place.open();
+    if (exchange.url === '/stop' && answer.status < 300) place.close();
+    if (exchange.url === '/start' && answer.status < 300) await place.open();
     send({ kind: undefined }, response, answer);
   });
   await control.open();
@@ -234,4 +213,11 @@ async function beforeDevice(plan: Plan, [own = '', ownControl = '', dir = '']: r
 
 const [file = '', ...places] = process.argv.slice(2);
 const plan = JSON.parse(readFileSync(file, 'utf8')) as Plan;
-await (plan.perturbation.api === 'device' ? beforeDevice(plan, places) : beforePlatform(plan));
+const restarted = existsSync(plan.trace);
+let traced = 0;
+const trace: Trace = (letter) => {
+  traced += 1;
+  if (traced <= MOST_TRACED) appendFileSync(plan.trace, letter);
+};
+appendFileSync(plan.trace, '');
+await (plan.perturbation.api === 'device' ? beforeDevice(plan, trace, restarted, places) : beforePlatform(plan, trace));

@@ -102,10 +102,11 @@ export async function surveyOf(server: Server, line: string): Promise<Survey> {
   }
 }
 
-/** The members of all these records. */
-const leavesOfAll = (records: readonly unknown[]): Leaf[] => [
-  ...new Map(records.flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf])).values(),
-];
+/** The members of all these records, whatever their order is. */
+function leavesOfAll(records: readonly unknown[]): Leaf[] {
+  const all = new Map(records.flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf]));
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, leaf]) => leaf);
+}
 
 /** Asks for the list and for a record of each kind, with all expansions, in each version. */
 async function surveyed(base: string, { writes }: Server): Promise<Survey> {
