@@ -97,7 +97,7 @@ function memberChange(asked: Asked): Drawn | undefined {
     KINDS_BY_TYPE[leaf.type].filter((each) => each !== 'foreign' || leaf.path.at(-1) !== 'object'),
   );
   const item = operationOf(operation).list === true ? chance.pick(ITEMS) : undefined;
-  return { kind, cell, path: [...leaf.path], ...defined({ item }) };
+  return { kind, cell, path: leaf.path, ...defined({ item }) };
 }
 
 /** Whether an exchange outside of the cell shows the member: another operation or version, or the expanded resource. */
@@ -215,7 +215,7 @@ function staleness(asked: Asked): Drawn | undefined {
   const members = leavesIn(survey, operation).filter(({ path }) => WRITTEN.test(key(path)));
   const member = maybe(chance, members.length > 0 ? 0.5 : 0, members);
   const item = operationOf(operation).list === true ? ('each' as const) : undefined;
-  return { kind: 'stale', cell: cellOf(asked, operation), ...defined({ path: member && [...member.path], item }) };
+  return { kind: 'stale', cell: cellOf(asked, operation), ...defined({ path: member?.path, item }) };
 }
 
 /** Of other answers than lists and pings, neither the status nor the media type is shown. */

@@ -46,7 +46,7 @@ export interface Perturbation {
   kind: Kind;
   cell: Cell;
   /** Members from the record, the envelope of a list or the envelope of an event on. */
-  path?: string[];
+  path?: readonly string[];
   /** Where the path begins at the items of a list. */
   item?: Item;
   /** What the kind needs: a parameter, a version, a status. */

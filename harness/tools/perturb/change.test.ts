@@ -1,0 +1,243 @@
+/** Each kind does what it says, to what it is given. */
+import { describe, expect, it } from 'vitest';
+import { changeMember, changePage, itemsOf, writtenAs } from './change.ts';
+import { changedStreamRequest } from './device.ts';
+import type { Exchange, Trace } from './forward.ts';
+import { blockOf, Frames } from './frames.ts';
+import { isOpen, type Kind, kindsOf, type Perturbation } from './perturbation.ts';
+import { changedRequest, requestInCell } from './platform.ts';
+
+const RECORD = {
+  id: 'a_1',
+  status: 'queued',
+  error: 'none',
+  at: '2026-11-01T00:30:00.5Z',
+  n: 7,
+  on: true,
+  in: { x: ['y'] },
+};
+
+describe('a member', () => {
+  it.each<[Kind, string[], unknown]>([
+    ['dropped', ['n'], undefined],
+    ['null', ['in', 'x'], null],
+    ['retyped', ['n'], '7'],
+    ['retyped', ['id'], ['a_1']],
+    ['retyped', ['in'], '{"x":["y"]}'],
+    ['altered', ['n'], 8],
+    ['altered', ['on'], false],
+    ['altered', ['id'], 'a_a'],
+    ['altered', ['status'], 'deployed'],
+    ['altered', ['error'], 'retrying'],
+    ['altered', ['in', 'x'], []],
+    ['shifted', ['at'], '2026-11-01T23:30:00.5Z'],
+    ['shifted', ['id'], 'a_1'],
+    ['foreign', ['id'], 'a_2'],
+  ])('%s %j', (kind, path, expected) => {
+    const record = structuredClone(RECORD);
+    changeMember(record, path, kind, kind === 'foreign' ? 'a_2' : undefined);
+    const [name = '', inner] = path;
+    const value = (record as Record<string, unknown>)[name];
+    expect(inner === undefined ? value : (value as Record<string, unknown>)[inner]).toEqual(expected);
+    expect({ ...record, [name]: 0 }).toEqual({ ...RECORD, [name]: 0 });
+  });
+
+  it('that is not there stays absent', () => {
+    const record = structuredClone(RECORD);
+    for (const kind of kindsOf('member')) changeMember(record, ['none', 'such'], kind, 1);
+    expect(record).toEqual(RECORD);
+  });
+});
+
+it.each<[Kind, string, string]>([
+  ['item-lost', 'bcd', 'abc'],
+  ['item-doubled', 'aabcd', 'abcdd'],
+  ['item-repeated', 'aacd', 'abcc'],
+  ['items-swapped', 'bacd', 'abdc'],
+])('%s at either end of a page', (kind, first, last) => {
+  for (const item of ['first', 'last'] as const) {
+    const page = [...'abcd'];
+    changePage(page, kind, item);
+    expect(page.join('')).toBe(item === 'first' ? first : last);
+  }
+});
+
+it('finds the items of a page', () => {
+  const page = [{ id: 'a' }, { id: 'b' }, { id: 'c' }];
+  const ids = (items: readonly unknown[]) => items.map((each) => (each as { id: string }).id).join('');
+  expect((['each', 'first', 'last', 'one'] as const).map((item) => ids(itemsOf(page, item, 'b')))).toEqual([
+    'abc',
+    'a',
+    'c',
+    'b',
+  ]);
+});
+
+it.each(kindsOf('json'))('%s says the same in another writing', (kind) => {
+  const value = { limit: 10, data: [{ name: 'a"b', at: '2026-11-01T00:30:00Z', big: 2 ** 60 }] };
+  const text = writtenAs(kind, value) ?? '';
+  expect(text).not.toBe(JSON.stringify(value));
+  const { x_note: _, ...rest } = JSON.parse(text.replaceAll('+00:00', 'Z')) as Record<string, unknown>;
+  expect(rest).toEqual(value);
+});
+
+const event = (id: number, minute: number, type = 'deployment.removed'): string => {
+  const occurred_at = new Date(Date.UTC(2026, 0, 1) + 60_000 * minute).toISOString();
+  return blockOf({
+    id: String(id),
+    event: type,
+    envelope: { object: 'event', id, type, occurred_at, data: { deployment_id: `d${id}` } },
+  });
+};
+/** A replay of three events, and two that come after it. */
+const STREAM = [
+  event(1, 0),
+  event(2, 1),
+  event(3, 2),
+  event(4, 1e7),
+  ': heartbeat',
+  event(5, 1e7, 'deployment.deployed'),
+  ': heartbeat',
+];
+
+/** What a client gets of the stream, with the letters of the trace. */
+function streamed(it: Pick<Perturbation, 'kind'> & Partial<Perturbation>): [string, string] {
+  let [text, letters] = ['', ''];
+  const trace: Trace = (letter) => {
+    letters += letter;
+  };
+  const frames = new Frames(
+    { api: 'device', seed: 0, server: '', cell: {}, ...it },
+    (piece) => {
+      text += piece;
+    },
+    trace,
+  );
+  const bytes = `${STREAM.join('\n\n')}\n\n`;
+  for (let from = 0; from < bytes.length; from += 50) frames.take(bytes.slice(from, from + 50));
+  frames.end();
+  return [text, letters];
+}
+
+const sent = (...blocks: (string | undefined)[]): string => blocks.map((block) => `${block}\n\n`).join('');
+const [E1, E2, E3, E4, BEAT, E5] = STREAM as [string, string, string, string, string, string];
+
+it.each<[string, Pick<Perturbation, 'kind'> & Partial<Perturbation>, string]>([
+  [
+    'the first of a replay is lost',
+    { kind: 'lost', cell: { phase: 'replay', place: 1 } },
+    sent(E2, E3, E4, BEAT, E5, BEAT),
+  ],
+  [
+    'the last of a replay is lost',
+    { kind: 'lost', cell: { phase: 'replay', place: 'last' } },
+    sent(E1, E2, E4, BEAT, E5, BEAT),
+  ],
+  [
+    'the first live one comes twice',
+    { kind: 'doubled', cell: { phase: 'live', place: 1 } },
+    sent(E1, E2, E3, E4, E4, BEAT, E5, BEAT),
+  ],
+  [
+    'one comes with the next',
+    { kind: 'late', cell: { phase: 'live', place: 1 } },
+    sent(E1, E2, E3, BEAT, E4, E5, BEAT),
+  ],
+  [
+    'one comes after the next',
+    { kind: 'reordered', cell: { phase: 'replay', place: 1 } },
+    sent(E2, E1, E3, E4, BEAT, E5, BEAT),
+  ],
+  ['of one type', { kind: 'lost', cell: { type: 'deployment.deployed' } }, sent(E1, E2, E3, E4, BEAT, BEAT)],
+  ['a heartbeat stops', { kind: 'heartbeat-lost' }, sent(E1, E2, E3, E4, BEAT, E5)],
+  [
+    'without id',
+    { kind: 'id-dropped', cell: { phase: 'live', place: 2 } },
+    sent(E1, E2, E3, E4, BEAT, E5.replace('id: 5\n', ''), BEAT),
+  ],
+  [
+    'another id',
+    { kind: 'id-altered', cell: { phase: 'live', place: 2 } },
+    sent(E1, E2, E3, E4, BEAT, E5.replace('id: 5\n', 'id: 6\n'), BEAT),
+  ],
+  [
+    'a member of another event',
+    { kind: 'foreign', path: ['data', 'deployment_id'], cell: { phase: 'replay', place: 2 } },
+    sent(E1, E2.replace('d2', 'd1'), E3, E4, BEAT, E5, BEAT),
+  ],
+])('stream: %s', (_, it_, expected) => {
+  const [text, letters] = streamed(it_);
+  expect(text).toBe(expected);
+  expect(letters.replaceAll('v', '')).toMatch(/^a+$/);
+});
+
+it.each(kindsOf('stream', 'json').filter(isOpen))('stream: %s says the same', (kind) => {
+  const [text] = streamed({ kind });
+  const told = text
+    .replaceAll('\r\n', '\n')
+    .split('\n\n')
+    .flatMap((block) => {
+      const data = block
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice(5))
+        .join('\n');
+      return data === '' ? [] : [(JSON.parse(data.replaceAll('+00:00', 'Z')) as { data: unknown }).data];
+    });
+  expect(told).toEqual([1, 2, 3, 4, 5].map((id) => ({ deployment_id: `d${id}` })));
+  expect(kind === 'whitespace' ? [] : [text]).not.toContain(sent(...STREAM));
+});
+
+const asked = (method: string, url: string, headers: string[] = [], body = ''): Exchange => ({
+  method,
+  url,
+  headers,
+  body: Buffer.from(body),
+  connection: 'new',
+});
+const KEYS = { full: 'f', limited: 'l' };
+const changed = (kind: Kind, value: string, exchange: Exchange): Exchange => {
+  const it_ = { api: 'device', seed: 0, server: '', kind, value, cell: {} } as const;
+  return exchange.url.startsWith('/v0.2') ? changedStreamRequest(it_, exchange) : changedRequest(it_, exchange, KEYS);
+};
+
+it('changes what is asked', () => {
+  const list = asked('GET', '/beta/devices?limit=3&expand=total_count,group&limit=4', [
+    'X-API-Key',
+    'l',
+    'Service-Version',
+    '1',
+  ]);
+  expect(changed('query-lost', 'limit', list).url).toBe('/beta/devices?expand=total_count,group');
+  expect(changed('query-lost', 'expand.total_count', list).url).toBe('/beta/devices?limit=3&expand=group&limit=4');
+  expect(changed('query-lost', 'offset', list)).toBe(list);
+  expect(changed('let-through', 'key', list).headers).toEqual(['Service-Version', '1', 'x-api-key', 'f']);
+  expect(changed('other-version', '2', list).headers).toEqual(['X-API-Key', 'l', 'service-version', '2']);
+  const write = asked('PATCH', '/beta/groups/1', [], '{"name":"a","parent_id":null}');
+  expect(changed('body-lost', 'parent_id', write).body.toString()).toBe('{"name":"a"}');
+  const stream = asked('GET', '/v0.2/events?after=10&types=a.b%2Cc.d', ['Last-Event-ID', '9']);
+  expect(changed('query-lost', 'after', stream).url).toBe('/v0.2/events?types=a.b%2Cc.d');
+  expect(changed('header-lost', '', stream).headers).toEqual([]);
+  expect(changed('cursor-inclusive', '', stream).url).toBe('/v0.2/events?after=9&types=a.b%2Cc.d');
+  expect(changed('types-cut', '', stream).url).toBe('/v0.2/events?after=10&types=a.b');
+});
+
+it('tells the exchanges of a class', () => {
+  const exchange = asked('GET', '/api/beta/devices/d?expand=group', ['x-api-key', 'l', 'service-version', '1']);
+  const cell = {
+    operation: 'GET /devices/{device_id}',
+    version: '1',
+    key: 'limited',
+    form: 'expanded',
+    connection: 'new',
+  } as const;
+  expect(requestInCell(cell, exchange, KEYS)).toBe(true);
+  for (const other of [
+    { operation: 'GET /devices' },
+    { version: '2' },
+    { key: 'none' },
+    { form: 'counted' },
+    { connection: 'kept' },
+  ] as const)
+    expect(requestInCell({ ...cell, ...other }, exchange, KEYS)).toBe(false);
+});

@@ -1,0 +1,28 @@
+/** The suites through the proxy: what is wrong is red, what is legal is not. */
+import { expect, it } from 'vitest';
+import { useFolder } from '../../cli/testing/muster.ts';
+import { type Tried, tryOut } from './outcome.ts';
+import type { Perturbation } from './perturbation.ts';
+import { SERVERS, type Server } from './servers.ts';
+
+const inFolder = useFolder();
+const [node] = SERVERS as [Server];
+
+const tried = (it: Pick<Perturbation, 'api' | 'kind' | 'cell'> & Partial<Perturbation>): Promise<Tried> =>
+  tryOut({ seed: 7, server: node.name, ...it }, node, node.start(it.api, inFolder()));
+
+it.each([
+  { api: 'platform', kind: 'dropped', cell: { operation: 'GET /devices' }, path: ['id'], item: 'each' },
+  { api: 'device', kind: 'lost', cell: { operation: 'GET /events', phase: 'live' } },
+] as const)('a wrong $api is red', async (given) => {
+  expect(await tried(given)).toMatchObject({ outcome: 'red', found: [expect.stringMatching(`^${given.api}`)] });
+});
+
+it.each([
+  { api: 'platform', kind: 'members-reversed', cell: {} },
+  { api: 'device', kind: 'fields-reversed', cell: {} },
+] as const)('a legal $api is not', async (given) => {
+  const { outcome, found, changed } = await tried(given);
+  expect({ outcome, found }).toEqual({ outcome: 'unseen', found: [] });
+  expect(changed).toBeGreaterThan(10);
+});
