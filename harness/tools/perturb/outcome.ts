@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import type { Report } from '../../runner/types.ts';
+import type { CheckResult, Report } from '../../runner/types.ts';
 import { isOpen, type Perturbation } from './perturbation.ts';
 import type { Plan } from './proxy.ts';
 import { KEYS_OF_ALL, type Server } from './servers.ts';
@@ -33,42 +33,32 @@ export interface Tried {
 const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
 const PROXY = fileURLToPath(new URL('proxy.ts', import.meta.url));
 /** No run may hang, milliseconds. */
-const LONGEST_MS = 300_000;
+const LONGEST_MS = 600_000;
 
 /** Runs the suite through a proxy before the server that `line` starts. `whole`: past the first finding. */
 export async function tryOut(perturbation: Perturbation, server: Server, line: string, whole = false): Promise<Tried> {
   using folder = scratch();
-  const [plan, trace, report] = [
-    join(folder.path, 'plan.json'),
-    join(folder.path, 'trace'),
-    join(folder.path, 'report.json'),
-  ];
+  const inFolder = (name: string): string => join(folder.path, name);
+  const [plan, trace, report] = ['plan.json', 'trace', 'report.json'].map(inFolder) as [string, string, string];
   const given: Plan = { perturbation, server: line, folder: folder.path, keys: KEYS_OF_ALL, trace };
   writeFileSync(plan, JSON.stringify(given));
   const { api, seed } = perturbation;
+  const { full, limited } = KEYS_OF_ALL;
   const proxy = `exec '${process.execPath}' '${PROXY}' '${plan}'`;
-  const target =
-    api === 'device'
-      ? ['--command', `${proxy} {socket} {control} {dir}`]
-      : [
-          '--command',
-          proxy,
-          '--api-key',
-          KEYS_OF_ALL.full,
-          '--limited-key',
-          KEYS_OF_ALL.limited,
-          '--profile',
-          server.profile,
-        ];
+  const ofApi = {
+    device: ['--command', `${proxy} {socket} {control} {dir}`],
+    platform: ['--command', proxy, '--api-key', full, '--limited-key', limited, '--profile', server.profile],
+  }[api];
   const ends = whole ? [] : ['--bail', '1'];
-  const words = ['check', api, '--fast', '--seed', String(seed), ...target, ...ends, '--report', `json=${report}`];
+  const words = ['check', api, '--fast', '--seed', String(seed), ...ofApi, ...ends, '--report', `json=${report}`];
   const started = performance.now();
   const said = await muster(words, folder.path);
-  if (!existsSync(report)) throw new Error(`muster ${words.join(' ')} left no report: ${said}`);
+  const durationMs = Math.round(performance.now() - started);
   const traced = existsSync(trace) ? readFileSync(trace, 'utf8') : '';
   const [visited, changed] = [...'va'].map((letter) => traced.split(letter).length - 1) as [number, number];
-  const judged = judge(JSON.parse(readFileSync(report, 'utf8')) as Report, changed);
-  return { perturbation, visited, changed, durationMs: Math.round(performance.now() - started), ...judged };
+  const common = { perturbation, visited, changed, durationMs };
+  if (!existsSync(report)) return { ...common, outcome: 'incomplete', found: [], why: `no report: ${said}` };
+  return { ...common, ...judge(JSON.parse(readFileSync(report, 'utf8')) as Report, changed) };
 }
 
 /** Resolves with what it wrote to its standard error, whatever its exit code is. */
@@ -83,9 +73,8 @@ function muster(words: readonly string[], cwd: string): Promise<string> {
 function judge({ checks, exit_code, unreachable }: Report, changed: number): Pick<Tried, 'outcome' | 'found' | 'why'> {
   const all = (wanted: string) => checks.filter(({ outcome }) => outcome === wanted);
   const [failed, warned, blocked] = [all('fail'), all('warn'), all('blocked')];
-  const reds = failed.toSorted(
-    (a, b) => Number(a.consequence_of !== undefined) - Number(b.consequence_of !== undefined),
-  );
+  const isLed = ({ consequence_of }: CheckResult): number => Number(consequence_of !== undefined);
+  const reds = failed.toSorted((a, b) => isLed(a) - isLed(b));
   const [first] = [...reds, ...warned, ...blocked];
   const why = unreachable ?? (first && (first.reason ?? `expected ${first.expected}; actual: ${first.actual}`));
   const found = [...reds, ...warned].map(({ id }) => id);

@@ -10,7 +10,7 @@ import { inParallel } from '../../common/parallel.ts';
 import { count, refuse, seed, toolOptions, writeTestResults } from '../options.ts';
 import { drawn } from './draw.ts';
 import { isFalse, OUTCOMES, type Tried, tryOut } from './outcome.ts';
-import { cellText, isOpen, KINDS, type Kind, type Perturbation } from './perturbation.ts';
+import { cellText, isOpen, KINDS, type Perturbation } from './perturbation.ts';
 import { SERVERS, type Server, type Survey, surveyOf } from './servers.ts';
 
 const values = toolOptions(
@@ -41,31 +41,21 @@ function show(tried: Tried): void {
   );
 }
 
+const isDue = ({ perturbation }: Tried): boolean => !isOpen(perturbation.kind);
+
 /** A row a kind: how many came to each outcome. */
 function table(all: readonly Tried[]): string[] {
-  const rows = [...Map.groupBy(all, ({ perturbation }) => perturbation.kind)].toSorted(
-    ([a], [b]) => Number(isOpen(a)) - Number(isOpen(b)) || a.localeCompare(b),
+  const row = (name: string, some: readonly Tried[]): string => {
+    const counts = OUTCOMES.map((each) => some.filter(({ outcome }) => outcome === each).length || '·');
+    return name.padEnd(24) + counts.map((each, n) => String(each).padStart((OUTCOMES[n]?.length ?? 0) + 2)).join('');
+  };
+  const byKind = Map.groupBy(all, ({ perturbation: { kind } }) => (isOpen(kind) ? `open: ${kind}` : kind));
+  const rows = [...byKind].toSorted(
+    ([a], [b]) => Number(a.startsWith('open:')) - Number(b.startsWith('open:')) || (a < b ? -1 : 1),
   );
-  const row = (name: string, some: readonly Tried[]): string =>
-    [
-      name.padEnd(28),
-      ...OUTCOMES.map((each) =>
-        String(some.filter(({ outcome }) => outcome === each).length || '·').padStart(each.length + 2),
-      ),
-    ].join('');
-  const titled = (kind: Kind): string => `${isOpen(kind) ? 'open: ' : ''}${kind}`;
-  return [
-    ['kind'.padEnd(28), ...OUTCOMES.map((each) => `  ${each}`)].join(''),
-    ...rows.map(([kind, some]) => row(titled(kind), some)),
-    row(
-      'determined',
-      all.filter(({ perturbation }) => !isOpen(perturbation.kind)),
-    ),
-    row(
-      'open',
-      all.filter(({ perturbation }) => isOpen(perturbation.kind)),
-    ),
-  ];
+  const [due, open] = [all.filter(isDue), all.filter((each) => !isDue(each))];
+  const title = `${'kind'.padEnd(24)}  ${OUTCOMES.join('  ')}`;
+  return [title, ...rows.map(([kind, some]) => row(kind, some)), row('determined', due), row('open', open)];
 }
 
 const percent = (part: number, of: number): string =>
@@ -73,23 +63,20 @@ const percent = (part: number, of: number): string =>
 
 /** The share that was found; what was not, with its cell. */
 function summary(all: readonly Tried[]): { share: number; lines: string[] } {
-  const due = all.filter(({ perturbation }) => !isOpen(perturbation.kind));
-  const visited = due.filter(({ outcome }) => outcome !== 'never visited' && outcome !== 'false red');
-  const [red, warned] = (['red', 'warned'] as const).map(
-    (each) => due.filter(({ outcome }) => outcome === each).length,
-  ) as [number, number];
-  const survivors = due.filter(({ outcome }) => !['red', 'warned'].includes(outcome));
+  const due = all.filter(isDue);
+  const visited = due.filter(({ changed }) => changed > 0);
+  const red = due.filter(({ outcome }) => outcome === 'red');
+  const found = [...red, ...due.filter(({ outcome }) => outcome === 'warned')];
+  const survivors = due.filter((each) => !found.includes(each));
+  const shares = (some: readonly Tried[]): string =>
+    `${percent(some.length, due.length)} of the determined ones, ${percent(some.length, visited.length)} of those that were visited`;
+  const lines = survivors.map(
+    ({ perturbation, outcome }) => `${outcome.padEnd(13)} ${lineFor(perturbation)} — ${KINDS[perturbation.kind].text}`,
+  );
+  const title = lines.length === 0 ? [] : ['', 'survivors, each once more with --seed S --count 1:'];
   return {
-    share: (100 * red) / Math.max(1, due.length),
-    lines: [
-      `red: ${percent(red, due.length)} of the determined ones, ${percent(red, visited.length)} of those that were visited`,
-      `red or warned: ${percent(red + warned, due.length)}, ${percent(red + warned, visited.length)} of those that were visited`,
-      ...['', 'survivors, each again with --seed S --count 1:'].filter(() => survivors.length > 0),
-      ...survivors.map(
-        ({ perturbation, outcome }) =>
-          `${outcome.padEnd(13)} ${lineFor(perturbation)} — ${KINDS[perturbation.kind].text}`,
-      ),
-    ],
+    share: (100 * red.length) / Math.max(1, due.length),
+    lines: [`red: ${shares(red)}`, `red or warned: ${shares(found)}`, ...title, ...lines],
   };
 }
 
@@ -97,12 +84,12 @@ const [api] = values._ as Perturbation['api'][];
 if (values._.length !== 1 || api === undefined) refuse('name one API: platform or device');
 using folder = scratch();
 const started = performance.now();
-const lines = new Map<string, string>();
+const lines = new Map<Server, string>();
 const servers: [Server, Survey][] = [];
 for (const server of SERVERS) {
   if (server.missing === undefined) {
     const line = server.start(api, folder.path);
-    lines.set(server.name, line);
+    lines.set(server, line);
     servers.push([server, api === 'platform' ? await surveyOf(server, line) : new Map()]);
   } else printed(`${server.name} is left out: ${server.missing}`);
 }
@@ -115,7 +102,7 @@ printed(`${api}: ${values.count} perturbations from --seed ${values.seed} on`);
 const all: Tried[] = [];
 await inParallel(perturbations, values.concurrency, async (each) => {
   const server = SERVERS.find(({ name }) => name === each.server) as Server;
-  const tried = await tryOut(each, server, lines.get(server.name) ?? '', values.whole);
+  const tried = await tryOut(each, server, lines.get(server) ?? '', values.whole);
   all.push(tried);
   show(tried);
   if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(all, undefined, 2));

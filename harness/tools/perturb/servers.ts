@@ -28,9 +28,11 @@ export interface Server {
   filters?: boolean;
 }
 
+const ALL = '(devices|groups|config_types|config_schemas|config_instances|releases|deployments)';
+const ON_ONE = 'groups/{group_id}/move|deployments/{deployment_id}/(deploy|archive)';
+/** What section 9 names, and what the plain server in Node has beside it. */
 const NAMED = /^(POST \/(config_schemas|groups|deployments)|PATCH \/(config_types|groups)\/\{\w+\})$/;
-const PLAIN =
-  /^(POST \/(devices|groups|config_types|config_schemas|config_instances|releases|deployments)|PATCH \/(devices|groups|config_types)\/\{\w+\}|POST \/groups\/\{\w+\}\/move|POST \/deployments\/\{\w+\}\/(deploy|archive))$/;
+const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
 const KEYS = '--key full=devices:read --key limited= --devices 130';
