@@ -173,7 +173,7 @@ it.each<[string, Pick<Perturbation, 'kind'> & Partial<Perturbation>, string]>([
 
 it.each(kindsOf('stream', 'json').filter(isOpen))('stream: %s says the same', (kind) => {
   const [text] = streamed({ kind });
-  const told = text
+  const events = text
     .replaceAll('\r\n', '\n')
     .split('\n\n')
     .flatMap((block) => {
@@ -184,7 +184,7 @@ it.each(kindsOf('stream', 'json').filter(isOpen))('stream: %s says the same', (k
         .join('\n');
       return data === '' ? [] : [(JSON.parse(data.replaceAll('+00:00', 'Z')) as { data: unknown }).data];
     });
-  expect(told).toEqual([1, 2, 3, 4, 5].map((id) => ({ deployment_id: `d${id}` })));
+  expect(events).toEqual([1, 2, 3, 4, 5].map((id) => ({ deployment_id: `d${id}` })));
   expect(kind === 'whitespace' ? [] : [text]).not.toContain(sent(...STREAM));
 });
 

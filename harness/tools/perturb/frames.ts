@@ -57,7 +57,7 @@ export function writtenBlock({ kind }: Perturbation, block: string): string {
   const frame = frameIn(block);
   if (frame === undefined) return block;
   if (kind === 'data-split')
-    return block.replace(/^data: .*$/m, JSON.stringify(frame.envelope, undefined, 1).replaceAll(/^/gm, 'data: '));
+    return block.replace(/^data: .*$/m, () => JSON.stringify(frame.envelope, undefined, 1).replaceAll(/^/gm, 'data: '));
   // A line feed would end the field.
   const text = kind === 'whitespace' ? undefined : writtenAs(kind, frame.envelope);
   return text === undefined ? block : block.replace(/^data: .*$/m, () => `data: ${text}`);
@@ -165,7 +165,7 @@ export class Frames {
   }
 }
 
-/** Whether a stream that is asked for in this way lies in the cell. `nth`: the how manieth it is. */
+/** Whether a stream that is asked for in this way lies in the cell. `nth`: its number, from 1 on. */
 export function streamInCell(
   cell: Cell,
   { query, header, nth }: { query: URLSearchParams; header: boolean; nth: number },

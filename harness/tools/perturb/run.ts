@@ -16,7 +16,7 @@ import { SERVERS, type Server, type Survey, surveyOf } from './servers.ts';
 const values = toolOptions(
   'npm run perturb -- platform|device [options]',
   {
-    count: count('so many perturbations, with the seeds from --seed on', 40),
+    count: count('number of perturbations, with the seeds from --seed on', 40),
     seed: seed('the first seed; with --count 1 exactly that perturbation'),
     concurrency: count('suites at once', 2),
     least: count('the share of determined perturbations that has to be found, per cent', 0, 0),
