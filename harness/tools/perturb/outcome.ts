@@ -8,7 +8,7 @@ import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { isOpen, type Perturbation } from './perturbation.ts';
 import type { Plan } from './proxy.ts';
-import { KEYS_OF_ALL, type Server } from './servers.ts';
+import { KEYS_OF_ALL } from './servers.ts';
 
 /**
  * `red` and `warned` where something was changed first. `unseen`: an exchange was changed, and nothing noticed.
@@ -36,7 +36,7 @@ const PROXY = fileURLToPath(new URL('proxy.ts', import.meta.url));
 const LONGEST_MS = 600_000;
 
 /** Runs the suite through a proxy before the server that `line` starts. `whole`: past the first finding. */
-export async function tryOut(perturbation: Perturbation, server: Server, line: string, whole = false): Promise<Tried> {
+export async function tryOut(perturbation: Perturbation, line: string, whole = false): Promise<Tried> {
   using folder = scratch();
   const inFolder = (name: string): string => join(folder.path, name);
   const [plan, trace, report] = ['plan.json', 'trace', 'report.json'].map(inFolder) as [string, string, string];
@@ -47,7 +47,7 @@ export async function tryOut(perturbation: Perturbation, server: Server, line: s
   const proxy = `exec '${process.execPath}' '${PROXY}' '${plan}'`;
   const ofApi = {
     device: ['--command', `${proxy} {socket} {control} {dir}`],
-    platform: ['--command', proxy, '--api-key', full, '--limited-key', limited, '--profile', server.profile],
+    platform: ['--command', proxy, '--api-key', full, '--limited-key', limited],
   }[api];
   const ends = whole ? [] : ['--bail', '1'];
   const words = ['check', api, '--fast', '--seed', String(seed), ...ofApi, ...ends, '--report', `json=${report}`];

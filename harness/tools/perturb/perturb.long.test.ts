@@ -9,7 +9,7 @@ const inFolder = useFolder();
 const [node] = SERVERS as [Server];
 
 const tried = (it: Pick<Perturbation, 'api' | 'kind' | 'cell'> & Partial<Perturbation>): Promise<Tried> =>
-  tryOut({ seed: 7, server: node.name, ...it }, node, node.start(it.api, inFolder()));
+  tryOut({ seed: 7, server: node.name, ...it }, node.start(it.api, inFolder()));
 
 it.each([
   { api: 'platform', kind: 'dropped', cell: { operation: 'GET /devices' }, path: ['id'], item: 'each' },

@@ -102,7 +102,7 @@ printed(`${api}: ${values.count} perturbations from --seed ${values.seed} on`);
 const all: Tried[] = [];
 await inParallel(perturbations, values.concurrency, async (each) => {
   const server = SERVERS.find(({ name }) => name === each.server) as Server;
-  const tried = await tryOut(each, server, lines.get(server) ?? '', values.whole);
+  const tried = await tryOut(each, lines.get(server) ?? '', values.whole);
   all.push(tried);
   show(tried);
   if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(all, undefined, 2));

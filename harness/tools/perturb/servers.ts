@@ -21,7 +21,6 @@ export interface Server {
   missing: string | undefined;
   /** The shell words that start it, but for its place. `folder` gets what has to be built. */
   start(api: Api, folder: string): string;
-  profile: string;
   /** Writes that its Platform API has; what it reads is asked. */
   writes: RegExp;
   /** Filters and orders of the reference are served. */
@@ -36,12 +35,11 @@ const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|conf
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
 const KEYS = '--key full=devices:read --key limited= --devices 130';
-const plain = ({ name, missing, start, platform }: Language, weight: number): Server => ({
+const plain = ({ name, missing, start }: Language, weight: number): Server => ({
   name,
   weight,
   missing,
   start: (api, folder) => `${start(api, folder)} ${api === 'platform' ? KEYS : '--heartbeat 1'}`,
-  profile: platform,
   writes: WRITES[name] ?? /^$/,
 });
 
@@ -56,7 +54,6 @@ export const SERVERS: readonly Server[] = [
         ? `${MUSTER} simulate device --heartbeat 1s --seed 11 --log-level error`
         : `${MUSTER} simulate platform --seed-file '${file('fixtures/workspaces/warehouse.yaml')}' --seed 11 --mqtt none ` +
           '--api-key full --api-key limited=releases:read --log-level error',
-    profile: 'full',
     writes: /^(POST|PATCH) (?!.*token)/,
     filters: true,
   },
