@@ -81,12 +81,13 @@ it.each(kindsOf('json'))('%s says the same in another writing', (kind) => {
   expect(rest).toEqual(value);
 });
 
+const AWKWARD = 'a\u2028data: b $& \n: c';
 const event = (id: number, minute: number, type = 'deployment.removed'): string => {
   const occurred_at = new Date(Date.UTC(2026, 0, 1) + 60_000 * minute).toISOString();
   return blockOf({
     id: String(id),
     event: type,
-    envelope: { object: 'event', id, type, occurred_at, data: { deployment_id: `d${id}` } },
+    envelope: { object: 'event', id, type, occurred_at, data: { deployment_id: `d${id}`, text: AWKWARD } },
   });
 };
 /** A replay of three events, and two that come after it. */
@@ -184,7 +185,7 @@ it.each(kindsOf('stream', 'json').filter(isOpen))('stream: %s says the same', (k
         .join('\n');
       return data === '' ? [] : [(JSON.parse(data.replaceAll('+00:00', 'Z')) as { data: unknown }).data];
     });
-  expect(events).toEqual([1, 2, 3, 4, 5].map((id) => ({ deployment_id: `d${id}` })));
+  expect(events).toEqual([1, 2, 3, 4, 5].map((id) => ({ deployment_id: `d${id}`, text: AWKWARD })));
   expect(kind === 'whitespace' ? [] : [text]).not.toContain(sent(...STREAM));
 });
 

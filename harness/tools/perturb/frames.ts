@@ -46,21 +46,20 @@ function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: J
   return { id, event, envelope: made };
 }
 
-/** The block as an open kind writes it. */
+/** The block as an open kind writes it. Text may hold U+2028, which ends a line for a pattern, and not for a stream. */
 export function writtenBlock({ kind }: Perturbation, block: string): string {
   const lines = block.split('\n');
   if (kind === 'comment-added') return `: note\n${block}`;
   if (kind === 'field-added') return `${block}\nnote: 1`;
-  if (kind === 'unspaced') return block.replaceAll(/^(\w+): /gm, '$1:');
+  if (kind === 'unspaced') return lines.map((line) => line.replace(/^(\w+): /, '$1:')).join('\n');
   if (kind === 'line-ends') return `${block}\n\n`.replaceAll('\n', '\r\n');
   if (kind === 'fields-reversed') return lines.reverse().join('\n');
   const frame = frameIn(block);
-  if (frame === undefined) return block;
-  if (kind === 'data-split')
-    return block.replace(/^data: .*$/m, () => JSON.stringify(frame.envelope, undefined, 1).replaceAll(/^/gm, 'data: '));
   // A line feed would end the field.
-  const text = kind === 'whitespace' ? undefined : writtenAs(kind, frame.envelope);
-  return text === undefined ? block : block.replace(/^data: .*$/m, () => `data: ${text}`);
+  if (frame === undefined || kind === 'whitespace') return block;
+  const text = kind === 'data-split' ? JSON.stringify(frame.envelope, undefined, 1) : writtenAs(kind, frame.envelope);
+  const data = text?.split('\n').map((line) => `data: ${line}`);
+  return lines.flatMap((line) => (line.startsWith('data: ') ? (data ?? line) : line)).join('\n');
 }
 
 /** How long the last event of a replay is waited for, milliseconds. */
