@@ -33,14 +33,15 @@ function parts(url: string): { base: string; path: string } {
   return { base, path };
 }
 
-const FORM_OF: Readonly<Record<string, Form>> = { limit: 'paged', offset: 'paged', expand: 'expanded' };
+const FORM_OF: Readonly<Record<string, Form>> = { limit: 'paged', offset: 'paged' };
 
 /** The forms of a request, by its query. */
 export function formsOf(query: URLSearchParams): Form[] {
-  const names = [...query.keys()].map((name) => name.replace('[]', ''));
-  if (names.length === 0) return ['plain'];
-  const counts = [...query].some(([name, value]) => name.startsWith('expand') && value.includes('total_count'));
-  return [...new Set(names.map((name) => FORM_OF[name] ?? 'filtered')), ...(counts ? (['counted'] as const) : [])];
+  const forms = [...query].flatMap(([name, value]): Form[] => {
+    if (!/^expand(\[\])?$/.test(name)) return [FORM_OF[name] ?? 'filtered'];
+    return value.split(',').map((one) => (one === 'total_count' ? 'counted' : 'expanded'));
+  });
+  return forms.length === 0 ? ['plain'] : [...new Set(forms)];
 }
 
 /** Whether a request lies in the cell. */

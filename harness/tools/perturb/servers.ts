@@ -29,8 +29,9 @@ export interface Server {
 
 const ALL = '(devices|groups|config_types|config_schemas|config_instances|releases|deployments)';
 const ON_ONE = 'groups/{group_id}/move|deployments/{deployment_id}/(deploy|archive)';
-/** What section 9 names, and what the plain server in Node has beside it. */
-const NAMED = /^(POST \/(config_schemas|groups|deployments)|PATCH \/(config_types|groups)\/\{\w+\})$/;
+/** Writes whose bodies section 9 shows; those of other records are a server's own. */
+const NAMED = /^(POST \/groups|PATCH \/(config_types|groups)\/\{\w+\})$/;
+/** Those of the reference that the plain server in Node takes. */
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
