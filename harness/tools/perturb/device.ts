@@ -25,7 +25,7 @@ const CURRENT = '/deployments/current';
 const FRAMED: readonly string[] = ['frame', 'stream', 'json', 'member'];
 const LAST = 'last-event-id';
 
-/** The request for a stream as a kind has it that changes what is asked; the same one where there is nothing to change. */
+/** The request for a stream as a kind has it that changes what is asked; the same one where none applies. */
 export function changedStreamRequest({ kind, value = '' }: Perturbation, exchange: Exchange): Exchange {
   const { url, headers } = exchange;
   const [after, last] = [queryOf(url).get('after'), headerOf(headers, LAST)];

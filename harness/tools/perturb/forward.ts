@@ -134,7 +134,7 @@ export abstract class Changes {
     return this.applied({ status: Number(this.it.value), reason: '', headers, body });
   }
 
-  /** A success with another status or media type, or a refusal in its place; otherwise its body as `change` leaves it. */
+  /** A success with another status or media type, or a refusal in its place; or its body as `change` leaves it. */
   protected changed(answer: Answer, change: (body: Json) => void): Answer {
     const { kind, value } = this.it;
     if (kind === 'refused') return this.refusal();

@@ -1,4 +1,4 @@
-/** An event stream, block by block: what the kinds do to its frames, and when the place of an event is that of the cell. */
+/** An event stream, block by block: what the kinds do to its frames, and which frames lie in the cell. */
 import { at, changeMember, isObject, type Json, writtenAs } from './change.ts';
 import type { Trace } from './forward.ts';
 import { type Cell, KINDS, type Perturbation } from './perturbation.ts';

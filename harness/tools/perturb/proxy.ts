@@ -1,6 +1,6 @@
 /**
- * Starts a server, stands before it, and changes one thing in one class of exchanges: `node proxy.ts PLAN [SOCKET CONTROL
- * DIR]`. A process in the group of the server, so that a signal ends both, as it ends a server that stands alone.
+ * Starts a server, stands before it, and changes one thing in one class of exchanges: `node proxy.ts PLAN`, with
+ * socket, control socket and folder of a device. A process in the group of the server, so that a signal ends both.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';

@@ -69,7 +69,7 @@ function summary(all: readonly Tried[]): { share: number; lines: string[] } {
   const found = [...red, ...due.filter(({ outcome }) => outcome === 'warned')];
   const survivors = due.filter((each) => !found.includes(each));
   const shares = (some: readonly Tried[]): string =>
-    `${percent(some.length, due.length)} of the determined ones, ${percent(some.length, visited.length)} of those that were visited`;
+    `${percent(some.length, due.length)} of all that are due, ${percent(some.length, visited.length)} of those visited`;
   const lines = survivors.map(
     ({ perturbation, outcome }) => `${outcome.padEnd(13)} ${lineFor(perturbation)} — ${KINDS[perturbation.kind].text}`,
   );

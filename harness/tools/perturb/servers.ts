@@ -1,4 +1,4 @@
-/** The correct servers that are perturbed, in three languages and our simulator: how each starts, and what it serves. */
+/** The correct servers that are perturbed, in three languages and our simulator: how they start, what they serve. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
@@ -12,6 +12,7 @@ import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { isObject, isTime, type Json } from './change.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const WORKSPACE = file('fixtures/workspaces/warehouse.yaml');
 const MUSTER = `'${process.execPath}' '${file('harness/cli/launch.cjs')}'`;
 
 export interface Server {
@@ -53,7 +54,7 @@ export const SERVERS: readonly Server[] = [
     start: (api) =>
       api === 'device'
         ? `${MUSTER} simulate device --heartbeat 1s --seed 11 --log-level error`
-        : `${MUSTER} simulate platform --seed-file '${file('fixtures/workspaces/warehouse.yaml')}' --seed 11 --mqtt none ` +
+        : `${MUSTER} simulate platform --seed-file '${WORKSPACE}' --seed 11 --mqtt none ` +
           '--api-key full --api-key limited=releases:read --log-level error',
     writes: /^(POST|PATCH) (?!.*token)/,
     filters: true,
