@@ -9,7 +9,7 @@ function integers(values: readonly string[]): readonly string[] {
   throw new PlatformError(400, 'invalid_parameter', 'limit and offset are integers');
 }
 
-const leading = (values: readonly string[]): string[] => [/^\s*\+?(-?\d+)/.exec(values.at(-1) ?? '')?.[1] ?? ''];
+const leading = (values: readonly string[]): string[] => /^\s*\+?(-?\d+)/.exec(values.at(-1) ?? '')?.slice(1) ?? [];
 
 export const defects = [
   defect('limit-32-bit', 'Keeps limit in 32 bits.', CLAMP_HUGE, ({ clampLimit }) => ({
