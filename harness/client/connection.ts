@@ -86,16 +86,14 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   return { socket, ready: 'secureConnect' };
 }
 
-/**
- * The connections of a client, and of all clients that are made from it: one for each request, or `keepsOne` for all.
- */
-export function agentFor(endpoint: Endpoint, { keepsOne = false } = {}): Agent {
+/** The connections of a client, and of all clients that are made from it. */
+export function agentFor(endpoint: Endpoint): Agent {
   return new Agent({
     // A kept-alive connection that the server closes just as a request goes out looks like a broken server.
     // Over https, where a handshake costs round trips, a short keep-alive is the better bargain.
-    pipelining: keepsOne || endpoint.origin.startsWith('https:') ? 1 : 0,
+    pipelining: endpoint.origin.startsWith('https:') ? 1 : 0,
     keepAliveTimeout: 1000,
-    connections: keepsOne ? 1 : 128,
+    connections: 128,
     maxHeaderSize: 256 * 1024,
     connect: connectorFor(endpoint),
   });

@@ -131,8 +131,6 @@ export interface HttpClientOptions {
 /** What the clients of one target share. */
 interface Shared {
   agent: Agent;
-  /** Further ones, each of which keeps one connection. */
-  keeping: Agent[];
   bodies: BodyReader;
 }
 
@@ -160,7 +158,7 @@ export class HttpClient {
     this.signal = signal;
     this.#timeoutMs = timeoutMs;
     this.#options = { ...options, recorder };
-    this.#shared = shared ?? { agent: agentFor(endpoint), keeping: [], bodies: new BodyReader() };
+    this.#shared = shared ?? { agent: agentFor(endpoint), bodies: new BodyReader() };
   }
 
   /**
@@ -168,13 +166,6 @@ export class HttpClient {
    */
   with(change: Partial<Omit<HttpClientOptions, 'endpoint'>>): HttpClient {
     return new HttpClient({ ...this.#options, ...change }, this.#shared);
-  }
-
-  /** The same target over one connection of its own, which is used again as long as the target keeps it open. */
-  keepingConnection(): HttpClient {
-    const agent = agentFor(this.endpoint, { keepsOne: true });
-    this.#shared.keeping.push(agent);
-    return new HttpClient(this.#options, { ...this.#shared, agent });
   }
 
   /** GET; throws as `request` does. */
@@ -247,8 +238,7 @@ export class HttpClient {
 
   /** Ends all connections, also those of clients made by `with`. */
   async close(): Promise<void> {
-    const { agent, keeping } = this.#shared;
-    await Promise.all([agent, ...keeping].map((each) => each.destroy()));
+    await this.#shared.agent.destroy();
   }
 
   /** Records a request, and starts the time for its answer. */

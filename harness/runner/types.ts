@@ -84,8 +84,6 @@ export interface Check<Context> {
   essential?: boolean;
   /** What the readers of later checks allow for once this one has failed. */
   deviation?: Deviation;
-  /** Checks that share one exploration draw from the seed of this name. Default: its id. */
-  seedName?: string;
   /** It asks nothing itself, and judges what other checks see. Made anew for each run. */
   rule?: () => Rule;
   /** It goes by secrets, which a recording of traffic does not hold. */
