@@ -61,7 +61,7 @@ const change = (): Stage[] => [
   [[matrix('device', 5)], [matrix('client', 12), matrix('system', 8)]],
   [
     [matrix('platform', 5)],
-    [pairs(`10 --seed ${seedOf('suites')}`)],
+    [pairs(`3 --seed ${seedOf('suites')}`)],
     [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 }],
   ],
 ];

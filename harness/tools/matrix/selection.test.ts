@@ -24,7 +24,8 @@ describe('a sample', () => {
     ['a', 'b'].map((broken) => subject('defect', `${broken}${nth}`, { breaks: [`device.${broken}`] })),
   );
   const kept = [subject('reference', 'loopback'), subject('variant', 'extra-fields'), subject('variant', 'silent')];
-  const all = [...kept, ...defects, subject('null', 'not-found'), subject('null', 'endless-body')];
+  const slow = subject('variant', 'slow-answers', { slow: true });
+  const all = [...kept, slow, ...defects, subject('null', 'not-found'), subject('null', 'endless-body')];
   const drawn = (share: number, seed: number): string[] =>
     sampleOf(all, share, random(seed).next).map(({ name }) => name);
 

@@ -9,18 +9,22 @@ import type { Subject } from './subjects.ts';
 
 /**
  * Subjects that differ in one word are one family: of one API and kind, and of defects, of one first requirement that
- * they break. References are never left out, and a variant only when it is slow: a false red is the worst bug.
+ * they break. References and variants are never left out: a false red is the worst bug.
  */
-const familyOf = ({ api, kind, name, slow, breaks }: Subject): string | undefined => {
-  if (kind === 'reference' || (kind === 'variant' && slow !== true)) return undefined;
+const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
+  if (kind === 'reference' || kind === 'variant') return undefined;
   const floods = kind === 'null' && FLOODS.some((flood) => flood === name);
   return [api, kind, floods, breaks?.[0]].join(' ');
 };
 
-/** One of `share` subjects of each family, rounded up, in the order of a draw; `next` gives numbers from 0 to 1. */
-export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): Subject[] {
+/**
+ * One of `share` subjects of each family, rounded up, in the order of a draw; `next` gives numbers from 0 to 1. Slow
+ * subjects, which take minutes, are in no sample.
+ */
+export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
+  if (share === 1) return subjects;
   const families = Map.groupBy(
-    subjects.map((subject) => ({ subject, order: next() })),
+    subjects.filter(({ slow }) => slow !== true).map((subject) => ({ subject, order: next() })),
     ({ subject }) => familyOf(subject),
   );
   const drawn = [...families].flatMap(([family, members]) =>
