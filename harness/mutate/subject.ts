@@ -20,7 +20,7 @@ export interface Subject {
   readonly requirements: MutationSubject['requirements'];
   /** Ids of those, or of single checks of them. Empty for a variant. */
   readonly breaks: readonly string[];
-  /** What it changes: names of decisions of the simulator. */
+  /** Names of the decisions of the simulator that it changes. */
   readonly decisions: readonly string[];
   /** Where it is declared, from the root of the repository. */
   readonly file: string;

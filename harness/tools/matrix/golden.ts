@@ -16,7 +16,7 @@ const NONE = 'none';
 /** Between what the first and the second seed show, where that differs. */
 const OR = ' / ';
 
-/** What came of a check, in one word; a red one has its level. */
+/** Outcome of a check; a red one is named by its level. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
 /** A defect that meets the whole suite; one that meets the checks of what it breaks alone is `narrowed`. */
@@ -33,7 +33,7 @@ type Cost = readonly [requests: number, seconds: number];
 
 /** By subject, e.g. `device defect frame-without-event`. */
 export interface Golden {
-  /** Ids of all checks, since a row leaves out those that are as usual. */
+  /** Ids of all checks: a row lists only the unusual outcomes. */
   checks: readonly string[];
   subjects: Record<string, Row>;
   costs: Record<string, Cost>;
@@ -53,7 +53,7 @@ const RANKS: Record<Kind, readonly State[]> = {
   unwilling: ['as due', 'SHOULD', 'MUST'],
   starved: ['as due', 'SHOULD', 'MUST'],
 };
-/** What a row leaves out. */
+/** Outcome that a row leaves out, by kind of subject. */
 const USUAL: Readonly<Partial<Record<Kind, State>>> = {
   narrowed: 'not asked',
   null: 'as due',
@@ -126,7 +126,7 @@ export async function record(
   });
 }
 
-/** What costs is in a file of its own: it differs with every run. */
+/** Path of the file with requests and seconds, which differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
 /** @throws where there is no such file */
@@ -159,7 +159,7 @@ export interface Change {
   is: string;
 }
 
-/** Of the subjects that are in `after`, and of those that are not `known` any more. */
+/** Changes of the subjects in `after`; one that is not `known` any more is a change too. */
 export function compare(before: Golden, after: Golden, known: ReadonlySet<string>): Change[] {
   const about = { id: 'subject', was: 'there', is: 'there' };
   const gone = Object.keys(before.subjects).filter((name) => !known.has(name));

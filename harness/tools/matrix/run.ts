@@ -71,7 +71,12 @@ if (values.against !== undefined && values.with !== undefined) {
   const after = readGolden(values.with);
   process.exit(compared(readGolden(values.against), after, new Set(Object.keys(after.subjects))) ? 0 : 1);
 }
-if (values.json !== undefined || values.against !== undefined) process.exit((await recordAndCompare()) ? 0 : 1);
+const isRecorded = values.json !== undefined || values.against !== undefined;
+if (isRecorded && (fast || values.pairs + values.timed + values.busy > 0 || values.repeat > 1))
+  refuse(
+    '--json and --against: accepted beside them are --api, --kind, --only, --sample, --seed, --whole, --concurrency',
+  );
+if (isRecorded) process.exit((await recordAndCompare()) ? 0 : 1);
 
 const variants = subjects.filter(({ kind }) => kind === 'variant');
 const bundles = values.single || values.pairs > 0 ? variants : bundlesOf(variants, random(seed).next);

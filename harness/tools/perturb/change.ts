@@ -1,4 +1,4 @@
-/** What the kinds do to JSON and to the blocks of an event stream. Pure, and without knowledge of any API. */
+/** Changes of JSON and of the blocks of an event stream, by kind. Pure, and without knowledge of any API. */
 import type { Item, Kind } from './perturbation.ts';
 
 export type Json = Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** What is drawn for a Device API. */
+/** Draws a perturbation of a Device API. */
 import type { Random } from '../../../simulators/common/random.ts';
 import { defined } from '../../common/defined.ts';
 import { deployedPayload, deploymentFields, eventEnvelope } from '../../contract/device-api.ts';

@@ -1,4 +1,4 @@
-/** What a seed changes. Nothing is drawn that nobody could notice, and nothing that no exchange could show. */
+/** Draws the perturbation of a seed: one that some exchange can show, and a client can notice. */
 import { random } from '../../../simulators/common/random.ts';
 import { deviceChange } from './draw-device.ts';
 import { platformChange } from './draw-platform.ts';

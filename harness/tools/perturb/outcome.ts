@@ -1,4 +1,4 @@
-/** What becomes of a perturbation when the suite runs through the proxy. */
+/** Outcome of a perturbation when the suite runs through the proxy. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -87,6 +87,6 @@ function judge({ checks, exit_code, unreachable }: Report, changed: number): Pic
   return { outcome: outcome(), found, ...(why !== undefined && { why }) };
 }
 
-/** What must not be: a finding that nothing was changed for, or that is about what is open. */
+/** A fault of the suite: a finding without a change, or about an open one. */
 export const isFalse = ({ perturbation, outcome }: Tried): boolean =>
   outcome === 'false red' || (outcome === 'red' && isOpen(perturbation.kind));

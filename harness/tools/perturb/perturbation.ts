@@ -49,7 +49,7 @@ export interface Perturbation {
   path?: readonly string[];
   /** Where the path begins at the items of a list. */
   item?: Item;
-  /** What the kind needs: a parameter, a version, a status. */
+  /** Argument of the kind: a parameter, a version or a status. */
   value?: string;
 }
 

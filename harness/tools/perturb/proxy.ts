@@ -15,7 +15,7 @@ import { Frames } from './frames.ts';
 import { KINDS, type Kind, type Perturbation } from './perturbation.ts';
 import { type Keys, PlatformChanges } from './platform.ts';
 
-/** What the proxy is given, as the JSON of a file. */
+/** Settings of the proxy, from a JSON file. */
 export interface Plan {
   perturbation: Perturbation;
   /** A shell line, but for the sockets and the folder of a device; it prints a line of JSON once it serves. */
