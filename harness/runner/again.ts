@@ -1,6 +1,6 @@
 /**
- * What failed is tried again alone before the run ends, as `muster replay` would: whether a finding comes each time,
- * now and then, or only beside other requests says where to look for its cause. No failure becomes less by it.
+ * Retries of findings, alone, before the run ends, as `muster replay` would. Whether a finding comes every time,
+ * sometimes, or only beside other requests shows where to look for its cause. A retry never excuses a failure.
  */
 import { readableDuration } from '../common/durations.ts';
 import { leadsFirst } from './causes.ts';
@@ -13,19 +13,17 @@ const SHARE_OF_THE_RUN = 1 / 3;
 
 export interface Trying {
   tries: Tries;
-  /** Since the run began. */
+  /** Milliseconds since the run began. */
   elapsedMs: number;
-  /** Aborts when the run is over. */
+  /** Aborts at the end of the run. */
   signal: AbortSignal;
-  /** Runs the check of a finding again. */
   again(finding: CheckResult, signal: AbortSignal): Promise<CheckResult>;
 }
 
 /**
- * Tries all findings that lead once, the most telling first, then all of them once more, for as long as there is time.
- *
- * @param found results in which causes are grouped
- * @returns by the id of each finding that came to no second outcome, why
+ * Retries all leading findings once, the most telling first, then once more, as long as time is left.
+ * @param found results after grouping by cause
+ * @returns reasons, by id, of the findings that were not retried
  */
 export async function tryAgain(found: readonly CheckResult[], trying: Trying): Promise<Map<string, string>> {
   const { tries, elapsedMs, signal, again } = trying;
@@ -58,7 +56,7 @@ export async function tryAgain(found: readonly CheckResult[], trying: Trying): P
 
 const NO_TIME = 'no time left';
 
-/** A counterexample takes one run, and not all that led to it. */
+/** The run of the counterexample alone is cheaper than the search for it. */
 function whyNot({ path, duration_ms: tookMs }: CheckResult, signal: AbortSignal, end: number): string | undefined {
   const over = overWhy(signal);
   if (over !== undefined) return over;

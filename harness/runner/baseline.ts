@@ -1,6 +1,6 @@
 /**
- * Known findings and their file: each is excused by its words, with a reason and until a day. An entry whose check
- * passes is an error, unless it says that the check fails now and then.
+ * Baseline: known findings, each identified by its words, with a reason and an expiry date. An entry whose check passes
+ * is an error unless it is marked as flaky.
  */
 import { existsSync } from 'node:fs';
 import type { Static } from 'typebox';
@@ -17,7 +17,7 @@ import type { CheckResult } from './types.ts';
 
 const words = (description: string) => Type.String({ minLength: 1, description });
 
-/** Shape of the file, YAML or JSON; published as `fixtures/schemas/baseline.schema.json`. */
+/** Format of a baseline file, YAML or JSON; published as `fixtures/schemas/baseline.schema.json`. */
 export const baselineFile = shape(
   'baseline',
   Type.Object(
@@ -61,27 +61,24 @@ export const baselineFile = shape(
   ),
 );
 
-/** The excused findings of all APIs. */
 export interface Baseline extends Readonly<Pick<Static<typeof baselineFile.schema>, 'known'>> {
-  /** Where entries stand: `lines 3-9 of muster.baseline.yaml`. */
+  /** Position of each entry, e.g. `lines 3-9 of muster.baseline.yaml`. */
   readonly places?: ReadonlyMap<BaselineEntry, string>;
 }
-/** One excused finding. */
 export type BaselineEntry = Static<typeof baselineFile.schema>['known'][number];
 
-/** A suite to which a baseline is applied: every check, also those that a narrowed run left out. */
+/** Suite of a baseline: all of its checks, whatever the run was narrowed to. */
 interface Scope {
-  /** What the ids of its checks begin with. */
+  /** Prefix of its check ids. */
   api: string;
   ids: readonly string[];
 }
 
 /**
- * Applies a baseline to results. The finding of an entry becomes `known`, or `flaky`, which a check may also pass; any
- * other stays as it is. What a known failure blocks stays blocked. These are errors: an entry whose check passes
- * (`fixed`), one that has expired, and one that names no check (the last two as results of their own). Entries of
- * checks that were left out or blocked change nothing, and neither do those of another API. Pure.
- *
+ * Applies a baseline to results. The finding of an entry becomes `known`, or `flaky`, which may also pass; any other
+ * finding stays as it is, and so does a check that a known failure blocks. Errors are an entry whose check passes
+ * (`fixed`), an expired entry, and an entry without a check (the last two as results of their own). Entries for checks
+ * that did not run, or for another API, have no effect. Pure.
  * @param today YYYY-MM-DD
  */
 export function applyBaseline(
@@ -99,7 +96,8 @@ export function applyBaseline(
     if (!suite.ids.includes(check))
       return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
     const expired = entries.get(check)?.find((each) => isOver(each, today));
-    // A failure that is no longer excused is an error by itself; a warning would hide that the entry has expired.
+    // An expired entry is an error of its own only beside a warning, which would hide it; a failure is an error
+    // already.
     return settled.get(check)?.outcome === 'warn' && expired !== undefined ? [complaint(entry, over(expired))] : [];
   });
   return [
@@ -159,24 +157,23 @@ function complaint(entry: BaselineEntry, reason: string): CheckResult {
   };
 }
 
-/** Whether the finding is that of the entry. An entry may have it in the words of a report. */
+/** Whether an entry describes this finding; it may quote a report. */
 function fits({ finding }: BaselineEntry, result: CheckResult): boolean {
   if (finding === undefined) return true;
   const found = inWords(comparable(result));
   return found === inWords(finding) || found === inWords(comparable(finding));
 }
 
-/** Whether a baseline excuses that finding. */
 export const excuses = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
   known.some((entry) => entry.check === result.id && !isOver(entry, today) && fits(entry, result));
 
-/** Ids of the checks of which a baseline excuses whatever they find. */
+/** Ids of checks whose entries name no finding, and so excuse any. */
 export const oldEntries = ({ known }: Baseline): string[] =>
   known.filter(({ finding }) => finding === undefined).map(({ check }) => check);
 
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const isOver = (entry: BaselineEntry, today: string): boolean => entry.expires < today;
-/** Of an entry whose check passes. */
+/** Whether an entry is stale once its check passes. */
 const isStale = (entry: BaselineEntry, today: string): boolean => entry.kind !== 'flaky' || isOver(entry, today);
 const over = (entry: BaselineEntry): string => `its excuse ended on ${entry.expires} (${entry.reason})`;
 const apiOf = (id: string): string => id.split('.', 1)[0] ?? '';
@@ -186,20 +183,19 @@ const about = ({ kind = 'bug', reason, owner, expires }: BaselineEntry): string 
   `${reason} (${kind}${owner === undefined ? '' : `, owner ${owner}`}, excused until ${expires})`;
 
 const EXCUSED_DAYS = 30;
-/** The owner of a new entry, until somebody names one. */
+/** Owner of a new entry, to be replaced by hand. */
 export const UNASSIGNED = 'unassigned';
 
-/** A baseline that is about to be written. */
+/** Baseline to write. */
 export interface Update extends Baseline {
-  /** A line for each entry of the suite that is added (`+`), kept (`=`) or removed (`-`). */
+  /** One line for each entry of the suite: added (`+`), kept (`=`) or removed (`-`). */
   readonly changes: readonly string[];
 }
 
 /**
- * The baseline that excuses exactly what fails in `results`. Entries that still apply keep their reason and day; new
- * ones have thirty days, and an owner to be named; of a finding that does not come every time, they are `flaky`. An
- * entry without a finding gets the one that its check shows. Entries of other APIs, of checks that this run did not
- * decide, and of other findings of a check that fails, stay. Pure.
+ * Baseline that excuses exactly the failures in `results`. Kept entries keep reason and date; new entries expire after
+ * thirty days and need an owner; findings that come sometimes become `flaky`. An entry without a finding gets the one
+ * of its check. Entries for other APIs, for undecided checks, and for other findings of a failing check stay. Pure.
  */
 export function updatedBaseline(
   results: readonly CheckResult[],
@@ -264,8 +260,8 @@ function daysAfter(day: string, days: number): string {
 }
 
 /**
- * Reads a baseline, with the places of its entries. Throws UsageError with the line. A missing file is an empty
- * baseline only when it is about to be written.
+ * Reads a baseline with the positions of its entries. Throws UsageError with the line. With `mayBeMissing`, a missing
+ * file is an empty baseline.
  */
 export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
   if (!existsSync(path)) {
@@ -302,7 +298,7 @@ const HEADING = `# Findings that are known, each until the day it expires. A che
 # Written by: muster check … --baseline THIS --update-baseline
 `;
 
-/** Writes a baseline, whole or not at all. A path that ends in .json gets JSON. */
+/** Writes a baseline atomically; JSON if the path ends in .json, else YAML. */
 export function writeBaseline(path: string, baseline: Baseline): void {
   const content = { known: baseline.known };
   const text = path.endsWith('.json')

@@ -1,21 +1,17 @@
-/**
- * Groups the findings of a run by cause, so that one bug is one finding: the plainest check leads, the others are its
- * consequences.
- */
+/** Groups findings by cause, so that one bug is one finding: the plainest check leads, the others are consequences. */
 import { withoutNumbers } from './likeness.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
 
-/** As much of a check as decides what its finding follows from. */
+/** Parts of a check that grouping needs. */
 type Grouped = Premised & { readonly requirement: { readonly id: string } };
 
 /**
- * Sets `consequence_of` on failed checks and warnings that show the same cause less plainly than another, and leaves
- * the order. Two findings have one cause when
- * - both checks decide the same requirement: the one that is called like it leads;
- * - one check rests on the other, or on a check of the requirement that the other is called like, by its premises or by
- * theirs;
- * - both got the same wrong answer to the same request, but for the numbers in it.
+ * Sets `consequence_of` on failures and warnings that show the same cause less plainly than another; keeps the order.
+ * Two findings have one cause when
+ * - both checks decide the same requirement: the check named like it leads;
+ * - one check rests, directly or not, on the other or on a check of the requirement that the other is named like;
+ * - both got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
   const below = allPremises(checks);
@@ -39,8 +35,7 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
 }
 
 /**
- * A failure before a warning, then what rests on the fewest checks. Findings of one requirement stay together, its
- * plainest first.
+ * Failures before warnings, then by number of premises. Findings of one requirement stay together, its plainest first.
  */
 function plainestFirst(
   findings: readonly CheckResult[],
@@ -64,7 +59,10 @@ function plainestFirst(
 const compare = (left: readonly number[], right: readonly number[]): number =>
   left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
-/** What its readers allowed for may still show, and what no reader came across shows nowhere. */
+/**
+ * Whether one finding may follow from another. A deviation that readers allowed for may still show; one that no reader
+ * met cannot.
+ */
 const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: CheckResult): boolean =>
   outcome === 'fail' && (deviation === undefined || allowed_for.includes(deviation.name));
 
@@ -73,8 +71,8 @@ const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =
   id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
 
 /**
- * The findings that lead their groups, the most telling first: a MUST before a SHOULD, then the one that most other
- * checks follow from or are blocked by, then the order of the report.
+ * Leading findings, the most telling first: MUST before SHOULD, then by number of consequences and blocked checks, then
+ * in the order of the report.
  */
 export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
   const leadOf = new Map(results.map(({ id, consequence_of }) => [id, consequence_of ?? id]));
@@ -92,10 +90,10 @@ export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 : 1);
 
-/** All checks that each check rests on, directly or through others. */
+/** Premises of each check, direct and indirect. */
 function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
   const all = new Map<string, Grouped[]>();
-  // In this order those of a premise are known before what rests on it.
+  // In this order the premises of a premise are already known.
   for (const check of inOrder(checks)) {
     const direct = premisesOf(check, checks);
     all.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(all.get(premise.id) ?? [])]))]);
@@ -108,7 +106,7 @@ function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
   return requestOf(left) === requestOf(right) && answer(left) === answer(right);
 }
 
-/** Method and path of the last request; a query may hold cursors. */
+/** Method and path of the last request, without its query, which may hold cursors. */
 function requestOf({ exchanges }: CheckResult): string {
   const last = exchanges?.at(-1);
   return last === undefined ? '' : `${last.method} ${last.url.replace(/\?.*$/, '')}`;

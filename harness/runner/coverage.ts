@@ -1,13 +1,10 @@
-/**
- * How much of the requirement set a run decided, what kept it from the rest, and whether that is as much as was asked
- * for.
- */
+/** Coverage of a run: decided checks of the requirement set, reasons for the others, and demands that were not met. */
 import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import type { Plan } from './plan.ts';
 import type { Capability, CheckResult, Coverage, Outcome, Undecided } from './types.ts';
 
-/** The part of a plan that says why checks did not run. */
+/** Parts of a plan that explain checks that did not run. */
 type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
   readonly profile: { readonly name: string };
   readonly checks: readonly {
@@ -21,9 +18,9 @@ type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
 const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
 
 /**
- * The coverage of a run: of the whole requirement set, or with `ofProfile` of its profile. A profile is about
- * requirements: one is decided where the specification leaves the target free, and by any check that saw enough.
- * `results` may hold complaints about the baseline, which are no checks.
+ * Coverage of the whole requirement set, or with `ofProfile` of its profile. A profile counts requirements: a choice
+ * that the specification leaves free, and any check that saw enough, decide one. Ignores complaints about the baseline
+ * among `results`.
  */
 export function coverageOf(
   plan: Planned,
@@ -60,7 +57,7 @@ export function coverageOf(
 
 const TOO_LITTLE = 'saw too little';
 
-/** Of checks that were not decided in one way: one with the reason that most of them have. */
+/** The most frequent reason of these checks. */
 function mostFrequent(members: readonly Reason[]): Reason {
   const groups = [...Map.groupBy(members, ({ because }) => because).values()];
   const [[first] = []] = groups.toSorted((a, b) => b.length - a.length);
@@ -70,10 +67,10 @@ function mostFrequent(members: readonly Reason[]): Reason {
 const agreeing = (why: string, count: number): string =>
   count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
 
-/** Why one check was not decided, and where each has reasons of its own what that was. */
+/** Reason why a check was not decided; `because` is specific to the check. */
 type Reason = Undecided & { because?: string };
 
-/** A target has one of these, so that no option adds the other. */
+/** A target has one of these, so no option can add the other. */
 const TRANSPORTS: ReadonlySet<Capability> = new Set(['unix', 'loopback']);
 
 function whyUndecided(
@@ -88,14 +85,14 @@ function whyUndecided(
   const missing = needs.filter((need) => !capabilities.includes(need));
   if (missing.some((need) => TRANSPORTS.has(need)))
     return { checks: 1, why: 'are about another transport', needs: missing };
-  // What is missing first is asked for first: without it the others would not help.
+  // The first missing capability in the list is advised first: the others depend on it.
   const [first] = missing.toSorted((left, right) => CAPABILITIES.indexOf(left) - CAPABILITIES.indexOf(right));
   if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
   const add = CAPABILITY_OPTIONS[first];
   return { checks: 1, why: `need ${first}`, needs: [first], ...defined({ add }) };
 }
 
-/** Options that chose among the checks, which are in no plan then. */
+/** Reason for checks that options left out, which no plan lists. */
 function notChosen({ narrowedBy, profile }: Planned): Undecided {
   const choosing = narrowedBy.flatMap(
     (option) => /^--(?:only|section|last-failed)\b|^--profile core$/.exec(option)?.[0] ?? [],
@@ -103,15 +100,15 @@ function notChosen({ narrowedBy, profile }: Planned): Undecided {
   return { checks: 1, why: `left out by ${choosing.join(' and ') || `--profile ${profile.name}`}` };
 }
 
-/** What a run has to decide at least. */
+/** Minimum that a run has to decide. */
 export interface Demands {
-  /** Capabilities that the target must have. */
+  /** Capabilities required of the target. */
   require?: readonly Capability[];
-  /** Checks that must be decided: a number of them, or percent of the requirement set. */
+  /** Minimum of decided checks: a number, or percent of the requirement set. */
   minDecided?: { count: number } | { percent: number };
 }
 
-/** What a run was asked for in vain, a sentence each. */
+/** Demands that the run did not meet, one sentence each. */
 export function unmetDemands(
   { require = [], minDecided }: Demands,
   { checks, decided }: Coverage,

@@ -1,9 +1,9 @@
-/** How a suite declares requirements and checks, so that the requirement stands above its check. */
+/** Declares requirements and checks of a suite, so that the requirement stands above its check. */
 import { REQUIREMENT_SETS } from './requirements.ts';
 import type { Rule } from './rules.ts';
 import type { Api, Check, Requirement, Suite } from './types.ts';
 
-/** Declares a requirement: one sentence of the specification, with the date of the first set that holds it. */
+/** Declares one sentence of the specification; `since` is the date of the first set with it. */
 export function requirement(declared: Requirement): Requirement {
   return Object.freeze(declared);
 }
@@ -14,8 +14,8 @@ type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
 };
 
 /**
- * Makes the function that declares checks for one API: `const check = checks<DeviceContext>()`. Each must have seen at
- * least one request, unless it says otherwise.
+ * Makes the function that declares checks for one API: `const check = checks<DeviceContext>()`. A check needs at least
+ * one answer to pass unless `least` says otherwise.
  */
 export function checks<Context>() {
   return (requirement: Requirement, options: Options<Context>, run: Check<Context>['run']): Check<Context> => {
@@ -30,7 +30,7 @@ export function checks<Context>() {
   };
 }
 
-/** Makes the function that declares rules for one API: each must have seen something that it is about. */
+/** Makes the function that declares rules for one API. A rule needs at least one sighting to pass. */
 export function rules<Context>() {
   return (
     requirement: Requirement,
@@ -48,11 +48,9 @@ const asksNothing = (): Promise<void> => Promise.resolve();
 
 /**
  * Joins lists of checks into a suite.
- *
- * @param sets dates of the requirement sets, oldest first; those of Muster unless the suite is someone else's
- * @throws Error for two checks of one id, since a baseline or `--only` could not tell them apart; for one requirement
- * declared
- *   twice in different words; for a requirement whose `since` or `until` is not the date of a set
+ * @param sets dates of the requirement sets, oldest first; a foreign suite passes its own
+ * @throws Error for a duplicate id, which `--only` and baselines could not tell apart; for two wordings of one
+ *   requirement; for a `since` or `until` that is no date of a set
  */
 export function suite<Context>(
   api: Api,

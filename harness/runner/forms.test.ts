@@ -1,4 +1,4 @@
-/** What becomes of a check whose requests are written in another form than the usual one. */
+/** Checks whose requests are written in a variant form. */
 import { expect, test } from 'vitest';
 import { FORMS, type Form } from '../client/forms.ts';
 import { Forms } from './forms.ts';
@@ -8,7 +8,7 @@ import { declared, run } from './testing/checks.ts';
 import type { CheckContext, CheckResult, Outcome } from './types.ts';
 
 const SEED = 1;
-/** Results by the form that was asked in; `asked`: the names of the forms, in order. */
+/** Results by form and attempt; `asked`: names of the forms, in order. */
 function scripted(outcome: (form: Form | undefined, time: number) => Outcome) {
   const asked: (string | undefined)[] = [];
   const once = async (form?: Form): Promise<CheckResult> => {
@@ -20,7 +20,7 @@ function scripted(outcome: (form: Form | undefined, time: number) => Outcome) {
   return { asked, once };
 }
 
-/** Ids of checks that are asked in another form, by a run that has seen nothing yet. */
+/** Ids of checks that a run without experience asks in a variant form. */
 async function inForms(forms = new Forms(SEED)): Promise<[string, Form][]> {
   const found: [string, Form][] = [];
   for (let at = 0; at < 200; at += 1) {
@@ -88,7 +88,7 @@ test('what sees too little is asked again in the usual form, unless it took long
   await forms.run(id, once);
   await forms.run(id, async (form) => ({ ...(await once(form)), duration_ms: 10_001 }));
   expect(asked.length).toBe(3);
-  // Nothing is known against the target.
+  // Nothing is known against the target yet.
   expect((await inForms(forms)).length).toBeGreaterThan(60);
 });
 

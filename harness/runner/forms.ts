@@ -1,27 +1,26 @@
 /**
- * Each check writes its requests in one of the forms that mean the same, drawn by the seed of the run. What it finds in
- * an unusual one is looked at in the usual one before it is told: the specification promises none of the others.
+ * Writes the requests of every second check in an equivalent form, drawn by the run's seed. A finding there is retried
+ * in the usual form before it is reported, since the specification promises no other form.
  */
 import { FORMS, type Form } from '../client/forms.ts';
 import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
-/** After so many findings that were the same in the usual form, a run asks in no other. */
+/** Limit of findings independent of the form, after which a run varies no more requests. */
 const MOST_ALIKE = 2;
 /**
- * What has taken longer is not asked again, milliseconds: where nothing was decided in an unusual form, a server may
- * have left it unanswered; where too little was seen, that is seldom a matter of the form.
+ * Milliseconds above which a result is not retried. A blocked check may have been left unanswered because of its form;
+ * too few sightings rarely depend on it.
  */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
-/** Runs the check, with requests of that form. */
 type Once = (form?: Form) => Promise<CheckResult>;
 
 interface Told {
-  /** In the usual form, or in another one that made no difference. */
+  /** Result in the usual form, or in a variant form that made no difference. */
   result: CheckResult;
-  /** Where it comes now and then, and is no matter of the form: what came the other times. */
+  /** Results of the other attempts, of a finding that comes sometimes and does not depend on the form. */
   others?: readonly CheckResult[];
 }
 
@@ -42,9 +41,9 @@ export class Forms {
     if (form === undefined || isRight(first) || isLong) return { result: first };
     const usual = await once();
     if (!isRight(usual)) {
-      // What saw too little says nothing about the target.
+      // An undecided result says nothing about the target.
       if (usual.outcome !== 'undecided') this.#alike += 1;
-      // A target that is gone by then decides nothing any more.
+      // A target that has ended meanwhile decides nothing.
       return { result: isFinding(first) && !isFinding(usual) ? first : usual };
     }
     const others = [usual];
@@ -57,7 +56,7 @@ export class Forms {
     return { result: { ...usual, ...told(usual, form, first) } };
   }
 
-  /** Undefined: the usual one, as for every second check. */
+  /** Form for a check; undefined for the usual one, as for every second check. */
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
     const form = FORMS[Math.floor(drawn / 2) % FORMS.length];
@@ -70,7 +69,7 @@ export class Forms {
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
 
-/** That the form made a difference, which is no finding. */
+/** Observation that the form made a difference, which is no finding. */
 function told({ observations = [], observed = [] }: CheckResult, form: Form, first: CheckResult): Partial<CheckResult> {
   const how = isFinding(first) ? 'does not hold' : first.outcome;
   const choice = { name: `asked ${form.name}`, value: `${how}: ${first.actual ?? first.reason ?? ''}` };

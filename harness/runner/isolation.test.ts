@@ -1,4 +1,4 @@
-/** Two targets in one process: the runs go on at the same time, and neither sees anything of the other. */
+/** Two targets in one process: two runs at the same time, each without a trace of the other. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';
@@ -37,7 +37,7 @@ const all = suite(
   ]),
 );
 
-/** For each check a meeting of two: the first waits for the second. */
+/** Rendezvous of two for each check: the first waits for the second. */
 function meetings(): (id: string) => Promise<void> {
   const waiting = new Map<string, PromiseWithResolvers<void>>();
   return (id) => {

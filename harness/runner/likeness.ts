@@ -1,19 +1,18 @@
-/** What makes findings the same: their words, without what differs from one request or run to the next. */
+/** Similarity of findings: their words without parts that vary between requests or runs. */
 import { printable } from '../common/terminal.ts';
 import type { Finding } from './types.ts';
 
 const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
 
-/** Ids, times and lengths differ from one request to the next, so numbers do not count. */
+/** Replaces numbers, since ids, times and lengths vary between requests. */
 export const withoutNumbers = (text: string): string => text.replaceAll(LIST, '[#]').replaceAll(/\d+/g, '#');
 
-/** What was expected and seen. */
 export type FindingText = Pick<Finding, 'expected' | 'actual'>;
 
 /**
- * A finding in words that are the same in every run: without ids, times, ports, temporary paths, bodies, and numbers.
- * What tells one finding from another stays: a status, which ends of the list that was due a list has, and which number
- * is that of the other side (`event #, the first after #a; actual: event #a`).
+ * Words of a finding that are the same in every run: without ids, times, ports, temporary paths, bodies and numbers.
+ * Kept is what distinguishes findings: a status, the ends of a list, and the position of a number on the other side
+ * (`event #, the first after #a; actual: event #a`).
  */
 export function comparable({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
   const [due = ''] = /(?<=\[)\d[\d, –….]*(?=\])/.exec(expected) ?? [];
@@ -24,9 +23,9 @@ export function comparable({ expected = '', actual = '' }: Partial<FindingText>)
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Readers check it in a file. What is longer repeats itself. */
+/** Characters of a text; longer ones repeat themselves, and people read these in a file. */
 const LONGEST = 300;
-/** Characters that can matter to that. */
+/** Characters read for that. */
 const READ = 4000;
 
 const inWords = (text: string, due: string, named: (number: string) => string): string => {
@@ -44,7 +43,7 @@ const inWords = (text: string, due: string, named: (number: string) => string): 
   return words.length <= LONGEST ? words : `${words.slice(0, LONGEST)}…`;
 };
 
-/** `[first … last]`, `[…]`: which ends of the list that was due a list of numbers has. How many it has varies. */
+/** Ends of the expected list that a list contains, as `[first … last]` or `[…]`. Its length varies. */
 function partOf(due: string, numbers: string): string {
   const [first = '', last = ''] = [/^\d+/.exec(numbers)?.[0], /\d+$/.exec(numbers)?.[0]];
   if (first === '') return '[]';
@@ -53,25 +52,25 @@ function partOf(due: string, numbers: string): string {
   return `[${from}…${to}]`;
 }
 
-/** An object to the end of the text: where it ends cannot be told once it was cut. */
+/** From `{` to the end of the text; a cut text has no closing brace. */
 const OBJECT = /\{".*/s;
-/** What came before a failure: as much as there was. */
+/** History before a failure, of any length. */
 const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
-/** A quoted body: one with a line break or a quote in it. */
+/** Quoted body: one with a line break or a quote in it. */
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
-/** One that stands for itself, and not inside an id, a time or a version. */
+/** A number by itself, not inside an id, time or version. */
 const NUMBER = /(?<![\w.:-])\d+(?![\w:-]|\.\d)/g;
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"',;:)]+/g;
 const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g;
-/** The same words several times: as many as there were files, or events. */
+/** Repeated words, one for each file or event. */
 const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
 const VARYING = new RegExp(
   [
-    // A status begins the text, or stands before its media type or body. 500 is another finding than 200.
+    // A status begins the text, or stands before its media type or body. 500 and 200 are different findings.
     String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
-    // Ids, whether or not there is a digit in them.
+    // Ids, with or without a digit.
     String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
-    // Any other word of letters and digits: a UUID, a token, an id.
+    // Other words of letters and digits: UUIDs, tokens, ids.
     String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,
     String.raw`\d+(?:\.\d+)*`,
   ].join('|'),

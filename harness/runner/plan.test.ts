@@ -33,7 +33,7 @@ describe('plan', () => {
     const platform = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });
     expect(platform.checks.map(({ skip }) => skip)).toEqual([expect.stringContaining('--read-only')]);
     expect(platform).toMatchObject({ narrowedBy: [], profile: { name: 'read-only' } });
-    // No profile of a system does without writes.
+    // Every profile of a system needs writes.
     const system = makePlan(suite<object>('system', [[writing]]), { capabilities: none, readOnly: true });
     expect(system.narrowedBy).toEqual(['--read-only']);
   });
@@ -130,7 +130,7 @@ describe('premises', () => {
       { id: 'test.first.again', consequence_of: 'test.first' },
       { id: 'test.blind', outcome: 'fail' },
     ]);
-    // What no reader came across follows from something else.
+    // A deviation that no reader met follows from something else.
     expect(report.checks.at(-1)).not.toHaveProperty('consequence_of');
     expect(report.checks.at(-1)).not.toHaveProperty('allowed_for');
   });
@@ -259,7 +259,7 @@ describe('the end of a run', () => {
       declared('test.hangs', { sharing: 'exclusive', turn: 'first' }, slowToStop),
       declared('test.next', { sharing: 'exclusive' }, async () => void order.push('next')),
     ];
-    // Half of the run's time is the limit of one check.
+    // One check may take half of the run's time.
     const report = await run(checks, { maxTimeMs: 2000 });
     expect(order).toEqual(['stopped', 'next']);
     expect(report.checks[0]?.reason).toBe('did not end within 1 s');

@@ -1,4 +1,4 @@
-/** Which checks of a suite run, and why the others do not. */
+/** Selects the checks that run, with a reason for each other one. */
 
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
@@ -17,10 +17,9 @@ import {
   type Suite,
 } from './types.ts';
 
-/** What narrows a run. */
 export interface PlanOptions {
   capabilities: ReadonlySet<Capability>;
-  /** Ids of requirements or checks, or the beginnings of some; `*` stands for anything. */
+  /** Ids of requirements or checks, or prefixes of them; `*` matches anything. */
   only?: readonly string[];
   /** Sections of the specification; `6` includes `6.2`. */
   sections?: readonly string[];
@@ -30,46 +29,43 @@ export interface PlanOptions {
   profile?: string;
   /** SHOULDs that fail the run, by section or as `only`; `*` is all of them. */
   failOn?: readonly string[];
-  /** The same by a target file, which may be about several APIs. What `failOn` names wins. */
+  /** `failOn` of a target file, which may serve several APIs. `failOn` has precedence. */
   filedFailOn?: readonly string[];
   /** Date of the requirement set to hold the target to (YYYY-MM-DD). Default: the newest. */
   requirements?: string;
 }
 
-/** A check, and whether it runs. */
 export interface Planned<Context> {
   check: Check<Context>;
-  /** The profile holds the target to its requirement. */
+  /** Whether the profile holds the target to its requirement. */
   inProfile: boolean;
-  /** What makes the run fail for a SHOULD of it that does not hold: an option, or the profile. */
+  /** Option or profile that makes a violated SHOULD of it fail the run. */
   failsBy?: string;
-  /** Why it does not run; absent when it does. */
+  /** Reason why it does not run. */
   skip?: string;
-  /** The option that leaves it out; absent when what the target lacks does. */
+  /** Option that leaves it out; absent where the target lacks something. */
   leftOutBy?: string;
 }
 
-/** The checks of a run. */
 export interface Plan<Context> {
   checks: Planned<Context>[];
-  /** Number of checks in the requirement set, also those that were not chosen. */
+  /** Number of checks in the requirement set, chosen or not. */
   size: number;
-  /** What the target is held to. */
   profile: Profile;
-  /** Number of checks that the profile holds the target to, also those that were not chosen. */
+  /** Number of checks in the profile, chosen or not. */
   profileSize: number;
-  /** The set that the checks were taken from. An older set is complete in itself, so it does not count as narrowing. */
+  /** Set that the checks come from. An older set is complete in itself, so it does not count as narrowing. */
   requirements: RequirementSet;
-  /** Options that took something out. */
+  /** Options that left checks out. */
   narrowedBy: string[];
-  /** Multiplier of the runs of every property, where the user chose none. */
+  /** Multiplier for property runs, unless the user chose one. */
   runs: number;
   tries: Tries;
-  /** Milliseconds in which smaller counterexamples are looked for, all findings together. */
+  /** Milliseconds to shrink counterexamples, for all findings together. */
   shrinkMs: number;
 }
 
-/** How often each finding is tried again, and for how long all of them together: a third of the run, within bounds. */
+/** Retries of each finding, and time for all of them: a third of the run, within bounds. */
 export interface Tries {
   times: number;
   leastMs: number;
@@ -78,7 +74,7 @@ export interface Tries {
 
 export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
-/** `--fast` is for many times a day: the cases that were chosen by hand all run, and fewer that are drawn. */
+/** `--fast` is for many runs a day: all handwritten examples, and fewer drawn ones. */
 const RUNS = { fast: 0.4, usual: 1 };
 const SHRINK_MS = { fast: 3000, usual: 8000 };
 const TRIES = {
@@ -87,8 +83,7 @@ const TRIES = {
 };
 
 /**
- * Decides which checks of a suite run against a target with these capabilities.
- *
+ * Selects the checks of a suite that run against a target with these capabilities.
  * @throws UsageError for a requirement set, a profile, an id or a section that the suite does not have
  */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
@@ -125,7 +120,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     const protects = inProfile && check.requirement.protective === true;
     const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
-    // Before the capabilities: a target opened read-only declares none that writes, but the option is the reason.
+    // Comes before the capabilities: a target opened read-only declares none that writes, and the option is the reason.
     if (options.readOnly === true && check.writes === true) {
       if (inProfile) narrowed.add('--read-only');
       return { ...one, skip: 'not run: --read-only sends nothing but GET', leftOutBy: '--read-only' };
@@ -145,7 +140,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...again };
 }
 
-/** What makes a run fail for SHOULDs: how that was said, in messages and in reports, and the patterns for them. */
+/** SHOULDs that fail a run: their patterns, and the source of these for messages and reports. */
 interface Failing {
   option: string;
   text(pattern: string): string;
@@ -164,7 +159,7 @@ function failing({ api, checks }: Suite<never>, { failOn = [], filedFailOn = [] 
   return { option: `${filed}: `, text: said(filed, ': '), patterns: filedFailOn.filter((each) => !isOfAnother(each)) };
 }
 
-/** The profile that the options name, or else the largest that the target can reach. Throws UsageError. */
+/** Profile of the options, or else the largest that the target can reach. Throws UsageError. */
 function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOptions): Profile {
   const reached = largestProfile(api, readOnly === true ? without(capabilities, 'write') : capabilities);
   if (name === undefined || name === 'core') return reached;
@@ -179,8 +174,7 @@ const without = (capabilities: ReadonlySet<Capability>, name: Capability): Reado
   new Set([...capabilities].filter((each) => each !== name));
 
 /**
- * Whether a profile holds a target to what a check decides: every MUST within it, and where the profile says so the
- * SHOULDs that protect others.
+ * Whether a profile holds a target to a check: to every MUST in its scope, and to protective SHOULDs where it says so.
  */
 function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held): boolean {
   const { level, protective } = requirement;
@@ -190,17 +184,16 @@ function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held)
 
 type Held = Pick<Check<never>, 'requirement' | 'needs'>;
 
-/** Names of the profiles that hold a target to what a check decides, the smallest first. */
+/** Names of the profiles that hold a target to a check, the smallest first. */
 export const profilesOf = (api: Api, check: Held): string[] =>
   PROFILES[api].filter((profile) => isHeldBy(api, profile, check)).map(({ name }) => name);
 
-/** Whether all that a check needs of a target, beyond what a profile asks for, is there. */
+/** Whether the target has all capabilities that a check needs beyond those of the profile. */
 const isMet = (api: Api, { needs = [] }: Held, capabilities: ReadonlySet<Capability>): boolean =>
   needs.every((need) => !isCondition(api, need) || capabilities.has(need));
 
 /**
- * Whether `--only PATTERN` means a check: by its id, its requirement's, the beginning of its id, or with `*` for
- * anything.
+ * Whether `--only PATTERN` matches a check: its id, its requirement's id, a prefix of its id, or a pattern with `*`.
  */
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
   if (pattern === id || pattern === requirementId) return true;
@@ -214,17 +207,16 @@ const inSection = (requirement: Requirement, section: string): boolean =>
 
 const SECTION = /^\d/;
 
-/** Whether a pattern of `--fail-on` means a check. */
 const isMeant = (pattern: string, { id, requirement }: Check<never>): boolean =>
   SECTION.test(pattern) ? inSection(requirement, pattern) : isNamed(pattern, id, requirement.id);
 
-/** What was given, by the words of a command line before it. */
+/** Values by the option, or field, that gave them. */
 type Given = Readonly<Record<string, readonly string[]>>;
 
 const each = (given: Given): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
 
-/** ` of 2026-11-21`, of a set that is not the newest. */
+/** ` of 2026-11-21` for an older set, else empty. */
 const ofSet = ({ requirementSets }: Suite<never>, set: string): string =>
   set === requirementSets.at(-1) ? '' : ` of ${set}`;
 
@@ -252,8 +244,6 @@ function refuseUnknownSections(suite: Suite<never>, set: string, given: Given): 
   }
 }
 
-// When each check of a run starts: in lanes, and after its premises.
-
 type Lane = Exclude<Sharing, 'publishing'> | 'slow' | 'rules';
 
 const laneOf = ({ sharing = 'shared', slow = false, rule }: Pick<Check<never>, 'sharing' | 'slow' | 'rule'>): Lane => {
@@ -262,14 +252,14 @@ const laneOf = ({ sharing = 'shared', slow = false, rule }: Pick<Check<never>, '
   return sharing === 'shared' && slow ? 'slow' : sharing;
 };
 
-/** As much of a check as decides which others it rests on. */
+/** Parts of a check that its order depends on. */
 export type Premised = Pick<Check<never>, 'id' | 'premises'>;
 
-/** The checks among `all` that one rests on. */
+/** Premises of a check among `all`. */
 export const premisesOf = <C extends Premised>({ premises = [] }: C, all: readonly C[]): C[] =>
   premises.flatMap((premise) => all.filter(({ id }) => id === premise));
 
-/** The checks with each premise before what rests on it, otherwise in their order. Throws Error for a circle. */
+/** Checks in an order with premises first, otherwise unchanged. Throws Error for a circle. */
 export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   const sorted = new Set<C>();
   const place = (check: C, path: readonly string[]): void => {
@@ -282,7 +272,7 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
-/** The checks whose turn is `last`, and those that rest on one of them. Premises come first in `ordered`. */
+/** Checks whose turn is `last`, and checks that rest on them. Premises come first in `ordered`. */
 function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readonly C[]): Set<C> {
   const last = new Set<C>();
   for (const check of ordered)
@@ -291,10 +281,9 @@ function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readon
 }
 
 /**
- * Runs the checks: slow ones and `concurrency` shared ones at once, beside them one exclusive check at a time, then
- * those whose turn is last, then disruptive ones alone, and at the end what rules have made of it all. A check starts
- * when the results of its premises are known, which `runOne` gets. It must not reject. `together`: whether checks that
- * publish go together by now.
+ * Runs checks in lanes: slow and `concurrency` shared ones at once, and one exclusive check beside them; then checks
+ * whose turn is `last`, disruptive ones alone, and rules. `runOne` gets the results of a check's premises once they are
+ * known, and must not reject. `together`: whether publishing checks run at once.
  */
 export async function schedule<Context>(
   checks: readonly Check<Context>[],
@@ -333,10 +322,10 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
   );
 }
 
-/** Checks that publish at once, where they go together. */
+/** Limit of publishing checks that run at once. */
 const PUBLISHING_AT_ONCE = 4;
 
-/** One after the other. Where checks that publish go together, those that can begin come before the others. */
+/** Runs checks one after the other. Publishing checks that run together overtake others when they are ready. */
 async function driving<Context>(
   checks: readonly Check<Context>[],
   together: () => boolean,
@@ -361,10 +350,7 @@ async function driving<Context>(
 
 const ORDER: readonly Lane[] = ['slow', 'shared', 'exclusive', 'disruptive', 'rules'];
 
-/**
- * What is wrong with the premises of a suite's checks: unknown ones, circles, and premises that start later than what
- * rests on them.
- */
+/** Errors in the premises of a suite: unknown ids, circles, and premises in a later lane than their dependants. */
 export function premiseProblems<Context>(checks: readonly Check<Context>[]): string[] {
   const place = (check: Check<Context>): number => Math.max(ORDER.indexOf(laneOf(check)), 1);
   const problems = checks.flatMap((check) => [

@@ -1,4 +1,4 @@
-/** What a run holds its target to: a profile, what each check must have seen, and the SHOULDs that can fail it. */
+/** Requirements of a run: its profile, the sightings that each check needs, and the SHOULDs that can fail it. */
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../reports/github.ts';
 import { htmlFormat } from '../reports/html.ts';
@@ -143,7 +143,7 @@ describe('a SHOULD', () => {
 
   it.each([
     [['*'], 'fail_on of the target file'],
-    // Another suite is held to these.
+    // Patterns for another suite.
     [['platform.ping', '9', '6.2', 'client.*'], 'fail_on of the target file: 6.2'],
     [['test.polite'], 'fail_on of the target file: test.polite'],
   ])('fails the run that a target file names it for, by %j', (filedFailOn, words) => {

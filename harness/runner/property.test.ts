@@ -108,7 +108,7 @@ describe('properties', () => {
     const again = await run([two], { replays, tries: NO_TRIES });
     expect([values, again.checks[0]?.path, others.length]).toEqual([[10], result?.path, 25]);
     values.length = 0;
-    // Mended: that value passes, and no other is tried.
+    // Fixed now: that value passes, and no other is tried.
     least = 11;
     await run([two], { replays, tries: NO_TRIES });
     expect(values).toEqual([10]);

@@ -1,4 +1,4 @@
-/** Properties inside a check: fast-check decides what to try, the predicate's finding says what is wrong. */
+/** Properties inside a check: fast-check draws the inputs, the predicate's finding explains the failure. */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../client/errors.ts';
@@ -7,15 +7,14 @@ import type { Redactor } from '../common/redact.ts';
 import type { CheckContext, Finding, PropertyOptions } from './types.ts';
 import { show, Violation } from './violation.ts';
 
-/** How a property is run. */
 export interface PropertyRun {
   seed: number;
-  /** Runs exactly this counterexample again (`muster replay`). */
+  /** Path of the one counterexample to run (`muster replay`). */
   path?: string;
-  /** Multiplier of the number of runs. */
+  /** Multiplier for the number of runs. */
   runs: number;
   redactor: Redactor;
-  /** A counterexample was found that is smaller than any before; what is tried next may pass. */
+  /** Called for each counterexample that is smaller than those before; the next input may pass. */
   onFound(): void;
 }
 
@@ -24,11 +23,9 @@ const DEFAULT_RUNS = 25;
 const SHOWN = 2000;
 
 /**
- * Runs a property with the run's seed, and shrinks what fails.
- *
+ * Runs a property with the run's seed, and shrinks a failure.
  * @throws Violation with the smallest counterexample and its coordinates, when a predicate threw a Violation or
- * NoAnswer; what it
- *   threw otherwise, as it is: a smaller input would only hide trouble with the set-up
+ *   NoAnswer; any other error unchanged, since shrinking would hide trouble with the set-up
  */
 export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
@@ -38,7 +35,7 @@ export async function runProperty<T>(
 ): Promise<void> {
   const details = await fc.check(fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound)), {
     seed: run.seed,
-    // A replay runs the one counterexample, and looks for no smaller one.
+    // A replay runs one counterexample, and does not shrink it.
     ...(run.path === undefined
       ? { numRuns: numberOfRuns(options, run.runs) }
       : { path: run.path, numRuns: 1, endOnFailure: true }),
@@ -49,7 +46,7 @@ export async function runProperty<T>(
   const finding = findingOf(error);
   if (finding === undefined) throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
-  // Only fast-check's own words name the path of a model's commands.
+  // Only fast-check's own text has the path of a model's commands.
   const written = fc.stringify(smallest);
   const described = options.describe?.(smallest as T) ?? (typeof smallest === 'bigint' ? String(smallest) : written);
   const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
@@ -62,13 +59,13 @@ export async function runProperty<T>(
   });
 }
 
-/** The examples are the cases that were chosen by hand: fewer runs still try all of them that would be tried at 1. */
+/** Number of runs that covers the handwritten examples that a multiplier of 1 would try. */
 function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions<T>, multiplier: number): number {
   return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }
 
 /**
- * While shrinking, ignores errors weaker than the strongest so far, such as a crash after a violation, so it keeps to
+ * Ignores errors weaker than the strongest so far while shrinking, such as a crash after a violation, so as to keep to
  * one failure.
  */
 function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
@@ -85,40 +82,40 @@ function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => v
   };
 }
 
-/** How much an error says against the target: a violation, no answer, or nothing (the set-up failed). */
+/** Weight of an error against the target: violation, no answer, or nothing (the set-up failed). */
 function strength(error: unknown): number {
   if (error instanceof Violation) return 2;
   return error instanceof NoAnswer ? 1 : 0;
 }
 
-/** What an error says against the target; undefined when it says nothing. */
+/** Finding of an error; undefined when it says nothing about the target. */
 export function findingOf(error: unknown): Finding | undefined {
   if (error instanceof Violation) return error.finding;
   return error instanceof NoAnswer ? { expected: 'an answer to every request', actual: error.message } : undefined;
 }
 
-/** How long a property may go on: each input may cost seconds on a target that is slow, or hangs. */
+/** Time limits of a property: on a slow or hanging target an input may take seconds. */
 export interface PropertyBounds {
-  /** Milliseconds after the first counterexample in which smaller ones are looked for, if the run has as many left. */
+  /** Milliseconds for shrinking after the first counterexample, if the run has as many left. */
   shrinkMs: number;
   /** Milliseconds after which no new input is tried. Default: no bound. */
   tryMs?: () => number;
-  /** Inputs that are tried however late it is. Default 1. */
+  /** Minimum of inputs, however late it is. Default 1. */
   least?: number;
-  /** Tries the examples first, so many at once, and all of them in any case. Default: none. */
+  /** Number of examples to try at once, first, and in any case. Default: none. */
   examplesAtOnce?: number;
-  /** Notes that of all inputs only some were tried. */
+  /** Notes how many of all inputs were tried. */
   describeLeftOut(tried: number, all: number): string;
 }
 
 type Property = CheckContext['property'];
 
-/** As much of it as a finding gets that may follow from another one: nobody reads it first. */
+/** Milliseconds to shrink a finding that may follow from another one, which people read first. */
 const FOLLOWING_SHRINK_MS = 500;
 
 /**
- * The check's `property` within `bounds`. While shrinking, an error that decides nothing (such as a rate limit) counts
- * as a pass, so it cannot replace the counterexample that was found.
+ * The check's `property` within `bounds`. While shrinking, an undecided error (such as a rate limit) counts as a pass,
+ * so that it cannot replace the counterexample.
  */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
@@ -157,11 +154,11 @@ export function boundedProperty(
       if (failedAt !== undefined) t.session.shrinkMs -= performance.now() - failedAt;
     });
     if (leftOut > 0) {
-      // They passed without a look.
+      // Skipped inputs passed without a request.
       t.saw('inputs', -leftOut);
       t.note(describeLeftOut(tried, tried + leftOut));
     }
-    // It failed beside others, and not by itself.
+    // It failed beside others, and not alone.
     if (failure !== undefined) throw failure;
   };
 }
@@ -169,8 +166,8 @@ export function boundedProperty(
 export const AT_ONCE = 8;
 
 /**
- * Runs `body` for all of `items`, eight at a time. One that fails runs once more by itself, so that a finding shows its
- * requests alone.
+ * Runs `body` for all of `items`, eight at a time. Retries one that fails alone, so that a finding shows its requests
+ * only.
  */
 export async function eachAtOnce<T>(
   { signal }: Pick<CheckContext, 'signal'>,
@@ -184,11 +181,11 @@ export async function eachAtOnce<T>(
 
 interface Tried {
   passed: ReadonlySet<unknown>;
-  /** The first that says something against the target. */
+  /** The first error against the target. */
   failure: unknown;
 }
 
-/** Stops after the first batch in which one fails. Throws an error that decides nothing, such as a rate limit. */
+/** Stops after the first batch with a failure. Throws undecided errors, such as a rate limit. */
 async function trySeveral<T>(
   signal: AbortSignal,
   items: readonly T[],
@@ -209,7 +206,7 @@ async function trySeveral<T>(
   return { passed, failure: undefined };
 }
 
-/** The commands of a model as a reader follows them, without the coordinates that fast-check writes behind them. */
+/** Commands of a model, without fast-check's coordinates behind them. */
 export const describeCommands = (commands: Iterable<unknown>): string =>
   String(commands).replace(/ *\/\*.*\*\/$/s, '') || 'no command at all';
 
@@ -218,7 +215,7 @@ const LAST_CODE_POINT = 0x10_ffff;
 
 /**
  * Any Unicode text: one code point, never half of a surrogate pair. The `binary` unit of fast-check takes seconds to
- * build its tables, and blocks the whole run meanwhile.
+ * build its tables, and blocks the run meanwhile.
  */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })

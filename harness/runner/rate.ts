@@ -1,19 +1,18 @@
-/** What stands for all the times that a check was run: the worst of its results, and how often it failed. */
+/** Attempts at a check: its worst result stands for all, with its failure rate. */
 import { defined } from '../common/defined.ts';
 import type { CheckResult, Outcome, Rate } from './types.ts';
 
 interface Attempt {
   result?: CheckResult;
-  /** No other check was under way meanwhile. */
+  /** Whether no other check ran meanwhile. */
   isAlone: boolean;
 }
 
-/** All the times that checks of one target were run. */
 export class Attempts {
   readonly #ended = new Map<string, Required<Attempt>[]>();
   readonly #underWay = new Set<Attempt>();
 
-  /** Runs a check. A result that says nothing, as the run was over, does not count. */
+  /** Runs a check, and keeps its result if it `counts`: the end of the run makes results meaningless. */
   async make(attempt: () => Promise<CheckResult>, counts: (result: CheckResult) => boolean): Promise<CheckResult> {
     const own: Attempt = { isAlone: this.#underWay.size === 0 };
     for (const other of this.#underWay) other.isAlone = false;
@@ -27,17 +26,13 @@ export class Attempts {
     }
   }
 
-  /** Of a check that could not be run as well. */
   add(result: CheckResult, isAlone = false): void {
     const all = this.#ended.get(result.id) ?? [];
     all.push({ result, isAlone });
     this.#ended.set(result.id, all);
   }
 
-  /**
-   * The worst result of a check, of several the first: what passed another time excuses nothing. `excuses`: a baseline
-   * will.
-   */
+  /** Worst result of a check, the first of equals: a pass excuses no failure. `excuses`: a baseline will. */
   worst(id: string, excuses: (result: CheckResult) => boolean): CheckResult | undefined {
     const weight = (result: CheckResult): number =>
       WEIGHTS[result.outcome === 'fail' && excuses(result) ? 'known' : result.outcome];
@@ -45,7 +40,7 @@ export class Attempts {
     return results.toSorted((a, b) => weight(b) - weight(a))[0];
   }
 
-  /** How often the check came to as bad an outcome. `notTried`: why it was not run once more. */
+  /** Rate of the attempts with this outcome. `notTried`: reason for no retry. */
   rate({ id, outcome }: CheckResult, notTried?: string): Rate {
     const decided = this.#ended.get(id)?.filter(({ result }) => isDecided(result)) ?? [];
     const isAsBad = ({ result }: Attempt): boolean =>
@@ -62,25 +57,27 @@ export class Attempts {
   }
 }
 
-/** Whether it says something about the target. */
+/** Whether a result says something about the target. */
 export const isDecided = ({ outcome }: CheckResult): boolean => ['pass', 'fail', 'warn'].includes(outcome);
 
-/** What a baseline excuses is better than what blocks. */
+/** A finding that a baseline excuses ranks better than a blocked check. */
 const WEIGHTS: Readonly<Record<Outcome, number>> = {
   fail: 5,
   blocked: 4,
   known: 3,
   warn: 2,
   pass: 1,
-  // What another run has seen decides.
+  // An attempt that saw enough decides.
   undecided: 0,
   not_applicable: -1,
-  // Made of results by a baseline, later on.
+  // Set by a baseline, later on.
   flaky: -2,
   fixed: -2,
 };
 
-/** Says no more than was seen: `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`. */
+/**
+ * Rate in words, no more than was seen: `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`.
+ */
 export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   if (times === 1 && not_tried !== undefined) return `not tried again: ${not_tried}`;
   const beside = { times: times - alone.times, failed: failed - alone.failed };
@@ -88,9 +85,9 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const isBoth = alone.times > 0 && beside.times > 0;
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
   if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
-  // What seldom shows beside others need not show in a few times alone.
+  // A rare failure beside others need not show in a few attempts alone.
   if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
-    // What came once may have come of the order, and not of the others.
+    // A single failure may depend on the order of checks, not on concurrency.
     const or = beside.times === 1 ? ' or in an earlier state' : '';
     return `only beside other requests${or}: ${counted(beside)} times, and ${counted(alone)} alone${why}`;
   }

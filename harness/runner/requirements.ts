@@ -1,7 +1,7 @@
 /**
- * Requirement sets. A set has a date, and holds every requirement that was due then. A released set never changes, so a
- * new requirement never fails yesterday's certificate. `fixtures/requirements` holds what each set was released with,
- * and says how to add one.
+ * Requirement sets, each with a date and every requirement in force then. A released set never changes, so a new
+ * requirement never fails yesterday's certificate. `fixtures/requirements` records each released set, and says how to
+ * add one.
  */
 import { createHash } from 'node:crypto';
 import { UsageError } from '../common/usage.ts';
@@ -11,8 +11,7 @@ import type { Requirement, RequirementSet, Suite } from './types.ts';
 export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23', '2026-11-25'];
 
 /**
- * The set of a suite with that date, or its newest one.
- *
+ * Requirement set of that date, or the newest one.
  * @param date YYYY-MM-DD
  * @throws UsageError that lists the sets when there is none of that date
  */
@@ -26,19 +25,19 @@ export function requirementSet<Context>(suite: Suite<Context>, date?: string): R
   return { date: chosen, digest: requirementsDigest(requirementsOf(suite, chosen)) };
 }
 
-/** Whether the set of that date (YYYY-MM-DD) holds a requirement. */
+/** Whether the set of a date (YYYY-MM-DD) contains a requirement. */
 export const isHeld = ({ since, until }: Pick<Requirement, 'since' | 'until'>, date: string): boolean =>
   since <= date && (until === undefined || date < until);
 
-/** The requirements of a suite that the set of that date (YYYY-MM-DD) holds, by id. */
+/** Requirements in the set of a date (YYYY-MM-DD), by id. */
 export function requirementsOf<Context>(suite: Suite<Context>, date: string): Requirement[] {
   const all = new Map(suite.checks.map(({ requirement }) => [requirement.id, requirement]));
   return [...all.values()].filter((each) => isHeld(each, date)).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /**
- * `sha256:` and the SHA-256 of what the requirements say, as JSON without spaces: `[{"id","level","section","text"},
- * …]` sorted by id. The quoted clause is not part of it, since it explains a requirement and decides nothing.
+ * `sha256:` and the SHA-256 of the requirements as JSON without spaces, `[{"id","level","section","text"}, …]`, sorted
+ * by id. The quoted clause is left out, since it explains a requirement and decides nothing.
  */
 export function requirementsDigest(requirements: readonly Requirement[]): string {
   const said = requirements

@@ -1,13 +1,12 @@
 /**
- * What a report derives from results: their numbers, the exit code, the command that runs one check again, and the
- * results as they are given away, with nothing of endless length and no command that can no longer work.
+ * Derivations of a report from results: summary, exit code, replay commands; and the results cut to publishable length,
+ * without commands that no longer work.
  */
 
 import { defined } from '../common/defined.ts';
 import { EXIT } from '../common/usage.ts';
 import { type Check, type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
 
-/** The result of a check to which that came. */
 export function resultOf(
   { id, requirement, needs }: Pick<Check<never>, 'id' | 'requirement' | 'needs'>,
   came: Pick<CheckResult, 'outcome' | 'duration_ms'> & Partial<CheckResult>,
@@ -25,20 +24,19 @@ export function resultOf(
   };
 }
 
-/** How many results there are of each outcome. */
 export function summarise(checks: readonly CheckResult[]): Summary {
   const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Summary;
   for (const { outcome } of checks) summary[outcome] += 1;
   return summary;
 }
 
-/** How many checks ran to an outcome about the target. */
+/** Number of checks that came to an outcome about the target. */
 export const ran = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
 /**
- * The exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`.
- * `faulty`: Muster went wrong outside any check. `lacking`: the run decided less than it had to.
+ * Exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`. `faulty`:
+ * Muster went wrong outside any check. `lacking`: the run decided less than it had to.
  */
 export function exitCode(
   results: readonly CheckResult[],
@@ -55,25 +53,23 @@ export function exitCode(
 export const counted = (name: string, count: number): string =>
   `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
 
-/** The warnings for which the run fails. */
+/** Warnings that fail the run. */
 export const failing = (results: readonly CheckResult[]): CheckResult[] =>
   results.filter(({ fails_by: by }) => by !== undefined);
 
-/** What is known of a finished run. */
 export interface ReplayOptions {
   /**
-   * Opens the same target: `muster check device --socket /run/agent.sock`, without options that choose checks or write
-   * files.
+   * Command that opens the same target, without options that choose checks or write files: `muster check device
+   * --socket /run/agent.sock`.
    */
   command: string;
-  /** Seed of the run. */
   seed: number;
-  /** JSON report of the run. `muster replay` finds everything else in it. */
+  /** JSON report of the run, from which `muster replay` takes everything else. */
   file?: string | undefined;
 }
 
 /**
- * The command that runs the check of one result again. Without a report to replay, the seed leads to the same
+ * Command that runs the check of one result again. Without a report to replay, the seed leads to the same
  * counterexample.
  */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
@@ -81,7 +77,7 @@ export function replayCommand({ command, seed, file }: ReplayOptions, result: Ch
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
-/** Most characters of each field; of any other text in a result as many as `ANY`. */
+/** Limit of characters by field; `ANY` is for all other texts. */
 const LIMITS: Readonly<Record<string, number>> = {
   expected: 1000,
   actual: 1000,
@@ -93,13 +89,13 @@ const LIMITS: Readonly<Record<string, number>> = {
   request_body: 5000,
 };
 const ANY = 4000;
-/** Most characters of what names a target, and of what it says of itself. */
+/** Limit of characters for names and self-descriptions of a target. */
 const NAME = 500;
-/** A command that was cut is none, so a longer one is left out of a finding. */
+/** Limit of characters for a command; a longer one is left out, since a cut command does not run. */
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
-/** Redacted before: what is cut off could have been the rest of a secret. */
+/** Report with bounded texts. Redaction comes first: a cut could hide the rest of a secret from it. */
 export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {
@@ -110,7 +106,7 @@ export function presentableReport(report: Report): Report {
   };
 }
 
-/** One result, likewise. */
+/** Result with bounded texts. */
 export function presentable(result: CheckResult): CheckResult {
   const { counterexample } = result;
   const text = typeof counterexample === 'string' ? '' : (JSON.stringify(counterexample) ?? '');
@@ -119,7 +115,7 @@ export function presentable(result: CheckResult): CheckResult {
   return within(whole, ANY) as CheckResult;
 }
 
-/** What a line or a script would ask has ended; `muster replay --keep` brings it back. */
+/** Result without commands, for a target that has ended; `muster replay --keep` starts it again. */
 const withoutCommands = ({ curl: _, script: __, ...result }: CheckResult): CheckResult => result;
 
 /** Cuts every text within a value. */
@@ -135,13 +131,13 @@ function within(value: unknown, limit: number): unknown {
 const cut = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`;
 
-/** Each choice of a target where the specification is silent, once, in the order in which they were seen first. */
+/** Choices of a target where the specification is silent, each once, in the order of their first sighting. */
 export function distinctChoices(observed: readonly Observed[]): Observed[] {
   const seen = new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice]));
   return [...seen.values()];
 }
 
-/** The choices in words, those with the same value in one line: `limit=0, limit=-5 → limit 1`. */
+/** Choices in words, those with the same value in one line: `limit=0, limit=-5 → limit 1`. */
 export function choicesInWords(observed: readonly Observed[]): string[] {
   const groups = Map.groupBy(distinctChoices(observed), ({ value }) => value);
   return [...groups].map(([value, choices]) => `${choices.map(({ name }) => name).join(', ')} → ${value}`);

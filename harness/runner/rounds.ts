@@ -1,4 +1,4 @@
-/** Runs the checks of a plan, as often as it is asked for, and gives one result for each. */
+/** Runs the checks of a plan in one or more rounds, and merges the results of each. */
 
 import type { Form } from '../client/forms.ts';
 import { defined } from '../common/defined.ts';
@@ -11,49 +11,48 @@ import { seedOf, whyOver } from './run-check.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckResult } from './types.ts';
 
-/** What is run, and who is told. */
 export interface RoundsOptions<Context> {
   plan: Plan<Context>;
-  /** Nothing can be decided: every check is blocked with this reason. */
+  /** Reason that blocks every check, of a target that does not answer. */
   unreachable?: string;
-  /** How often every check is run, one round after the other. Default: once. */
+  /** Number of rounds. Default: 1. */
   repeat?: number;
-  /** How findings are tried again. Default: as the plan says. */
+  /** Retries of findings. Default: those of the plan. */
   tries?: Tries;
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
   /** Whether a baseline excuses that failure. */
   excuses?(result: CheckResult): boolean;
-  /** Left out: requests are written in the usual form alone. */
+  /** Variant forms of requests. Default: the usual form only. */
   forms?: Forms;
-  /** Draws the order of the checks. */
+  /** Seed for the order of checks. */
   seed: number;
-  /** Of the first round. */
+  /** Session of the first round. */
   session: Session;
-  /** Aborts when the run is over. */
+  /** Aborts at the end of the run. */
   signal: AbortSignal;
   /** Sets `consequence_of`. */
   group(results: readonly CheckResult[]): CheckResult[];
   /** Must not reject. */
   run(check: Check<Context>, session: Session, how?: Turn): Promise<CheckResult>;
-  /** Gets each result as it comes. */
+  /** Receives each result as it comes. */
   tell(result: CheckResult): void;
 }
 
-/** What a check is run for. */
+/** Circumstances of one run of a check. */
 interface Turn {
-  /** That finding is tried again. */
+  /** Finding that is retried. */
   again?: { finding: CheckResult; signal: AbortSignal };
-  /** What it finds may follow from what others have found. */
+  /** Whether its finding may follow from findings of others. */
   follows?: boolean;
-  /** How its requests are written. */
+  /** Form of its requests. */
   form?: Form;
 }
 
 export interface Rounds {
   /** One for each planned check, in the order of the plan. */
   results: CheckResult[];
-  /** Those that came to their end. */
+  /** Completed rounds. */
   rounds: number;
 }
 
@@ -104,8 +103,8 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
 const TURNS = ['first', 'telling', undefined, 'last'];
 
 /**
- * The checks in an order by which no target can tell that it is tested. Those that tell readers what to allow for come
- * early.
+ * Checks in a random order, so that no target can recognise the suite. Checks with a `deviation` come early, for their
+ * readers.
  */
 function drawn<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
   const place = ({ turn, deviation }: Check<Context>): number =>
@@ -113,7 +112,7 @@ function drawn<Context>(checks: readonly Check<Context>[], seed: number): Check<
   return checks.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
 }
 
-/** Tries again what no baseline excuses; by the id of each of these findings, why it was not tried, if so. */
+/** Retries findings that no baseline excuses. Returns reasons, by id, of those that were not retried. */
 async function triedAgain<Context>(
   options: RoundsOptions<Context>,
   results: readonly CheckResult[],
@@ -124,7 +123,7 @@ async function triedAgain<Context>(
   if (tries.times === 0) return new Map();
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
-  // Nothing of a rule can be tried alone.
+  // A rule cannot be retried alone.
   const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
     (result) => checkOf(result).rule === undefined,
   );
@@ -146,18 +145,17 @@ async function triedAgain<Context>(
 
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
-/** Runs a check of one round. */
 function oneOf<Context>(
   { plan, signal, forms, run, tell }: RoundsOptions<Context>,
   attempts: Attempts,
   session: Session,
   isFirst: boolean,
 ) {
-  /** Ids of checks that failed, but for those that readers allow for, and of what rests on these. */
+  /** Ids of failed checks, apart from tolerated deviations, and of checks that rest on them. */
   const shaky = new Set<string>();
   return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     const follows = premises.some(({ id }) => shaky.has(id));
-    // What the end of the run cuts off says nothing about a check that was decided before.
+    // A result that the end of the run cut off says nothing about a check decided before.
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
     let others: readonly CheckResult[] = [];
     const result = await attempts.make(async () => {
@@ -178,7 +176,7 @@ function oneOf<Context>(
   };
 }
 
-/** The failed check without which nothing can be asked: one of the premises, or what has blocked one of them. */
+/** Id of the failed essential check: one of the premises, or the one that blocked a premise. */
 function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
   const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
   for (const { id, outcome, blocked_by } of premises) {

@@ -1,50 +1,48 @@
 /**
- * Rules: what must hold of everything that a run sees of its target, whichever check asks for it. A rule is the check
- * of a requirement that asks nothing itself. It gets each whole answer of the HTTP client and each event of its
- * streams as they come, and keeps what it needs. What raw sockets and the `eventsource` package get is not seen: so no
- * rule concludes anything from what it has not seen, and each holds of a sample too.
+ * Rules: statements about everything that a run sees of its target, whichever check asks for it. A rule is a check that
+ * asks nothing: it gets each whole answer of the HTTP client and each event of its streams, and keeps what it needs. It
+ * does not see raw sockets and the `eventsource` package, so each rule must hold of a sample too, and conclude nothing
+ * from absence.
  */
 import type { Asked, Happening } from '../client/happening.ts';
 
-/** Where something was seen: by which check, in which exchange, and as what. */
+/** Sighting: the check and exchange that showed something, and its text. */
 export interface Sighting {
   readonly check: string;
   readonly asked: Asked;
-  /** The part that a finding is about, as it came; made when it is shown. */
+  /** Part for a finding to quote, formatted on demand. */
   readonly text: () => string;
 }
 
-/** What does not hold. The actual value is not redacted. */
+/** Violation of a rule. The actual value is not redacted. */
 export interface Contradiction {
   expected: string;
   actual: unknown;
   counterexample?: unknown;
 }
 
-/** What a rule is given to judge with. */
 export interface Judge {
   /** Ends the rule unless `holds`. */
   must(holds: unknown, finding: Contradiction): asserts holds;
-  /** The rule is about this happening. `text`: the part of it that a finding would show. */
+  /** Counts a happening that the rule is about. `text`: the part of it for a finding to show. */
   saw(text: () => string): Sighting;
-  /** As `must`, of what contradicts something that was seen before. */
+  /** Ends the rule unless `holds`, for a contradiction to an earlier sighting. */
   agrees(holds: unknown, earlier: Sighting, finding: Contradiction): asserts holds;
 }
 
-/** Judges what happens, in order. Is called while a check waits, so it takes no longer than a look at it. */
+/** Judges what happens, in order. Runs while a check waits, so it has to be quick. */
 export type Rule = (happening: Happening, judge: Judge) => void;
 
-/** What came of a rule. */
+/** Outcome of a rule. */
 export interface Judged {
-  /** How much of what happened it was about. */
+  /** Number of sightings. */
   sightings: number;
   /** The first violation. */
   broken?: { finding: Contradiction; seen: readonly Sighting[] };
-  /** An error of the rule itself. */
+  /** Error of the rule itself. */
   fault?: unknown;
 }
 
-/** What a rule ends with. */
 class Broken extends Error {
   readonly finding: Contradiction;
   constructor(finding: Contradiction) {
@@ -53,7 +51,7 @@ class Broken extends Error {
   }
 }
 
-/** A rule with what it judges by, which is made once: each happening comes to each rule. */
+/** Rule with its state, which lives as long as the run. */
 class Judging implements Judge {
   judged: Judged = { sightings: 0 };
   readonly #make: () => Rule;
@@ -71,7 +69,7 @@ class Judging implements Judge {
     return this.judged.broken !== undefined || this.judged.fault !== undefined;
   }
 
-  /** Begins anew, and knows how much it was about. */
+  /** Resets the state, but not the count. */
   renew(): void {
     this.#rule = this.#make();
     this.judged = { sightings: this.judged.sightings };
@@ -107,15 +105,16 @@ class Judging implements Judge {
   }
 }
 
-/** All rules of a run. What they make of it never reaches the checks that are under way. */
+/** Rules of a run. Their outcomes never reach checks in progress. */
 export class History {
   readonly #rules = new Map<string, Judging>();
   readonly #ended: (id: string, judged: Judged) => void;
   readonly #renews: boolean;
 
   /**
-   * `ended`: called when a rule has found its violation, or failed itself. Must not throw. `renews`: a rule that has
-   * found its violation begins anew, so that each one is told. By default the first is all that a rule finds.
+   * @param ended called when a rule found a violation or failed itself; must not throw
+   * @param renews whether a rule starts again after a violation, so that each one is reported; by default only the
+   *   first is
    */
   constructor(
     checks: readonly { readonly id: string; readonly rule?: () => Rule }[],
@@ -127,7 +126,7 @@ export class History {
     for (const { id, rule } of checks) if (rule !== undefined) this.#rules.set(id, new Judging(rule));
   }
 
-  /** What came of rules elsewhere, by the ids of their checks. */
+  /** History of outcomes that were reached elsewhere, by check id. */
   static settled(all: Readonly<Record<string, Judged>>): History {
     const history = new History([]);
     for (const [id, judged] of Object.entries(all)) {
@@ -138,12 +137,11 @@ export class History {
     return history;
   }
 
-  /** What came of the rule of that check. */
   judged(id: string): Judged {
     return this.#rules.get(id)?.judged ?? { sightings: 0 };
   }
 
-  /** For what one check sees. */
+  /** Function that takes the happenings of one check. */
   of(check: string): (happening: Happening) => void {
     return (happening) => {
       for (const [id, judging] of this.#rules) {

@@ -1,4 +1,4 @@
-/** What becomes of a check: what its target says of an error, how it ends early, and what its finding shows. */
+/** Outcomes of a check: errors in view of the target, early ends, and the contents of a finding. */
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Happening } from '../client/happening.ts';

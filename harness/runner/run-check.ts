@@ -1,4 +1,4 @@
-/** Runs one check and turns whatever happens into one of the outcomes. */
+/** Runs one check, and maps every end of it to an outcome. */
 import { createHash } from 'node:crypto';
 import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder, Snapshot } from '../client/recorder.ts';
@@ -21,71 +21,69 @@ import {
   Violation,
 } from './violation.ts';
 
-/** A check, what it is given, and its limits. */
 export interface CheckRun<Context> {
   check: Check<Context>;
-  /** Builds what the check is given. `signal` aborts as soon as the check is over, for whatever reason. */
+  /** Builds the context. `signal` aborts when the check is over, for any reason. */
   context(signal: AbortSignal): Context | Promise<Context>;
   recorder: Recorder;
-  /** Of the target: one for all of its checks. */
+  /** Session of the target, shared by its checks. */
   session: Session;
-  /** What it finds may follow from another finding. Default: not. */
+  /** Whether its finding may follow from another one. Default: no. */
   follows?: boolean;
   /** Seed of the whole run. */
   seed: number;
-  /** Multiplier of the runs of every property. */
+  /** Multiplier for the runs of properties. */
   runs: number;
-  /** Interrupts the check: it ends as blocked, with the message of the reason when that is a `RunOver`. */
+  /** Interrupts the check, which ends as blocked, with the message of a `RunOver`. */
   signal: AbortSignal;
   /** Milliseconds after which the check is blocked. */
   limitMs: number;
-  /** When the whole run ends, in milliseconds of `performance.now()`. Default: never. */
+  /** End of the whole run, in milliseconds of `performance.now()`. Default: never. */
   deadline?: number;
   /** Coordinates of one counterexample to run again. */
   replay?: Replay;
 }
 
-/** Where a counterexample was found, as its finding says. */
+/** Coordinates of a counterexample, as in its finding. */
 export interface Replay extends Pick<Finding, 'seed' | 'path' | 'replay_path'> {
   /** Id of the check; the coordinates mean nothing to another one. */
   check?: string;
 }
 
-/** Of the counterexample of a finding. */
 export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Replay & { check: string } => ({
   check: id,
   ...defined({ seed, path, replay_path }),
 });
 
-/** Milliseconds that a check may take at most where no other limit is given. */
+/** Default limit of a check, milliseconds. */
 export const CHECK_LIMIT_MS = 300_000;
-/** Milliseconds that a check which is over gets to stop what it has begun, before the next one starts. */
+/** Milliseconds for a check to stop what it has begun, before the next one starts. */
 const GRACE_MS = 1000;
 /** The target may have stood still, and then ended. */
 const MOST_ATTEMPTS = 3;
 /** Characters of an actual value in a finding, and in an observation. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** The last lines of standard error that a finding shows. */
+/** Last lines of standard error in a finding. */
 const WRITTEN_LINES = 20;
-/** The last exchanges that a finding shows. */
+/** Last exchanges in a finding. */
 const SHOWN_EXCHANGES = 8;
 
-/** What a check recorded on its way. */
+/** Record of a check in progress. */
 interface CheckRecord {
   observations: string[];
   observed: Observed[];
-  /** Names of deviations that its readers allowed for. */
+  /** Names of deviations that it allowed for. */
   allowedFor: Set<string>;
-  /** What the check counted itself, by name. */
+  /** Counts by the check itself, by name. */
   counts: Map<string, number>;
-  /** Of a finding of a rule: the checks that asked for what it is about. */
+  /** Checks that asked for the subject of a rule's finding. */
   seenBy?: string[];
-  /** The first SHOULD that did not hold. */
+  /** The first violated SHOULD. */
   warning?: Violation;
-  /** The end of what the target wrote to its standard error. */
+  /** End of the target's standard error. */
   wrote?: TargetHooks['wrote'];
-  /** What had been recorded when something was found: what comes after it says nothing about it. */
+  /** Recordings up to each finding: later ones say nothing about it. */
   seen: WeakMap<object, Snapshot>;
 }
 
@@ -97,13 +95,10 @@ const emptyRecord = (): CheckRecord => ({
   seen: new WeakMap(),
 });
 
-/** What an error means in view of what the target knows; `standing`: this one has been looked at already. */
+/** Interprets an error in view of the target's state; `standing`: it was interpreted before. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
-/**
- * The result of a check. Nothing that the check throws is thrown on. Secrets are masked in its exchanges and actual
- * values only.
- */
+/** Runs a check and catches everything that it throws. Masks secrets in exchanges and actual values only. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
   let record = emptyRecord();
@@ -124,7 +119,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     });
     ended = record.warning === undefined ? passed(run, record) : warned(record.warning, run, record);
   } catch (error) {
-    // What was seen before stays seen.
+    // Sightings before it still count.
     const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
     ended = isOpen && record.warning !== undefined ? warned(record.warning, run, record) : endedBy(error, run, record);
   }
@@ -137,7 +132,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   });
 }
 
-/** What came of a rule: its finding has the exchanges that it is about, and says which checks made them. */
+/** Outcome of a rule: its finding has the exchanges that show it, and the checks that made them. */
 function judge<Context>({ check, session, recorder }: CheckRun<Context>, record: CheckRecord, t: CheckContext): void {
   const { sightings, broken, fault } = session.history.judged(check.id);
   record.counts.set('sightings', sightings);
@@ -176,7 +171,7 @@ const sawOf = ({ recorder }: Pick<CheckRun<never>, 'recorder'>, { counts }: Chec
   ...Object.fromEntries(counts),
 });
 
-/** A check that has seen less than it must has decided nothing. A replay tries one input alone. */
+/** A check that saw less than it needs is undecided. A replay tries one input only. */
 function passed<Context>(
   run: Pick<CheckRun<Context>, 'check' | 'recorder' | 'replay'>,
   record: CheckRecord,
@@ -199,7 +194,7 @@ function recorded({ observations, observed, allowedFor, seenBy }: CheckRecord): 
   };
 }
 
-/** What the target wrote to its standard error, for whoever has to find out why a check did not pass. */
+/** Standard error of the target, for the diagnosis of a check that did not pass. */
 function written<Context>(
   { outcome, actual = '', reason = '' }: Partial<CheckResult>,
   { recorder }: CheckRun<Context>,
@@ -207,12 +202,12 @@ function written<Context>(
 ): Pick<CheckResult, 'stderr'> {
   if (outcome === 'pass' || outcome === 'not_applicable' || wrote === undefined) return {};
   const lines = recorder.redactor.text(wrote()).trim().split('\n').slice(-WRITTEN_LINES);
-  // How it ended may tell that already.
+  // The reason may quote it already.
   const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
   return isTold ? {} : { stderr: lines.join('\n') };
 }
 
-/** Gives the target its say about an error, once for each: later drives must not excuse what stood. */
+/** Lets the target interpret each error once: later drives must not excuse an older error. */
 function reconsiderOnce(hooks: TargetHooks): Reconsider {
   const known = new WeakSet<object>();
   return async (error, standing = false) => {
@@ -223,13 +218,13 @@ function reconsiderOnce(hooks: TargetHooks): Reconsider {
   };
 }
 
-/** Throws what a SHOULD that did not hold means, when that is not the target's doing. */
+/** Throws what a violated SHOULD means, when that is not the target's doing. */
 async function expectStanding(warning: Violation, reconsider: Reconsider): Promise<void> {
   const meant = await reconsider(warning);
   if (meant !== warning) throw meant;
 }
 
-/** What the check is given beside the context of its API. */
+/** Tools of a check, beside the context of its API. */
 function toolsFor<Context>(
   run: CheckRun<Context>,
   record: CheckRecord,
@@ -285,7 +280,7 @@ function toolsFor<Context>(
   };
 }
 
-/** Runs the properties of a check. The path of a counterexample to run again is `n/…` for the n-th of them. */
+/** Runs the properties of a check. The path of a replayed counterexample is `n/…` for the n-th of them. */
 function propertyFor<Context>(
   { recorder, runs, replay }: Pick<CheckRun<Context>, 'recorder' | 'runs' | 'replay'>,
   { counts }: CheckRecord,
@@ -306,7 +301,7 @@ function propertyFor<Context>(
       if (signal.aborted) throw new Blocked('the check is over');
       // A smaller input would end the target once more.
       if (isOver) return;
-      // A finding shows the exchanges of the failing run alone.
+      // A finding shows the exchanges of the failing run only.
       recorder.restore(kept);
       try {
         await predicate(value);
@@ -360,7 +355,7 @@ async function settled(promise: Promise<unknown>, withinMs: number): Promise<voi
   clearTimeout(timer);
 }
 
-/** Why a check is blocked whose run is over. */
+/** Reason that the end of the run blocks a check. */
 export const whyOver = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | 'fault'> =>
   reason instanceof RunOver
     ? { reason: reason.message, ...(reason.fault ? { fault: true } : {}) }
@@ -373,7 +368,7 @@ function endedBy<Context>(
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
-  // Once the run is over, what a check still throws only says that its requests were aborted.
+  // After the end of the run, errors of a check only say that its requests were aborted.
   if (signal.aborted) return { outcome: 'blocked', ...evidence(recorder, {}), ...whyOver(signal) };
   const finding = findingOf(error);
   if (finding === undefined) {
@@ -393,7 +388,7 @@ function endedBy<Context>(
   };
 }
 
-/** A SHOULD did not hold inside a check that went on. */
+/** Result of a check that broke a SHOULD and then ran to its end. */
 function warned<Context>(
   warning: Violation,
   { recorder }: CheckRun<Context>,
@@ -403,16 +398,13 @@ function warned<Context>(
   return { outcome: 'warn', level: 'SHOULD', ...evidence(recorder, finding, seen.get(warning)), ...finding };
 }
 
-/** Errors that say why nothing was decided. */
+/** Errors that leave a check undecided. */
 const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 
-/**
- * The reason for which a check is blocked. An error that no class expects is a fault in Muster: its place matters more
- * than its words.
- */
+/** Reason of a blocked check. An unexpected error is a fault in Muster: its place matters more than its words. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
-  // Wherever it is reached: in a file that a check reads, or in a part of Muster that is loaded only then.
+  // Such a limit may be met anywhere: in a file that a check reads, or in a lazily loaded part of Muster.
   const limit = limitIn(error);
   if (limit !== undefined) return { reason: limit };
   const place =
@@ -421,8 +413,8 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
 }
 
 /**
- * The exchanges of what was found, as of `seen`; a check that records its exchanges at its end has none by then. The
- * last request alone shows a finding only where nothing had to be driven before it.
+ * Exchanges of a finding, as of `seen`; a check that records its exchanges at its end has none by then. The last
+ * request alone reproduces a finding only where nothing had to be driven first.
  */
 function evidence(
   recorder: Recorder,
@@ -440,7 +432,7 @@ function evidence(
   return { exchanges, ...timeline, ...repeating };
 }
 
-/** Every check draws from a seed of its own, so that adding or leaving out another changes nothing. */
+/** Seed of one check, so that adding or leaving out another changes nothing. */
 export function seedOf(seed: number, id: string): number {
   return createHash('sha256').update(`${seed}/${id}`).digest().readInt32LE(0);
 }

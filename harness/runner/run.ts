@@ -1,4 +1,4 @@
-/** Runs a plan, within its time, and puts every result into the report. */
+/** Runs a plan within its time, and reports every result. */
 
 import { Recorder, type RequestTrace } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -18,7 +18,7 @@ import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription, Watched } from './types.ts';
 import { RunOver } from './violation.ts';
 
-/** Follows a run while it goes on. A listener that throws changes no result and keeps no other from being called. */
+/** Follows a run in progress. A listener that throws changes no result, and the others are still called. */
 export interface RunListener {
   onStart?(run: {
     checks: readonly Planned<never>[];
@@ -27,85 +27,81 @@ export interface RunListener {
     requirements: string;
     target: TargetDescription;
     seed: number;
-    /** How often each check is run. */
+    /** Number of rounds. */
     repeat: number;
-    /** The traffic of others is judged. */
+    /** Whether traffic of others is judged. */
     watched: boolean;
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
-  /** A check that failed is tried again, alone; no end of that is told. */
+  /** Called before a failed check is retried alone; its end is not reported. */
   onTryAgain?(check: Check<never>): void;
-  /** The report is redacted. Listeners are called one after the other. */
+  /** Receives the redacted report. Listeners are called one after the other. */
   onEnd?(report: Report): void | Promise<void>;
 }
 
-/** What to run against which target, and who follows it. */
 export interface RunOptions<Context> {
   plan: Plan<Context>;
   target: TargetDescription;
-  /** Builds what a check is given, around a recorder of its own. `signal` aborts when the check has ended. */
+  /** Builds the context of a check, around a recorder of its own. `signal` aborts when the check has ended. */
   context(recorder: Recorder, signal: AbortSignal): Context | Promise<Context>;
   redactor: Redactor;
   seed: number;
-  /** Multiplier of the runs of every property. Default: the plan's. */
+  /** Multiplier for the runs of properties. Default: the plan's. */
   runs?: number;
-  /** Muster's version, for the report. */
   version: string;
-  /** Interrupts the run: what has not ended by then is blocked. A `RunOver` as its reason says why. */
+  /** Interrupts the run: unfinished checks are blocked. A `RunOver` as its reason gives the reason. */
   signal?: AbortSignal;
-  /** Milliseconds for the whole run; what it leaves undecided is blocked. Default: 10 minutes. */
+  /** Milliseconds for the whole run; unfinished checks are blocked then. Default: 10 minutes. */
   maxTimeMs?: number;
   /** Ends the run after this many failed MUSTs. Default: never. */
   bail?: number;
-  /** How often every check is run, one round after the other. Default: once. */
+  /** Number of rounds. Default: 1. */
   repeat?: number;
-  /** How often findings are tried again alone, and for how long. Default: as the plan says. */
+  /** Number and time of retries of findings, alone. Default: the plan's. */
   tries?: Tries;
   /** Whether a baseline excuses that failure, so that it does not count for `bail`. */
   excuses?(result: CheckResult): boolean;
-  /** Nothing can be decided: every check is blocked with this reason. */
+  /** Reason that blocks every check, of a target that does not answer. */
   unreachable?: string;
-  /** What the run has to decide at least. */
+  /** Minimum that the run has to decide. */
   demands?: Demands;
-  /** The report whose findings are run again. */
+  /** Report whose findings are run again. */
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
-  /** Gives each check its span. */
+  /** Span of each check. */
   traces?: { of(check: string): RequestTrace & { end(result: CheckResult): void } };
-  /** Turns outcomes by a baseline, once all are known. */
+  /** Applies a baseline, once all outcomes are known. */
   settle?(results: CheckResult[]): CheckResult[];
   /** Coordinates of counterexamples to run again, at most one a check. */
   replays?: readonly Replay[];
   /**
-   * The command line that runs one check of this run again, for the report; undefined where nothing does. Default: the
-   * shape of one.
+   * Command line that runs one check of this run again, for the report; undefined where none does. Default: a template.
    */
   replayCommand?(result: CheckResult): string | undefined;
-  /** Goes into the report. */
+  /** For the report. */
   arguments?: readonly string[];
-  /** The command's options as parsed, without secrets. Goes into the report, for `muster replay`. */
+  /** Parsed options of the command without secrets, for `muster replay` by the report. */
   options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
-  /** Asks in other forms that mean the same, too, in one round. Default: where Muster asks. */
+  /** Whether to ask in variant forms too, in one round. Default: where Muster asks. */
   varied?: boolean;
-  /** What the rules judge. Default: what the checks of this run see. */
+  /** Input of the rules. Default: everything that the checks of this run see. */
   history?: History;
-  /** The traffic of others that is judged, and when that began: milliseconds since 1970. */
+  /** Traffic of others to judge, and its beginning in milliseconds since 1970. */
   watched?: Watched & { began: number };
 }
 
-/** Milliseconds that a run may take unless it is told otherwise. */
+/** Default limit of a run, milliseconds. */
 export const MAX_TIME_MS = 600_000;
-/** One check may take this share of the run, so that others still get their turn. */
+/** Share of the run for one check, so that others still get their turn. */
 const SHARE_OF_ONE_CHECK = 0.5;
 
 /**
  * Runs a plan of a suite and reports to the listeners.
- *
  * @returns the report, without secrets
- * @throws what a listener threw, after the report was given to all of them
+ * @throws the error of a listener, after all of them have the report
  */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
   const { plan, target, seed, redactor } = options;
@@ -127,7 +123,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const { history = new History(plan.checks.map(({ check }) => check)) } = options;
   const session = new Session(undefined, undefined, plan.shrinkMs, history);
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
-  // A client is answered, and asked nothing.
+  // A client is only answered, so there are no requests to vary.
   const { varied = suite.api !== 'client' } = options;
   const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
@@ -139,7 +135,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   return report;
 }
 
-/** The listeners of a run. Their faults are kept until the report is written. */
+/** Listeners of a run. Keeps their errors until the report is written. */
 class Audience {
   readonly #listeners: readonly RunListener[];
   readonly #failures: unknown[] = [];
@@ -158,7 +154,7 @@ class Audience {
     }
   }
 
-  /** Throws what any listener threw during the run. */
+  /** Throws the first error of a listener. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
       try {
@@ -172,7 +168,7 @@ class Audience {
   }
 }
 
-/** The results of all planned checks, in the order of the plan, and how many rounds came to their end. */
+/** Results of all planned checks, in the order of the plan, and the number of completed rounds. */
 async function runChecks<Context>(
   options: RunOptions<Context> & Pick<RoundsOptions<Context>, 'group'>,
   audience: Audience,
@@ -238,10 +234,9 @@ function endOfRun({
   };
 }
 
-/** How a run went. */
 interface Course {
   declarations: Declaration[];
-  /** Those that came to their end. */
+  /** Completed rounds. */
   rounds: number;
   startedAt: Date;
   started: number;
@@ -311,7 +306,7 @@ function watchedIn({ watched }: Pick<RunOptions<never>, 'watched'>): Watched | u
   return seen;
 }
 
-/** Marks the warnings for which the run fails. */
+/** Marks the warnings that fail the run. */
 function withFailing(results: readonly CheckResult[], { checks }: Plan<never>): readonly CheckResult[] {
   const by = new Map(checks.map(({ check, failsBy }) => [check.id, failsBy]));
   return results.map((result) =>

@@ -1,14 +1,14 @@
 /**
- * A POSIX shell script that does what a check did: drives the target and asks it, in the same order. Event ids and
- * deployments differ from run to run, so what control answered is read from its answers and used in what follows.
+ * POSIX shell script that repeats a check: drives the target and asks it, in the same order. Event ids and deployments
+ * differ between runs, so the script reads them from control's answers.
  */
 import type { DriveStep, Recorded, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
-/** Ids this far from one that control named are told from it; others have nothing to do with it. */
+/** Distance within which an id is derived from one that control named. */
 const NEAR = 100_000n;
 
-/** What an answer of control named, as the script calls it. */
+/** Value in an answer of control, as a variable of the script. */
 interface Known {
   variable: string;
   /** Field of the answer. */
@@ -17,7 +17,7 @@ interface Known {
   value: string;
 }
 
-/** Undefined where nothing was driven, or a call cannot be made by a line. */
+/** Script of the steps; undefined where nothing was driven, or a call cannot be made by a line. */
 export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
   if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
   const used = new Set<Known>();
@@ -64,7 +64,7 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
 
 const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
 
-/** Waits until the answer to a stream has begun. A shell that cannot sleep for part of a second sleeps for one. */
+/** Waits for the answer to a stream to begin. A shell that cannot sleep for part of a second sleeps for one. */
 const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
   'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
@@ -76,10 +76,13 @@ const driving = ({ what }: DriveStep, line: string, number: number): string[] =>
 
 const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
 
-/** A stream is read for this long. */
+/** Time to read a stream. */
 const STREAM = '--max-time 10';
 
-/** A stream stays open while the script goes on, and is shown at the end. `remark` is a word of the shell. */
+/**
+ * Line that asks for an exchange. A stream stays open while the script goes on, and is shown at the end. `remark` is a
+ * word of the shell.
+ */
 function asking(exchange: Recorded, line: string, remark: string, number: number): string[] {
   if (!isStream(exchange)) return [`echo ${remark}`, `${line}; echo`];
   return [
@@ -107,7 +110,7 @@ const commented = (text: string): string =>
     .slice(0, REMARK)
     .trimEnd();
 
-/** The ids in an answer that what follows may use. One that no shell word could hold is left alone. */
+/** Ids in an answer for the lines that follow, apart from those that no shell word could hold. */
 const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
   Object.entries(ids).flatMap(([field, value]) =>
     /^[A-Za-z0-9_-]+$/.test(value)
@@ -117,7 +120,7 @@ const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
 
 const CURSOR = /(?<=[?&]after=|last-event-id: )\d+/g;
 
-/** The line with the ids that control named, or near one of them, as variables. */
+/** Line with variables for ids that control named, or near one of them. */
 function withVariables(line: string, known: readonly Known[], used: Set<Known>): string {
   const ids = known.filter(({ field }) => field === 'id');
   const told = replaceAll(line, CURSOR, (text) => {
@@ -137,7 +140,7 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
   }, told);
 }
 
-/** Of those that are equally near the last: what was driven last is what is asked about. */
+/** Nearest id, the last of equals: the newest drive is usually the one that is asked about. */
 function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
   const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
   return known
@@ -147,7 +150,7 @@ function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
 
 const size = (value: bigint): bigint => (value < 0n ? -value : value);
 
-/** Replaces places of a shell line by expansions, with the quotes that each needs where it stands. */
+/** Replaces places of a shell line by expansions, with the quotes that each needs there. */
 function replaceAll(line: string, place: RegExp, expansion: (text: string) => string | undefined): string {
   let told = '';
   let from = 0;
@@ -162,7 +165,6 @@ function replaceAll(line: string, place: RegExp, expansion: (text: string) => st
   return told + line.slice(from);
 }
 
-/** Whether a place of a line stands within single quotes. */
 function isQuoted(line: string, at: number): boolean {
   let quoted = false;
   let double = false;

@@ -1,11 +1,11 @@
-/** What one run learns of its target: how long to wait, how much to ask for, and when to pause. */
+/** Lessons of a run about its target: waits, amounts and pauses. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Fact, Gate, retryThrottled, Session, WAIT_POLICIES, Waits } from './session.ts';
 
 const PATIENCE = 10_000;
 const { signal } = new AbortController();
 
-/** A session whose clock stands still until it is set. */
+/** Session whose clock stands still until it is set. */
 function sessionAt() {
   const clock = { ms: 0 };
   return { clock, session: new Session(() => clock.ms) };
@@ -53,7 +53,7 @@ describe('a wait for a device', () => {
     expect(waits.within('replay', PATIENCE)).toBe(PATIENCE / 2);
     waits.timedOut('event');
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, PATIENCE / 4]);
-    // Each of these may take a while, and others need not be quick because events are.
+    // Each of these may be slow, even where events are quick.
     expect([waits.within('deployed', PATIENCE), waits.within('answer', PATIENCE)]).toEqual([PATIENCE, PATIENCE]);
     waits.succeeded('replay', 900);
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, 4500]);
@@ -155,7 +155,7 @@ describe('what a target takes', () => {
     expect(session.isSlow('publish')).toBe(false);
     for (const ms of [900, 100, 100, 100, 100, 100]) session.took('publish', ms);
     expect([session.isSlow('publish'), session.typicalMs('publish')]).toEqual([true, 900]);
-    // The agent may be right and quick: what control takes its time for gets the whole of the run.
+    // The agent may be right and quick: slow control gets the whole of the run.
     expect(session.whyTooMuch('publish', 300, 600_000)).toBeUndefined();
     expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
   });

@@ -1,13 +1,12 @@
 /**
- * What is known of one target for as long as it is checked: how long things take there, what the run can still afford,
- * when it throttled, and whatever else its checks have found out. The runner makes it once, and every check has it as
- * `t.session`.
+ * Knowledge of one target while it is checked: durations, budget, throttling, and facts that checks share. The runner
+ * makes it once, and every check has it as `t.session`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Declarations } from './declarations.ts';
 import { History } from './rules.ts';
 
-/** A place for one thing that checks find out about their target, empty or new in each session. */
+/** Key for one fact that checks share about their target, with its initial value for each session. */
 export class Fact<T> {
   readonly initial: () => T;
   constructor(initial: () => T) {
@@ -16,47 +15,44 @@ export class Fact<T> {
 }
 
 /**
- * A way to depart from the specification that a reader can live with. The check that reports it names it; once that has
- * failed, readers allow for it in one place, so that one finding hides no other.
+ * Deviation from the specification that readers can tolerate. Once the check that names it has failed, readers allow
+ * for it in one place, so that one finding hides no other.
  */
 export interface Deviation {
   /** E.g. `cursor-repeated`. */
   name: string;
-  /** What readers do from then on, as a sentence in the present tense. */
+  /** Behaviour of readers from then on, as a sentence in the present tense. */
   allowance: string;
 }
 
-/** How the waits for one family of things depend on what the target has shown of them. */
+/** Dependence of waits for one family of things on the target's successes. */
 export interface WaitPolicy {
-  /** How many times the slowest success a wait is, once one was in vain. */
+  /** Length of a wait after a timeout, as a multiple of the slowest success. */
   timesSlowest: number;
-  /** The slowest success of any kind counts, not only those of the same kind. */
+  /** Whether successes of other kinds count too. */
   ofAnyKind?: boolean;
-  /** The shortest wait once one was in vain, milliseconds. `isKnown`: how quick the target is. */
+  /** Shortest wait after a timeout, milliseconds. `isKnown`: the target's speed is known. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
-  /** A success makes waits of its kind as long as at first. */
+  /** Whether a success restores the full wait of its kind. */
   forgives?: boolean;
-  /** Waits grow with a target that gets slower, and are half as long where it has been much quicker many times. */
+  /** Whether waits grow with a target that slows down, and halve where it has been much quicker many times. */
   adapts?: boolean;
-  /** Kinds for which one may take far longer than another, so that quick ones shorten no wait. */
+  /** Kinds of varying duration, whose quick successes shorten no wait. */
   varying?: readonly string[];
-  /** Kinds that come in the same way, or all of them: what is known of one tells something of the others. */
+  /** Kinds that come the same way, or all of them, so that one tells something about the others. */
   alike?: readonly string[] | 'all';
-  /** The part of the patience that a kind gets. */
+  /** Share of the patience, by kind. */
   shares?: Readonly<Record<string, number>>;
 }
 
 const SHORTEST_WAIT_MS = 1000;
-/** After this many successes it is known how quick a target is. */
+/** Successes after which the target's speed is known. */
 const KNOWN_AFTER = 10;
-/** Times the slowest success: a healthy target that is held up for a moment takes no longer. */
+/** A healthy target that is held up for a moment takes no longer than this multiple of its slowest success. */
 const KNOWN_FACTOR = 50;
-/**
- * Where it is known how quick a target is, this is left of a whole wait, and of one after another in vain for what is
- * alike.
- */
+/** Shares of a whole wait where the target's speed is known: by default, and after timeouts of similar kinds. */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
-/** A target that gets slower on its way keeps its time. */
+/** Multiple for a target that slows down during the run. */
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
@@ -73,10 +69,7 @@ export const WAIT_POLICIES = {
   },
   /** Answers of a platform. A kind is a method with a path without ids. */
   platform: { timesSlowest: 5, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, forgives: true },
-  /**
-   * Effects on the other side of a system. One deployment that is not archived is followed by others, though most of
-   * them are.
-   */
+  /** Effects on the other side of a system. One deployment that is never archived may have many successors that are. */
   effect: { timesSlowest: 2, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, adapts: true, alike: 'all' },
   /** Calls of control. */
   control: { timesSlowest: 0, shortestMs: () => 6000, forgives: true },
@@ -85,14 +78,14 @@ export const WAIT_POLICIES = {
 interface Experience {
   successes: number;
   slowestMs: number;
-  /** Waits in vain: in checks of a MUST, and in all. */
+  /** Timeouts in checks of a MUST, and in all. */
   strict: number;
   inVain: number;
 }
 
 const UNKNOWN: Readonly<Experience> = { successes: 0, slowestMs: 0, strict: 0, inVain: 0 };
 
-/** How long to wait for each kind of thing, by what the target has shown of it. */
+/** Waits for each kind of thing, by the target's successes so far. */
 export class Waits {
   readonly #policy: WaitPolicy;
   readonly #experiences = new Map<string, Experience>();
@@ -103,9 +96,9 @@ export class Waits {
   }
 
   /**
-   * Milliseconds. The patience at first; once a wait was in vain, the next ones of its kind are short, by the slowest
-   * success, and those of what is alike are shorter. A vain wait in a `lenient` check, one of a SHOULD, shortens no
-   * wait of a MUST.
+   * Milliseconds to wait. The first wait has all the patience; after a timeout, waits of its kind follow the slowest
+   * success, and those of similar kinds are shorter. A timeout in a `lenient` check, one of a SHOULD, shortens no wait
+   * of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;
@@ -121,7 +114,7 @@ export class Waits {
     return Math.min(mostMs, Math.max(share * wholeMs, factor * known.slowestMs));
   }
 
-  /** It came after so many milliseconds. */
+  /** Records a success after `ms` milliseconds. */
   succeeded(kind: string, ms: number): void {
     const seen = this.#of(kind);
     seen.successes += 1;
@@ -132,29 +125,29 @@ export class Waits {
     seen.inVain = 0;
   }
 
-  /** It did not come in time. */
+  /** Records a timeout. */
   timedOut(kind: string, lenient = false): void {
     const seen = this.#of(kind);
     seen.inVain += 1;
     if (!lenient) seen.strict += 1;
   }
 
-  /** Waits that were in vain so far were nobody's fault, and shorten no others. */
+  /** Forgets timeouts that were nobody's fault. */
   forgive(): void {
     for (const seen of this.#experiences.values()) Object.assign(seen, { strict: 0, inVain: 0 });
   }
 
-  /** How many waits for that kind were in vain; where a success forgives, since the last one. */
+  /** Number of timeouts of a kind; where a success forgives, since the last one. */
   inVain(kind: string): number {
     return this.#experiences.get(kind)?.inVain ?? 0;
   }
 
-  /** Milliseconds that the slowest success took; 0 when there was none. */
+  /** Milliseconds of the slowest success; 0 without any. */
   slowestMs(kind: string): number {
     return this.#experiences.get(kind)?.slowestMs ?? 0;
   }
 
-  /** All that is known of what is alike; undefined where that is too little, or tells nothing. */
+  /** Experience with similar kinds; undefined where it is too little. */
   #known(kind: string): Experience | undefined {
     const { adapts, varying, alike = [] } = this.#policy;
     if (adapts !== true || varying?.includes(kind) === true) return undefined;
@@ -167,7 +160,7 @@ export class Waits {
       all.slowestMs = Math.max(all.slowestMs, slowestMs);
       all.strict += strict;
     }
-    // Where all kinds are alike, one in vain and one that came tell as much as many that came.
+    // If all kinds share one speed, one timeout and one success are enough to know it.
     const isTold = alike === 'all' && all.strict > 0 && all.successes > 0;
     return all.successes >= KNOWN_AFTER || isTold ? all : undefined;
   }
@@ -180,10 +173,10 @@ export class Waits {
 }
 
 /**
- * What is measured: a whole answer; an event of a batch on its way to a subscriber; control's answer for one published
- * event, for a deployment, and for a stop with a start. `slowMs`: from then on a target is slow, so that a run which
- * takes seconds would take minutes. `driven`: what control takes its time for; the target itself may be quick, so that
- * nothing but `--max-time` bounds it.
+ * Measured durations: a whole answer; an event of a batch on its way to a subscriber; control's answer for one
+ * published event, for a deployment, and for a stop with a start. `slowMs`: threshold of a slow target, with which a
+ * run of seconds would take minutes. `driven`: durations of control, which only `--max-time` bounds, since the target
+ * itself may be quick.
  */
 const MEASURES = {
   answer: { slowMs: 150, driven: false, noun: 'answer' },
@@ -194,23 +187,26 @@ const MEASURES = {
 } as const;
 export type Measure = keyof typeof MEASURES;
 
-/** Of each measure the last few: one that was held up says nothing about the target. */
+/** Measurements kept of each kind: a single slow one says nothing about the target. */
 const KEPT_MEASUREMENTS = 5;
-/** An agent that syncs once a second publishes at once after a pause, and makes every other event wait. */
+/**
+ * Measurements kept of publishing: an agent that syncs once a second publishes at once after a pause, and delays every
+ * other event.
+ */
 const KEPT_PUBLISHED = 20;
 const WAITED_MS = 500;
-/** From so many events at once on, their average is what the target keeps up, whatever a single event waited. */
+/** Size of a batch whose average is the sustained rate of the target, whatever a single event waited. */
 export const TELLING_BATCH = 10;
-/** The share of `--max-time` that a target gets which is slow itself; then what needs more of its events is blocked. */
+/** Share of `--max-time` for a slow target; checks that need more of its events are blocked then. */
 const SHARE_OF_SLOW = 1 / 4;
-/** Milliseconds of which it is a share where the run has no limit. */
+/** Milliseconds that stand for the limit of an unlimited run. */
 const UNLIMITED_RUN_MS = 600_000;
-/** All checks together take less than this on a target that is quick: what is left gets by with less. */
+/** Milliseconds within which all checks end on a quick target; after that the others do less. */
 const LATE_RUN_MS = 80_000;
-/** What takes less is never refused. */
+/** Effort that is never refused, milliseconds. */
 const SMALL_EFFORT_MS = 200;
 
-/** Milliseconds of a run in which smaller counterexamples are looked for. */
+/** Milliseconds of a run to shrink counterexamples. */
 const SHRINK_MS = 8000;
 
 interface Measured {
@@ -220,18 +216,18 @@ interface Measured {
 
 export class Session {
   readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
-  /** What readers allow for, with the requirement that reports it: its own checks go on looking at that. */
+  /** Tolerated deviations, with the requirement that reports each: its own checks go on looking at that. */
   readonly deviations = new Map<Deviation, string>();
   /**
-   * Milliseconds in which the run may still look for smaller counterexamples: those of the first findings tell most,
-   * and a target with many takes not much longer than a right one.
+   * Milliseconds left to shrink counterexamples: the first findings get most of it, so that a broken target takes
+   * little longer than a correct one.
    */
   shrinkMs: number;
-  /** What the target declares of itself, as far as it was seen. */
+  /** Declarations of the target that were observed. */
   readonly declarations: Declarations;
-  /** What rules make of the run. */
+  /** Rules of the run. */
   readonly history: History;
-  /** The target keeps few events, or serves few streams: checks that publish go one at a time. */
+  /** Whether the target keeps few events or serves few streams, so that publishing checks run one at a time. */
   isSmall = false;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
@@ -241,7 +237,7 @@ export class Session {
   readonly #startedAt: number;
   readonly #shrinkMs: number;
 
-  /** `before`: how long things take is known from there already. */
+  /** `before`: session whose durations are known already. */
   constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS, history = new History([])) {
     const { device, platform, effect } = WAIT_POLICIES;
     const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
@@ -256,20 +252,17 @@ export class Session {
     this.shrinkMs = shrinkMs;
   }
 
-  /**
-   * For checks that are run again: the time that things take is known, and nothing that checks have found out, so that
-   * they look anew.
-   */
+  /** Session for a retry: keeps durations, and no facts, so that checks look anew. */
   again(): Session {
     return new Session(this.#now, this, this.#shrinkMs);
   }
 
-  /** The target stood still, so that waits were in vain. */
+  /** Forgets timeouts, after the target stood still. */
   forgive(): void {
     for (const waits of Object.values(this.waits)) waits.forgive();
   }
 
-  /** What checks of this target have found out so far. */
+  /** Value of a fact in this session. */
   get<T>(fact: Fact<T>): T {
     if (!this.#facts.has(fact)) this.#facts.set(fact, fact.initial());
     return this.#facts.get(fact) as T;
@@ -279,7 +272,7 @@ export class Session {
     this.#facts.set(fact, value);
   }
 
-  /** `ms` is the time of each where `count` of them came at once. */
+  /** Records a duration; `ms` is the average where `count` came at once. */
   took(what: Measure, ms: number, count = 1): void {
     const recent = this.#recent(what);
     recent.push({ ms, count });
@@ -288,9 +281,9 @@ export class Session {
   }
 
   /**
-   * Milliseconds of one: the least of the last few, since only a target that is slow is slow every time; 0 when it is
-   * not known yet. One published event may have to wait for the target's next turn: then it is what each of the last
-   * batch took or, without one, what two events waited at least.
+   * Typical duration of one, milliseconds: the least of the last few, since a slow target is slow every time; 0 when
+   * unknown. A published event may wait for the target's next turn, so its duration is the average of the last batch
+   * or, without one, the least that two events waited.
    */
   typicalMs(what: Measure): number {
     if (what === 'publish') {
@@ -302,7 +295,7 @@ export class Session {
     return this.#leastMs(what);
   }
 
-  /** Whether a batch of events has told lately how long each takes, which single events may have hidden. */
+  /** Whether a recent batch showed the duration of an event, which single events may have hidden. */
   get knowsBatches(): boolean {
     return this.#lastBatch() !== undefined;
   }
@@ -318,8 +311,8 @@ export class Session {
   }
 
   /**
-   * Whether this mostly takes long, even if it was quick now and then: an agent that syncs once a second publishes one
-   * event at once, and the next a second later.
+   * Whether this is mostly slow, even if sometimes quick: an agent that syncs once a second publishes one event at
+   * once, and the next a second later.
    */
   isMostlySlow(what: Measure): boolean {
     const recent = this.#recent(what)
@@ -328,17 +321,17 @@ export class Session {
     return (recent[Math.floor(recent.length / 2)] ?? 0) >= MEASURES[what].slowMs;
   }
 
-  /** Whether checks that publish go together: where it takes long, an event serves all that wait for one. */
+  /** Whether publishing checks run at once: where an event is slow, it serves all that wait for one. */
   readonly publishesTogether = (): boolean => !this.isSmall && this.isMostlySlow('publish');
 
-  /** `count` where the target is quick; as many rounds as show something where it is slow. */
+  /** `count` rounds on a quick target; on a slow one as few as show something. */
   rounds(count: number): number {
     return this.isSlow() ? 1 : count;
   }
 
-  /** Why so much of something cannot be had in the time that is left; undefined when it can. */
+  /** Reason why the time left is too short for `count` of these; undefined when it suffices. */
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
-    // A few events are tried where any of the last was quick: what is refused is never measured again.
+    // A few events are tried if any recent one was quick, since a refused effort is never measured again.
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
@@ -353,7 +346,7 @@ export class Session {
     return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${time}`;
   }
 
-  /** Requests that pause together have the gate of one name. */
+  /** Gate of the requests that pause together, by name. */
   gate(name = ''): Gate {
     const gate = this.#gates.get(name) ?? new Gate();
     this.#gates.set(name, gate);
@@ -361,8 +354,7 @@ export class Session {
   }
 
   /**
-   * Idle streams are watched until then: no check that drives should begin. Without it, one that drives slowly always
-   * would.
+   * Asks checks that drive to wait while idle streams are watched. Without it, a slow drive would always be under way.
    */
   askForQuiet(until: Promise<void>): void {
     this.#quiet.add(until);
@@ -406,25 +398,25 @@ export class Gate {
   }
 }
 
-/** No specification shows a rate limit: a target that throttles for longer than this refuses the request. */
+/** The specification has no rate limit: a target that throttles for longer refuses the request. */
 const LONGEST_THROTTLING_MS = 60_000;
-/** No pause is shorter, whatever a target names. */
+/** Minimum pause, milliseconds, whatever a target names. */
 export const SHORTEST_PAUSE_MS = 50;
 
 export interface Throttling<A> {
-  /** Default: one for this request alone. */
+  /** Gate to wait at. Default: one for this request only. */
   gate?: Gate;
   signal: AbortSignal;
   isThrottled(answer: A): boolean;
-  /** Milliseconds before the next attempt; undefined when another one is of no use. */
+  /** Milliseconds before the next attempt; undefined when no other is of use. */
   pauseMs(answer: A, attempt: number): number | undefined;
-  /** Gets every answer but the last. */
+  /** Receives every answer but the last. */
   discard?(answer: A): Promise<void>;
 }
 
 /**
- * Sends a request until its answer does not throttle, for at most a minute. Gives the last answer, which may be a
- * throttling one.
+ * Sends a request until its answer does not throttle, for at most a minute. Returns the last answer, which may
+ * throttle.
  */
 export async function retryThrottled<A>(send: () => Promise<A>, throttling: Throttling<A>): Promise<A> {
   const { gate = new Gate(), signal, isThrottled, pauseMs, discard } = throttling;

@@ -1,4 +1,4 @@
-/** What a check is, what it is given, and what a run of checks yields. No requirement is known here. */
+/** Checks, their context, and the results of a run. No requirement is known here. */
 import type { Recorded } from '../client/recorder.ts';
 import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
@@ -8,90 +8,85 @@ import type { Deviation, Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
-/** How strictly the specification asks for something; `INFO` where it is silent. */
+/** Levels of a requirement; `INFO` where the specification is silent. */
 export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
-/** The level of a requirement. */
 export type Level = (typeof LEVELS)[number];
 
-/** What can be checked: one of the two APIs, the whole service, or a client of it. */
+/** Subjects of a suite: one of the two APIs, the whole service, or a client of it. */
 export const APIS = ['device', 'platform', 'system', 'client'] as const;
-/** What a suite checks. */
 export type Api = (typeof APIS)[number];
 
-/** One sentence of the specification that an implementation must, or should, keep to. */
+/** Sentence of the specification that an implementation must, or should, keep to. */
 export interface Requirement {
   /** Stable slug, e.g. `device.events.replay.exclusive`. */
   id: string;
   level: Level;
   /** Section of the specification it rests on, e.g. `6.2`. */
   section: string;
-  /** Date of the first requirement set that holds it (YYYY-MM-DD). */
+  /** Date of the first requirement set with it (YYYY-MM-DD). */
   since: string;
-  /** Date of the first requirement set that does not hold it any more. */
+  /** Date of the first requirement set without it. */
   until?: string;
-  /** The sentence of the specification that it rests on, quoted; absent where the specification says nothing. */
+  /** Sentence of the specification that it rests on, quoted; absent where the specification is silent. */
   clause?: string;
-  /** The requirement in one sentence, in Muster's words. */
+  /** Requirement in one sentence, in Muster's words. */
   text: string;
-  /** A SHOULD that protects others: secrets, and servers from storms. The profile `full` holds a target to it. */
+  /** Marks a SHOULD that protects others: secrets, and servers from storms. The profile `full` holds a target to it. */
   protective?: true;
 }
 
 /**
- * How a check shares the target with others.
+ * Use of the target beside other checks.
  * `shared`: only reads, or tolerates whatever others do; runs beside everything.
  * `publishing`: makes events, and follows its own by their ids; as `exclusive`, but several at once where that is slow.
- * `exclusive`: drives the target and needs to be the only one that does; runs one at a time, beside `shared` and waits.
+ * `exclusive`: drives the target and has to be alone in that; runs one at a time, beside `shared` and waits.
  * `disruptive`: stops, kills, compacts or crowds the target; runs alone, after everything else has ended.
  */
 export type Sharing = 'shared' | 'publishing' | 'exclusive' | 'disruptive';
 
-/** A check is data: the runner decides when, with what seed and how often it runs. */
+/** Check as data: the runner decides when, with what seed and how often it runs. */
 export interface Check<Context> {
-  /** The requirement's id, or that id and one more word where several checks decide one requirement. */
+  /** Id of the requirement, with one more word where several checks decide it. */
   id: string;
   requirement: Requirement;
-  /** All of these must be declared by the target. */
+  /** Capabilities that the target has to declare, all of them. */
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** Needs seconds of idle waiting: left out by `--fast`, overlapped with everything else. */
+  /** Whether it idles for seconds: left out by `--fast`, otherwise run beside everything else. */
   slow?: boolean;
-  /** Checks how the target is found, such as its discovery file; runs even when nothing answers there. */
+  /**
+   * Whether it checks how the target is found, such as its discovery file, so that it runs even when nothing answers.
+   */
   runsWhenUnreachable?: boolean;
   /**
-   * The order of checks is drawn from the seed of the run. `first`: before the others of its lane, as it needs a log
-   * that nothing is gone from. `last`: after them and after the exclusive ones, as it looks at what they have left, or
-   * leaves damage itself.
+   * Place in its lane, whose order the seed draws. `first`: before the others, as it needs a complete log. `last`:
+   * after the others and the exclusive ones, as it looks at their traces, or leaves damage itself.
    */
   turn?: 'first' | 'last';
-  /** Sends a platform more than GET requests: left out by `--read-only`. */
+  /** Whether it sends a platform more than GET requests: left out by `--read-only`. */
   writes?: boolean;
   /** Runs with `--profile core` too. */
   profile?: 'core';
   /**
-   * Ids of plainer checks, on which this one rests. It waits for those that run too, and what it finds may follow from
-   * what they found. A premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
+   * Ids of plainer checks that it rests on. It waits for those that run too, and its finding may follow from theirs. A
+   * premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
-  /**
-   * What the check must have seen to pass, by name, e.g. `{ compactions: 1 }`; below that it is undecided. Default: one
-   * answer.
-   */
+  /** Sightings needed to pass, by name, e.g. `{ compactions: 1 }`; with fewer it is undecided. Default: one answer. */
   least?: Readonly<Record<string, number>>;
-  /** What would make it decidable when it has seen less, in words. */
+  /** Advice for a check that saw less, in words. */
   orElse?: string;
-  /** Without what this check asks for, nothing can be asked that rests on it: when it fails, that is blocked. */
+  /** Whether a failure blocks all checks that rest on it, since nothing can be asked any more. */
   essential?: boolean;
-  /** What the readers of later checks allow for once this one has failed. */
+  /** Deviation that later checks allow for once this one has failed. */
   deviation?: Deviation;
-  /** It asks nothing itself, and judges what other checks see. Made anew for each run. */
+  /** Rule that judges what other checks see, made anew for each run; the check itself asks nothing. */
   rule?: () => Rule;
-  /** It goes by secrets, which a recording of traffic does not hold. */
+  /** Whether it depends on secrets, which a recording of traffic does not hold. */
   bySecrets?: true;
   run(context: Context & CheckContext): Promise<void>;
 }
 
-/** All checks of one API. */
 export interface Suite<Context> {
   api: Api;
   /** Dates of the requirement sets (YYYY-MM-DD), oldest first. */
@@ -99,7 +94,7 @@ export interface Suite<Context> {
   checks: readonly Check<Context>[];
 }
 
-/** What a run or a certificate says of the requirements that it held a target to. */
+/** Requirement set that a run held a target to, in reports and certificates. */
 export interface RequirementSet {
   /** YYYY-MM-DD. */
   date: string;
@@ -107,7 +102,6 @@ export interface RequirementSet {
   digest: string;
 }
 
-/** What can come of a check. */
 export const OUTCOMES = [
   'pass',
   'fail',
@@ -121,79 +115,78 @@ export const OUTCOMES = [
 ] as const;
 /**
  * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, left out by
- * an option, or the specification leaves the target free. `undecided`: the check saw too little to decide anything.
- * `blocked`: the set-up or the harness failed, nothing was decided. `known`: fails as the baseline says.
- * `flaky`: fails now and then, as the baseline says; it may have passed this time. `fixed`: the baseline says it fails,
- * and it does not.
+ * an option, or the specification leaves the target free. `undecided`: the check saw too little. `blocked`: the set-up
+ * or the harness failed, nothing was decided. `known`: fails as the baseline says. `flaky`: fails sometimes, as the
+ * baseline says; it may have passed this time. `fixed`: the baseline says it fails, and it does not.
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What a check found wrong. Field names are those of the JSON report. */
+/** Violation in words. Field names are those of the JSON report. */
 export interface Finding {
-  /** The level that was judged, where that is not the level of the requirement. */
+  /** Level that was judged, where it is not that of the requirement. */
   level?: Level;
   /** Every acceptable answer. */
   expected: string;
   actual: string;
   /** Smallest input that shows it. */
   counterexample?: unknown;
-  /** The fast-check coordinates of the counterexample; `path` is `n/…` for the n-th property of a check (from 0). */
+  /** Coordinates of the counterexample in fast-check; `path` is `n/…` for the n-th property of a check (from 0). */
   seed?: number;
   path?: string;
   replay_path?: string;
-  /** Shell line that shows the finding alone; absent where something has to be driven first. */
+  /** Shell line that reproduces the finding; absent where something has to be driven first. */
   curl?: string;
   /** POSIX shell script that drives the target and asks it again, in the order of the check. */
   script?: string;
   exchanges?: Recorded[];
-  /** What the check did and saw, on one axis of time. */
+  /** Actions and observations of the check on one axis of time. */
   timeline?: Mark[];
 }
 
-/** How often a check failed, of the times that it came to an outcome about the target. */
+/** Failures of a check, of the attempts with an outcome about the target. */
 export interface Rate {
   times: number;
   failed: number;
-  /** The same of those times when no other check was under way. */
+  /** Those of the attempts without another check beside them. */
   alone: { times: number; failed: number };
-  /** Why a finding was not tried again alone. */
+  /** Reason why a finding was not retried alone. */
   not_tried?: string;
 }
 
-/** What the context of a check may offer to the runner: the say of the target in what becomes of the check. */
+/** Hooks of a context with which the target influences the outcome of a check. */
 export interface TargetHooks {
   /**
-   * Called before the check. Throws Blocked when nothing can be decided now, or a Violation for what the target did
-   * meanwhile. `id`: of the check.
+   * Called before the check. Throws Blocked when nothing can be decided now, or a Violation for the target's doing
+   * since the last check. `id`: of the check.
    */
   prepare?(requirement: Requirement, id: string): Promise<void>;
-  /** What an error that ended the check means, in view of what the target knows: the same error, or another one. */
+  /** Interprets an error that ended the check, in view of the target's state: the same error, or another one. */
   reconsider?(error: unknown): Promise<unknown>;
-  /** Called after the check, with what ended it. Gives what ends one that would pass. */
+  /** Called after the check with its error. Returns the error for a check that would pass. */
   over?(error?: unknown): Error | undefined;
-  /** The end of what the target wrote to its standard error while the check was under way. */
+  /** End of the target's standard error during the check. */
   wrote?(): string;
 }
 
-/** What the runner gives to every check, beside the context of its API. */
+/** Tools of every check, beside the context of its API. */
 export interface CheckContext {
   /** Ends the check unless `holds`: as `fail`, or as `warn` when its requirement is a SHOULD. */
   must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
-  /** Records a convention that does not hold, and goes on. A check that passes otherwise ends as `warn`. */
+  /** Records a violated convention, and goes on. A check that passes otherwise ends as `warn`. */
   should(holds: unknown, finding: { expected: string; actual: unknown }): void;
   /** Records a remark about the run in one sentence. Never changes the outcome. */
   note(observation: string): void;
   /**
-   * Records what the target does where the specification is silent, for `muster compare`. Never changes the outcome.
-   * @param name what was asked, e.g. `GET /devices?limit=0`; the same for every implementation
-   * @param value what came of it, e.g. `limit 10`; the same in every run
+   * Records the target's choice where the specification is silent, for `muster compare`. Never changes the outcome.
+   * @param name the question, e.g. `GET /devices?limit=0`; the same for every implementation
+   * @param value the answer, e.g. `limit 10`; the same in every run
    */
   observe(name: string, value: string | number): void;
-  /** Ends the check as `not_applicable`: the specification leaves the target free to be so, for that reason. */
+  /** Ends the check as `not_applicable`: the specification leaves the target free, for that reason. */
   notApplicable(reason: string): never;
   /** Ends the check as `undecided`: it saw too little, for that reason. */
   undecided(reason: string): never;
-  /** Counts what the check has seen, which `least` asks for. Answers, events and inputs are counted anyway. */
+  /** Counts sightings for `least`. Answers, events and inputs are counted anyway. */
   saw(what: string, count?: number): void;
   /** Ends the check as `blocked`: its set-up failed, so nothing is decided. */
   blocked(reason: string): never;
@@ -206,118 +199,117 @@ export interface CheckContext {
     predicate: (value: T) => Promise<void>,
     options?: PropertyOptions<NoInfer<T>>,
   ): Promise<void>;
-  /** What is known of the target, shared by all checks of it. */
+  /** Knowledge of the target, shared by all of its checks. */
   readonly session: Session;
-  /** Whether the target has been seen to deviate so. The reader then allows for it, and the report says so. */
+  /** Whether the target has shown this deviation. The reader then allows for it, and the report says so. */
   allowsFor(deviation: Deviation): boolean;
-  /** The requirement is no MUST: a wait in vain shortens no wait of one. */
+  /** Whether the requirement is no MUST: a timeout then shortens no wait of one. */
   readonly lenient: boolean;
-  /** What it finds may follow from another finding, which shows the cause more plainly. */
+  /** Whether its finding may follow from another one, which shows the cause more plainly. */
   readonly follows: boolean;
   /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
   readonly seed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */
   readonly signal: AbortSignal;
-  /** Milliseconds that the whole run may still take (from `--max-time`); Infinity where it has no limit. */
+  /** Milliseconds left for the whole run (from `--max-time`); Infinity without a limit. */
   remainingMs(): number;
-  /** Milliseconds that this check may still take: then it is blocked. */
+  /** Milliseconds left for this check, which is blocked then. */
   leftMs(): number;
   /** Multiplier for `numRuns` (from `--runs`). */
   readonly runs: number;
-  /** Given when a counterexample of a model-based property is run again: pass it to `fc.commands`. */
+  /** Path of a model-based counterexample to run again, for `fc.commands`. */
   readonly replayPath: string | undefined;
 }
 
-/** How a property is run. */
 export interface PropertyOptions<T> {
   /** Runs at `--runs 1` scale. Default 25. */
   runs?: number;
   examples?: [unknown][];
-  /** How a counterexample is written in the report, in the reader's words. Default: as fast-check writes it. */
+  /** Counterexample in the reader's words, for the report. Default: as fast-check writes it. */
   describe?(value: T): string;
 }
 
 type Arbitrary<T> = import('fast-check').Arbitrary<T>;
 
-/** One line of a report. Field names are those of the JSON report. */
+/** Line of a report. Field names are those of the JSON report. */
 export interface CheckResult extends Partial<Finding> {
   id: string;
-  /** The level that was judged: SHOULD where a SHOULD did not hold inside a check of a MUST. */
+  /** Level that was judged: SHOULD for a violated SHOULD inside a check of a MUST. */
   level: Level;
   section: string;
-  /** The requirement in words. */
   requirement: string;
-  /** The sentence of the specification that it rests on. */
+  /** Sentence of the specification that it rests on. */
   clause?: string;
   requirement_id: string;
   outcome: Outcome;
   duration_ms: number;
-  /** Why it is not applicable, undecided, blocked, known, flaky or fixed; why the baseline does not excuse it. */
+  /**
+   * Reason why it is not applicable, undecided, blocked, known, flaky or fixed, or why the baseline does not excuse it.
+   */
   reason?: string;
-  /** Id of the failed check without which this one could not be asked; given when that is why it is blocked. */
+  /** Id of the failed check that blocks this one. */
   blocked_by?: string;
   /** Id of the failed check from which this finding may follow: it shows the cause more plainly. */
   consequence_of?: string;
-  /** Of a finding of a rule: the checks that asked for what it is about. */
+  /** Checks that asked for the subject of a rule's finding. */
   seen_by?: string[];
-  /** Names of the deviations that its readers allowed for, so that it looked at what it is about. */
+  /** Names of the deviations that its readers allowed for, so as to look at its subject. */
   allowed_for?: string[];
-  /** Of a failed check: the deviation that later checks allowed for. */
+  /** Deviation of a failed check that later checks allowed for. */
   deviation?: Deviation;
-  /** The last lines that the target wrote to its standard error, of a check that did not pass. */
+  /** Last lines of the target's standard error, of a check that did not pass. */
   stderr?: string;
-  /** The profile of the run holds the target to it. */
+  /** Whether the profile of the run holds the target to it. */
   in_profile?: true;
-  /** What the check has seen, by name: `answers`, `events`, `inputs` and what it counts itself. */
+  /** Sightings by name: `answers`, `events`, `inputs` and counts of its own. */
   saw?: Readonly<Record<string, number>>;
-  /** Of a warning: what makes the run fail for it, such as `--fail-on should`. */
+  /** Option or profile that makes a warning fail the run, such as `--fail-on should`. */
   fails_by?: string;
-  /** Muster itself went wrong: blocked, and the run ends with exit code 3. */
+  /** Marks a fault of Muster: the check is blocked, and the exit code is 3. */
   fault?: true;
-  /** Of a finding, and of every check that was to run several times. */
+  /** Failure rate, of a finding or a repeated check. */
   rate?: Rate;
-  /** What was recorded where the specification is silent, and SHOULDs noted on the way, in words. */
+  /** Observations where the specification is silent, and SHOULDs noted on the way, in words. */
   observations?: string[];
-  /** The choices among them that can be compared with those of another implementation. */
+  /** Observations that can be compared with those of another implementation. */
   observed?: Observed[];
   needs?: Capability[];
-  /** Command line that runs this check alone again; absent where there is nothing to find that way. */
+  /** Command line that runs this check alone again; absent where it would show nothing. */
   replay_command?: string;
 }
 
-/** A choice of the target where the specification is silent. */
+/** Choice of the target where the specification is silent. */
 export interface Observed {
-  /** What was asked, the same for every implementation. */
+  /** Question, the same for every implementation. */
   name: string;
-  /** What came of it. */
   value: string;
 }
 
 /** Number of checks with each outcome. */
 export type Summary = Record<Outcome, number>;
 
-/** How much of the requirement set a run decided. The numbers of `undecided` and `decided` add up to `checks`. */
+/** Decided part of a requirement set. The numbers of `undecided` and `decided` add up to `checks`. */
 export interface Coverage {
   /** Checks of the requirement set, whatever the run was narrowed to. */
   checks: number;
-  /** Those that came to an outcome about the target. */
+  /** Checks with an outcome about the target. */
   decided: number;
-  /** The others by what kept them from it, most first. */
+  /** Undecided checks by reason, most first. */
   undecided: Undecided[];
 }
 
 /** Checks that were not decided, for one reason. */
 export interface Undecided {
   checks: number;
-  /** Completes a sentence that begins with that number: `need drive`. */
+  /** Reason, as the end of a sentence that begins with the number: `need drive`. */
   why: string;
-  /** The capability that the target lacks for them, and that comes before any other. */
+  /** Missing capability that comes before any other. */
   needs?: Capability[];
-  /** What to add to the command line to have them decided; absent where nothing would help. */
+  /** Addition to the command line that would decide them; absent where none helps. */
   add?: string;
 }
 
-/** The JSON report. Times are ISO 8601, durations milliseconds. */
+/** JSON report. Times are ISO 8601, durations milliseconds. */
 export interface Report {
   /** Muster's version. */
   muster: string;
@@ -329,65 +321,57 @@ export interface Report {
   requirements_version: string;
   /** `sha256:…` over that set's requirements of this API, whatever part of them the run was narrowed to. */
   requirements_digest?: string;
-  /** How often every check was run, where that is more than once. */
+  /** Number of rounds, if more than one. */
   repeat?: number;
-  /** Options that narrowed the run (`--only`, `--fast`, …), so that a report says what it does not cover. */
+  /** Options that narrowed the run (`--only`, `--fast`, …), so that a report shows its gaps. */
   narrowed_by: string[];
-  /**
-   * False when the plan was narrowed, something was blocked, less was decided than asked for, or the run was
-   * interrupted.
-   */
+  /** False when the plan was narrowed, a check was blocked, a demand was not met, or the run was interrupted. */
   complete: boolean;
   started_at: string;
   duration_ms: number;
-  /** The command's own arguments, without secrets. */
+  /** Arguments of the command, without secrets. */
   arguments?: string[];
-  /**
-   * Its options as parsed, by name and without secrets; `muster replay` starts from them. Those that have their default
-   * are left out.
-   */
+  /** Parsed options by name, without secrets and defaults; `muster replay` starts from them. */
   options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
   exit_code: number;
   summary: Summary;
   coverage: Coverage;
-  /** How much of the profile was decided. */
   profile_coverage: Coverage;
   /**
-   * What `--require`, `--min-decided` and `--repeat` asked for in vain, a sentence each; the exit code is 2 then, or
-   * worse.
+   * Demands of `--require`, `--min-decided` and `--repeat` that were not met, a sentence each; the exit code is at
+   * least 2.
    */
   unmet?: string[];
-  /** What the target declares that the run has seen; where one does not hold, the exit code is 2, or worse. */
+  /** Declarations that the run observed; one that does not hold makes the exit code at least 2. */
   declarations?: Declaration[];
-  /** Why the target could not be reached, and what to try; then nothing was decided. */
+  /** Reason why the target could not be reached, with advice; then nothing was decided. */
   unreachable?: string;
-  /** The run was interrupted. */
   interrupted?: true;
-  /** What `muster replay` ran again. */
+  /** Report that `muster replay` repeated. */
   replay_of?: ReplayOf;
-  /** Of traffic that others made: nothing was asked. */
+  /** Marks judged traffic of others, in a run that asked nothing itself. */
   watched?: Watched;
   checks: CheckResult[];
 }
 
-/** How much of the traffic of others was seen. */
+/** Observed part of the traffic of others. */
 export interface Watched {
   connections: number;
   exchanges: number;
   /** Events of event streams. */
   events: number;
-  /** What was seen and not judged, and what is not known of the rest, a sentence each. */
+  /** Unjudged and unknown parts of the traffic, a sentence each. */
   gaps: string[];
 }
 
-/** The report whose findings a replay ran again. */
+/** Report whose findings a replay ran again. */
 export interface ReplayOf {
   file: string;
   /** Outcomes of those checks then, by id. */
   outcomes: Record<string, Outcome>;
 }
 
-/** What was tested, in words and as data. Never holds a secret. */
+/** Tested implementation, in words and as data. Never holds a secret. */
 export interface TargetDescription {
   /** `unix`, `loopback`, `url`, `image`, `command`, `simulator`, … */
   kind: string;
@@ -399,16 +383,16 @@ export interface TargetDescription {
   dialect?: string;
   name?: string;
   version?: string;
-  /** `sha256:…` of what Muster itself ran, when it could be measured. */
+  /** `sha256:…` of the implementation that Muster ran, when it could be measured. */
   digest?: string;
-  /** Muster started it for the run and ended it after, so nothing serves at that address any more. */
+  /** Marks a target that Muster started and ended, so that nothing serves at that address any more. */
   ended?: true;
-  /** What `digest` is of: the image, or the file that the command executed. */
+  /** Subject of `digest`: the image, or the file that the command executed. */
   digest_of?: 'image' | 'executable';
   /** Name of that file. */
   executable?: string;
-  /** Why there is no digest of the command that Muster ran. */
+  /** Reason why the command has no digest. */
   digest_missing?: string;
-  /** A file that the tester names as the implementation. Nothing shows that it is what ran. */
+  /** File that the tester names as the implementation. Nothing shows that it is what ran. */
   artifact?: { name: string; digest: string };
 }

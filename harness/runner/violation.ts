@@ -1,6 +1,4 @@
-/**
- * How a check ends early. Anything else that it throws, but NoAnswer, is a fault of the set-up or of Muster: `blocked`.
- */
+/** Early ends of a check. Any other error, except NoAnswer, is a fault of the set-up or of Muster: `blocked`. */
 import type { Redactor } from '../common/redact.ts';
 import type { Finding } from './types.ts';
 
@@ -14,7 +12,7 @@ export class Violation extends Error {
   }
 }
 
-/** Ends a check as `fail`, whatever its requirement: the target ended by itself, and a target has to go on serving. */
+/** Ends a check as `fail`, whatever its level: a target that ends by itself does not serve. */
 export class TargetEnded extends Violation {
   override name = 'TargetEnded';
   constructor(actual: string) {
@@ -37,23 +35,20 @@ export class Blocked extends Error {
   override name = 'Blocked';
 }
 
-/** What was cut off, so that the check is run once more, when its `prepare` resolves. */
+/** Ends an attempt that was cut off; the check runs once more, when its `prepare` resolves. */
 export class AskAgain extends Blocked {
   override name = 'AskAgain';
 }
 
-/** The same, since the target or Muster stood still for a while: what came late, or never, says nothing about it. */
+/** Ends an attempt during which the target or Muster stood still, so that lateness says nothing. */
 export class StoodStill extends AskAgain {
   override name = 'StoodStill';
 }
 
-/**
- * Why a whole run ends early, as the reason of its abort signal: every check that has not ended is blocked with this
- * message.
- */
+/** Reason of the abort signal of a run that ends early: every unfinished check is blocked with its message. */
 export class RunOver extends Error {
   override name = 'RunOver';
-  /** Muster itself went wrong. */
+  /** Whether Muster itself went wrong. */
   readonly fault: boolean;
   constructor(message: string, { fault = false, ...options }: ErrorOptions & { fault?: boolean } = {}) {
     super(message, options);
@@ -62,8 +57,8 @@ export class RunOver extends Error {
 }
 
 /**
- * A value as a report shows it: text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks
- * secrets before the text is cut.
+ * Value for a report: text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before
+ * the cut.
  */
 export function show(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =

@@ -8,7 +8,7 @@ import type { Capability, Check, Level, Report, TargetDescription } from '../typ
 const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
 const define = checks<object>();
 
-/** A check of a requirement of its own; by default of section 6.2, and one that passes. */
+/** Check of a requirement of its own; by default of section 6.2, and one that passes. */
 export const declared = (
   id: string,
   { section = '6.2', ...options }: Parameters<typeof define>[1] & { section?: string } = {},
@@ -49,7 +49,7 @@ export function run(
 export const outcome = async (check: Check<object>): Promise<string | undefined> =>
   (await run([check])).checks[0]?.outcome;
 
-/** The plan of these checks, all of which count for a profile. */
+/** Plan of these checks, all of which count for a profile. */
 export const planOf = <C extends { id: string }>(checks: readonly C[]) => ({
   size: checks.length,
   profileSize: checks.length,
