@@ -1,15 +1,14 @@
-/** What the steps of a run came to: a table, the slowest of what they ran, what failed, and one plain line. */
+/** Results of the steps of a run: a table, the slowest parts, the failures, and one summary line. */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readableDuration } from '../harness/common/durations.ts';
 
-/** A step that has ended. */
 export interface Done {
   name: string;
   code: number;
   output: string;
   durationMs: number;
-  /** Where it wrote its results as vitest's JSON reporter does. A step that writes none counts as one. */
+  /** File with results in the format of vitest's JSON reporter. A step without one counts as one test. */
   results: string;
 }
 
@@ -25,7 +24,7 @@ interface Result {
   timed: readonly { what: string; ms: number }[];
 }
 
-/** Of vitest's JSON reporter, as the matrix and the fuzzers write it too. */
+/** Format of vitest's JSON reporter, which the matrix and the fuzzers write too. */
 interface TestResults {
   numPassedTests: number;
   numFailedTests: number;
@@ -79,7 +78,7 @@ function failuresIn({ name, status, message, assertionResults }: TestFile, step:
   }));
 }
 
-/** A file of tests counts whole; of the subjects that one program runs beside each other, each for itself. */
+/** Times of one test file, or of each subject of a program that runs them in parallel. */
 function timesIn({ name, startTime, endTime, assertionResults }: TestFile, step: string): Result['timed'] {
   if (startTime !== undefined && endTime !== undefined) return [{ what: relative('.', name), ms: endTime - startTime }];
   return assertionResults.map(({ fullName, duration = 0 }) => ({ what: `${step}: ${fullName}`, ms: duration }));
@@ -89,7 +88,7 @@ const WIDTHS = [8, 7, 8, 8];
 const row = (name: string, cells: readonly (string | number)[]): string =>
   `${name.padEnd(24)}${cells.map((cell, column) => String(cell).padStart(WIDTHS[column] ?? 0)).join('')}`;
 
-/** Prints it all, with the lines of a table of weights; returns the exit code. */
+/** Prints the report with the table of weights; returns the exit code. */
 export function printReport(steps: readonly Done[], weights: readonly string[]): number {
   const results = steps.map((step) => ({ step, ...resultOf(step) }));
   const failures = results.flatMap((result) => result.failures);

@@ -1,6 +1,6 @@
 /**
- * `node .ci/steps.ts change|nightly FOLDER`, as `.ci/run` calls it: what a change must pass, or everything. Stages run
- * one after another. Results and the file `machine`, which says that the machine is prepared, are in the folder.
+ * `node .ci/steps.ts change|nightly FOLDER`, called by `.ci/run`: the gate of a change, or everything. Stages run one
+ * after another. FOLDER holds results, and the file `machine` once the machine is prepared.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,13 +13,13 @@ import { weightTable } from './weight.ts';
 
 interface Step {
   name: string;
-  /** A line of a shell. */
+  /** Shell line. */
   command: string;
-  /** How little of the processor it gets when others want it too, up to 19. */
+  /** Niceness, up to 19. */
   nice?: number;
 }
 
-/** Steps of a lane run one after another, lanes of a stage beside each other. */
+/** Lanes of a stage run beside each other, the steps of a lane one after another. */
 type Stage = readonly (readonly Step[])[];
 
 const BUILD: Stage = [
@@ -36,28 +36,28 @@ const BUILD: Stage = [
 ];
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
-/** Compares times: other tests beside it leave nothing to compare. */
+/** Compares durations, so it must not share the machine. */
 const NETEM_TEST = 'simulators/fleet/robot/network.nightly.test.ts';
-/** Its runs take minutes and hardly any processor time. */
+/** Takes minutes, but hardly any processor time. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
-/** Of subjects that differ in one word, one in so many: each requirement keeps a defect, and each kind a subject. */
+/** Size of a sample: one of this many similar subjects. Each requirement keeps a defect, and each kind a subject. */
 const SHARE = 4;
 
-/** A sample of the subjects of an API, `atOnce` beside each other; another change draws another sample. */
+/** Sample of the subjects of an API, `atOnce` of them in parallel; each change draws another sample. */
 const matrix = (api: string, atOnce: number): Step => ({
   name: `matrix ${api}`,
   command: `npm run matrix -- --api ${api} --concurrency ${atOnce} --sample ${SHARE} --seed ${seedOf('suites')}`,
 });
 
 /**
- * Tests and subjects of the matrix hold bounds of time, and both could use the whole machine: beside each other they
- * would fail for want of it.
+ * Tests and subjects of the matrix have time bounds, and either could fill the machine: together they would fail for
+ * lack of it.
  */
 const change = (): Stage[] => [
   BUILD,
   [[AGENT], [{ name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` }]],
-  // Devices are asked how fast they publish: two lanes that fill the machine would make them slow.
+  // Checks of devices measure how fast these publish, and a second lane of full load would slow them down.
   [[matrix('device', 5)], [matrix('client', 12), matrix('system', 8)]],
   [
     [matrix('platform', 5)],
@@ -66,14 +66,14 @@ const change = (): Stage[] => [
   ],
 ];
 
-/** So many pairs of defects of each suite: none may hide the other. */
+/** Pairs of defects in each suite: neither may hide the other. */
 const pairs = (most: string): Step => ({ name: 'matrix pairs', command: `npm run matrix -- --fast --pairs ${most}` });
 
-/** New inputs for each change of a folder, and the same ones when its run is repeated. */
+/** Seed that changes with the files of a folder, and stays when its run is repeated. */
 const seedOf = (folder: string): number =>
   Number.parseInt(execFileSync('git', ['rev-parse', `HEAD:${folder}`], { encoding: 'utf8' }).slice(0, 7), 16);
 
-/** Most of it one after another: what takes the whole machine says nothing beside others. */
+/** Mostly sequential: measurements of the whole machine mean nothing beside other work. */
 function nightly(): Stage[] {
   const slow = `--project long --project nightly --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`;
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
@@ -82,7 +82,7 @@ function nightly(): Stage[] {
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // A new sample every night: all pairs would take days, and all mutants hours.
     pairs('40'),
-    // The share of a sample varies, so its bound is lower.
+    // The bound is lower, since the share of a sample varies.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
     { name: 'soak', command: 'npm run soak -- --minutes 10' },
@@ -119,7 +119,7 @@ for (const [index, stage] of stages.entries()) {
 process.exitCode = printReport(done, weightTable());
 if (mode === 'nightly') recordSeconds();
 
-/** Takes the environment that tests need from the file that says so. */
+/** Sets the environment of the tests from the file `machine`. */
 async function machinePrepared(): Promise<void> {
   const file = join(folder, 'machine');
   while (!existsSync(file)) await setTimeout(200);
@@ -148,7 +148,7 @@ async function runStep({ name, command, nice = 0 }: Step): Promise<Done> {
   return { name, code, output, durationMs, results };
 }
 
-/** For the order of the tests in checkouts that have run none of them. */
+/** Records durations, which order the tests in new checkouts. */
 function recordSeconds(): void {
   const files = done.flatMap((step) => testResultsOf(step)?.testResults ?? []);
   const took = files.map(({ name, startTime = 0, endTime = 0 }): [string, number] => [

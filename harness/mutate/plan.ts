@@ -1,16 +1,16 @@
-/** Which defects and variants meet the tests, and in which order. */
+/** Selects the defects and variants that meet the tests, and their order. */
 import { nearest, UsageError } from '../common/usage.ts';
 import { SUBJECT_KINDS } from '../reports/mutation/report.ts';
 import type { Subject } from './subject.ts';
 
 export interface Wanted {
-  /** Names; `*` stands for anything. */
+  /** Names; `*` matches anything. */
   readonly only?: readonly string[];
   readonly sections?: readonly string[];
   readonly kind?: Subject['kind'];
 }
 
-/** Those that are asked for. Throws UsageError for a name or a section that none has. */
+/** Requested subjects. Throws UsageError for an unknown name or section. */
 export function wantedOf(
   subjects: readonly Subject[],
   { only = [], sections = [], kind: wantedKind }: Wanted,
@@ -46,8 +46,8 @@ const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, 
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
 /**
- * One of each section in turn, so that a run that is ended early has looked everywhere. Variants stand among the
- * defects in proportion, for the same reason. Of a section and a kind, the most telling come first, as declared.
+ * Order with one subject of each section in turn, and variants spread among defects, so that a run that is cut short
+ * has looked everywhere. Within section and kind, the most telling first, as declared.
  */
 export const ordered = (subjects: readonly Subject[]): Subject[] => mixed(byKind(subjects).map(inTurn));
 
@@ -60,14 +60,14 @@ function inTurn(subjects: readonly Subject[]): Subject[] {
   return Array.from({ length: longest }, (_, at) => queues.flatMap((queue) => queue.slice(at, at + 1))).flat();
 }
 
-/** Any part of it from the start has of each list what is its share. */
+/** Interleaves lists in proportion to their lengths. */
 const mixed = (lists: readonly Subject[][]): Subject[] =>
   lists
     .flatMap((list) => list.map((subject, at) => ({ subject, place: (at + 0.5) / list.length })))
     .toSorted((a, b) => a.place - b.place)
     .map(({ subject }) => subject);
 
-/** A sample of `count` of each kind at most, from every section alike. `next`: random numbers from 0 to 1. */
+/** Sample of at most `count` of each kind, evenly from the sections. `next`: random numbers from 0 to 1. */
 export function drawn(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
   const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind, next)).slice(0, count)));
   return subjects.filter((subject) => chosen.has(subject));

@@ -19,7 +19,7 @@ const subject = (name: string, start: Subject['start'] = async () => server(1)):
   start,
 });
 
-/** `faithful`: what comes of each start of it, the last for all that follow. */
+/** `faithful`: servers of successive starts; the last one is for all further starts. */
 function worldOf(subjects: readonly Subject[], ...faithful: (() => Server)[]) {
   let starts = 0;
   const world: World = {

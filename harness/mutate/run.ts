@@ -1,6 +1,6 @@
 /**
- * Runs the user's tests on the faithful server, then on each wrong and each other legal one, several at a time, and
- * says what came of it.
+ * Runs the user's tests on the faithful server, then on each defect and variant, several at a time, and collects the
+ * outcomes.
  */
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
@@ -9,63 +9,64 @@ import { ordered } from './plan.ts';
 import type { Server, Subject, World } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
-/** What the tests have at least; more, where they take long on the faithful server. */
+/** Minimum time limit of the tests; it grows with their time on the faithful server. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** A variant may be slow, and slow is not wrong: the tests have at least so long on one. */
+/** Minimum time limit on a variant, since slow is not wrong. */
 const LEAST_ON_VARIANT_MS = 60_000;
-/** After so many servers the faithful one has its turn: what kills by chance is found before much time is lost. */
+/** Servers between two runs on the faithful one, which show flaky tests before much time is lost. */
 const GUARD_EVERY = 25;
 
 export interface MutateOptions {
   readonly line: string;
   readonly setup?: string | undefined;
-  /** Of the tests, beside what the server tells them. */
+  /** Environment of the tests, beside the server's variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Runs of the tests at a time. */
   readonly jobs: number;
-  /** Of one run, on a variant too; undefined: by the first one. */
+  /** Limit of one run, on a variant too; undefined: derived from the first run. */
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
-  /** Chooses among those that the tests can see. */
+  /** Chooses among the subjects that the tests can see. */
   choose(subjects: readonly Subject[]): Subject[];
   readonly listener: MutateListener;
 }
 
 export interface MutateListener {
-  /** A server is up: what must not be shown of it. */
+  /** Receives secrets of a server that has started, to be redacted. */
   onSecrets(secrets: readonly string[]): void;
-  /** The tests have passed on the faithful server. */
+  /** Called when the tests have passed on the faithful server. */
   onBegin(begin: Begin): void;
   onResult(result: MutationSubject): void;
-  /** A process that the tests started in a session of its own outlived them. */
+  /** Called when a process in a session of its own has outlived the tests. */
   onLeftBehind(): void;
 }
 
-/** What comes after the first run. */
+/** Outlook after the first run. */
 export interface Begin {
   readonly first: Ended;
   readonly timeoutMs: number;
-  /** Of servers that come now. */
+  /** Number of servers to come. */
   readonly count: number;
   readonly jobs: number;
-  /** How long all of them take, if each takes as long as the first one. */
+  /** Milliseconds for all of them at the pace of the first one. */
   readonly expectedMs: number;
-  /** How it may be quicker. */
+  /** Advice to make it quicker. */
   readonly advice: string | undefined;
 }
 
-/** All that was found. */
 export interface Found {
   readonly first: Ended;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
-  /** Why nothing holds: how they failed on the faithful server after they had passed, or why there was none. */
+  /** Reason why the results are void: the tests failed later on the faithful server, or it could not be started. */
   readonly flaky: string | undefined;
 }
 
-/** Resolves with what there is also when the signal ends it; rejects with its reason before the first run is over. */
+/**
+ * Resolves with partial results when the signal ends it; rejects with the signal's reason before the first run is over.
+ */
 export async function mutate(world: World, options: MutateOptions): Promise<Found> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);
@@ -104,13 +105,12 @@ function beginOf(
 interface Meeting {
   readonly world: World;
   readonly chosen: readonly Subject[];
-  /** Where they are kept. */
   readonly results: Map<Subject, MutationSubject>;
   readonly options: MutateOptions;
   readonly testTimeoutMs: number;
 }
 
-/** Resolves with why nothing holds of what was found, if so. */
+/** Resolves with the reason why the results are void, if so. */
 async function meetAll({ world, chosen, results, options, testTimeoutMs }: Meeting): Promise<string | undefined> {
   const { signal, listener } = options;
   const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
@@ -130,20 +130,19 @@ async function meetAll({ world, chosen, results, options, testTimeoutMs }: Meeti
       const how = await once(world, options, run);
       flaky ??= how;
     });
-    // Once more at the end: tests that fail now and then have killed by chance.
+    // The last run on the faithful server: flaky tests have killed by chance.
     flaky ??= await once(world, options, run);
   });
   return flaky;
 }
 
-/** Runs the tests on a server. */
 async function runOn(server: Server, { line, setup, env, signal, listener }: MutateOptions, timeoutMs: number) {
   const ended = await runTests(server, { line, env, timeoutMs, signal, ...(setup === undefined ? {} : { setup }) });
   if (ended.leftBehind) listener.onLeftBehind();
   return ended;
 }
 
-/** Resolves with how it ended, and with the decisions that the tests called for. */
+/** Resolves with the end of the run, and with the decisions that the tests called for. */
 async function firstRun(world: World, options: MutateOptions) {
   await using server = await world.faithful(options.signal);
   options.listener.onSecrets(server.secrets);
@@ -153,7 +152,9 @@ async function firstRun(world: World, options: MutateOptions) {
 
 type Run = (server: Server, kind?: Subject['kind']) => Promise<Ended>;
 
-/** Whether as many at a time as are going to run pass on faithful servers, each on its own; if not, how one failed. */
+/**
+ * Whether the tests pass on faithful servers in as many parallel runs as planned; otherwise the end of one that failed.
+ */
 async function together(world: World, options: MutateOptions, run: Run): Promise<string | undefined> {
   const { jobs, signal } = options;
   if (jobs === 1) return undefined;
@@ -168,7 +169,7 @@ async function together(world: World, options: MutateOptions, run: Run): Promise
   return how && `${how}, with ${jobs} of them at a time: give --jobs 1 if they share something`;
 }
 
-/** How the tests failed on the faithful server, or why it could not be started; undefined when they passed. */
+/** Failure on the faithful server, or to start it; undefined when the tests passed. */
 async function once(
   world: World,
   { signal, listener }: Pick<MutateOptions, 'signal' | 'listener'>,
@@ -179,7 +180,7 @@ async function once(
     faithful = await world.faithful(signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) throw error;
-    // What was found until now is told all the same.
+    // The results so far are reported all the same.
     return `the faithful server could not be started again: ${messageOf(error)}`;
   }
   await using server = faithful;
@@ -194,7 +195,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const lastLine = (text: string): string => printable(text.trim().split('\n').at(-1) ?? '');
 
-/** Swallows the abort alone. */
+/** Swallows the abort only. */
 async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -203,7 +204,7 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
   }
 }
 
-/** What becomes of the tests on it. Brittle is only what fails twice: it accuses tests that may have been unlucky. */
+/** Outcome of the tests on a subject. Brittle needs two failures, since it accuses tests that may have been unlucky. */
 async function meet(subject: Subject, run: Run, options: MutateOptions): Promise<MutationSubject> {
   const first = await meetOnce(subject, run, options);
   if (first.state !== 'brittle') return first;
@@ -233,7 +234,7 @@ async function meetOnce(subject: Subject, run: Run, { signal, listener }: Mutate
     if (signal.aborted && error === signal.reason) return told(subject, 'not_run');
     throw error;
   } finally {
-    // A defect may keep a server from ending as it should: it has had its say.
+    // A defect may keep a server from ending in order, after its outcome is known.
     await ended(server);
   }
 }
@@ -242,7 +243,7 @@ async function ended(server: Server): Promise<void> {
   try {
     await server[Symbol.asyncDispose]();
   } catch {
-    // Nothing is known of the tests by that.
+    // It says nothing about the tests.
   }
 }
 

@@ -1,4 +1,4 @@
-/** From what was found to a report: what a baseline excuses, the score, and the exit code in words. */
+/** Turns results into a report: applies the baseline, computes the score, explains the exit code. */
 import { interruptedCode } from '../common/signals.ts';
 import { EXIT } from '../common/usage.ts';
 import {
@@ -20,22 +20,22 @@ import type { CheckResult, Outcome } from '../runner/types.ts';
 import type { Found } from './run.ts';
 import type { Subject } from './subject.ts';
 
-/** What a report says beside what was found. */
+/** Facts of a report beside the results. */
 export type About = Pick<
   MutationReport,
   'muster' | 'side' | 'api' | 'command' | 'repeat' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
 > & {
   readonly minScore: number | undefined;
-  /** Asked for; undefined: both. */
+  /** Requested kind; undefined: both. */
   readonly kind: Subject['kind'] | undefined;
 };
 
-/** Whose tests, and what the defects are in. */
+/** Side under test, and the API of the defects. */
 export type Sides = Pick<MutationReport, 'side' | 'api'>;
 
 /**
- * What the ids begin with that a baseline knows defects and variants by: `mutate-device.replay-inclusive`. Either side
- * has defects of a platform, some of them by the same names.
+ * Prefix of defects and variants in a baseline: `mutate-device.replay-inclusive`. Both sides have defects of a
+ * platform, some with the same names.
  */
 const prefixOf = ({ side, api }: Sides): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
@@ -43,7 +43,7 @@ export interface BaselineUse {
   readonly baseline: Baseline;
   /** YYYY-MM-DD */
   readonly today: string;
-  /** All names, also of those that did not run. */
+  /** All names, of subjects that did not run too. */
   readonly names: readonly string[];
 }
 
@@ -59,7 +59,7 @@ const OUTCOMES: Readonly<Record<MutationState, Outcome>> = {
   not_run: 'undecided',
 };
 
-/** As the baseline of checks takes it. */
+/** Subject in the format of the checks' baseline. */
 const resultOf = (sides: Sides, subject: MutationSubject): CheckResult => ({
   id: `${prefixOf(sides)}.${subject.name}`,
   level: 'MUST',
@@ -78,7 +78,7 @@ const scopeOf = (sides: Sides, names: readonly string[]) => ({
   ids: names.map((name) => `${prefixOf(sides)}.${name}`),
 });
 
-/** The baseline that excuses exactly what was found. */
+/** Baseline that excuses exactly these results. */
 export const updateFor = (
   sides: Sides,
   subjects: readonly MutationSubject[],
@@ -91,7 +91,7 @@ export const updateFor = (
     scopeOf(sides, names),
   );
 
-/** Findings that the baseline excuses are `known`; entries that excuse nothing any more are `stale`. */
+/** Marks excused findings as `known`, and useless entries as `stale`. */
 export function excused(
   sides: Sides,
   subjects: readonly MutationSubject[],
@@ -104,7 +104,7 @@ export function excused(
     subjects: subjects.map((subject) => {
       const { outcome, reason } = byId.get(`${prefixOf(sides)}.${subject.name}`) ?? {};
       const isKnown = outcome === 'known' || (outcome === 'flaky' && isFinding(subject));
-      // Of one that is not excused any more it says since when.
+      // A finding with an expired entry says since when.
       const why = isKnown || isFinding(subject) ? reason : undefined;
       return { ...subject, ...(isKnown ? { state: 'known' } : {}), ...(why === undefined ? {} : { reason: why }) };
     }),
@@ -114,7 +114,7 @@ export function excused(
   };
 }
 
-/** The whole report. `signal` is that which may have ended the run. */
+/** Report of a run. `signal`: the one that may have ended it. */
 export function reportOf(
   found: Found,
   { minScore, kind, ...about }: About,
@@ -149,7 +149,7 @@ export function reportOf(
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
 const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, meaning });
 
-/** The exit code, and why. What the tests miss weighs more than what stayed open. */
+/** Exit code with its reason. Missed defects outrank undecided subjects. */
 function verdictOn(
   report: Omit<MutationReport, 'exit_code' | 'meaning'>,
   kind: About['kind'],

@@ -1,47 +1,46 @@
-/** What a user's tests are run against: servers, each in a place of its own, right or wrong in one known way. */
+/** Subjects of a user's tests: servers, each in a place of its own, that are correct or wrong in one known way. */
 import type { MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
-/** A server that is up, and where it is. */
 export interface Server extends AsyncDisposable {
-  /** What tells the tests. */
+  /** Variables for the tests. */
   readonly env: Readonly<Record<string, string>>;
-  /** What must not be shown of it. */
+  /** Secrets to redact. */
   readonly secrets: readonly string[];
 }
 
-/** A defect, or a variant. */
+/** Defect or variant. */
 export interface Subject {
   readonly name: string;
   readonly kind: (typeof SUBJECT_KINDS)[number];
-  /** What differs, in one sentence. */
+  /** Its difference, in one sentence. */
   readonly summary: string;
-  /** Of what it breaks first. */
+  /** Section of the first requirement that it breaks. */
   readonly section: string;
   readonly requirements: MutationSubject['requirements'];
-  /** Ids of those, or of single checks of them. Empty for a variant. */
+  /** Ids of requirements, or of single checks of them. Empty for a variant. */
   readonly breaks: readonly string[];
-  /** Names of the decisions of the simulator that it changes. */
+  /** Names of the simulator's decisions that it changes. */
   readonly decisions: readonly string[];
-  /** Where it is declared, from the root of the repository. */
+  /** File that declares it, from the root of the repository. */
   readonly file: string;
-  /** Command line that starts a server that deviates so. */
+  /** Command line that starts a server with this deviation. */
   readonly byHand: string;
-  /** Rejects when it cannot be started, which is no doing of the tests, or with the reason of the signal. */
+  /** Rejects when it cannot be started, which is not the tests' doing, or with the signal's reason. */
   start(signal: AbortSignal): Promise<Server>;
 }
 
-/** A faithful server cannot be started, for a reason outside of Muster: the message says which. */
+/** A faithful server cannot be started, for the reason in the message, outside of Muster. */
 export class CannotStart extends Error {
   override name = 'CannotStart';
 }
 
-/** A faithful server, and all that can be planted in it. */
+/** Faithful server, and all subjects that can be derived from it. */
 export interface World {
   readonly subjects: readonly Subject[];
-  /** What must not be shown before a server is up either. */
+  /** Secrets to redact before any server is up. */
   readonly secrets?: readonly string[];
-  /** How tests that meet these may be over sooner. */
+  /** Advice that makes tests of these subjects quicker. */
   advice?(chosen: readonly Subject[]): string | undefined;
-  /** The faithful one, with the decisions that it took so far. Rejects with CannotStart, or as a subject does. */
+  /** Starts the faithful server; `taken` are its decisions so far. Rejects with CannotStart, or as a subject does. */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }

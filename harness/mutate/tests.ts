@@ -1,40 +1,40 @@
-/** Runs the user's tests once, and says how they ended. */
+/** Runs the user's tests once. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { readableDuration } from '../common/durations.ts';
 import { ProcessGroup } from '../targets/launch/process.ts';
 import type { Server } from './subject.ts';
 
-/** How long tests may take to end by themselves after SIGTERM. */
+/** Milliseconds for tests to end by themselves after SIGTERM. */
 const GRACE_MS = 2000;
 const KEPT_CHARACTERS = 8000;
 const LAST_LINES = 30;
 
 export interface TestCommand {
-  /** Makes the world that the tests expect, before each run of them. */
+  /** Shell line before each run of the tests, e.g. to fill a database. */
   readonly setup?: string;
   readonly line: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of both together. */
+  /** Limit of both together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** How a run of the tests ended. */
+/** End of a run of the tests. */
 export interface Ended {
   readonly outcome: 'passed' | 'failed' | 'timed_out';
   /** In words. */
   readonly how: string;
   readonly durationMs: number;
-  /** The last lines that it wrote. */
+  /** Last lines of its output. */
   readonly wrote: string;
-  /** Whether something that it started in a session of its own still runs and holds its output. */
+  /** Whether a process in a session of its own still runs and holds the output. */
   readonly leftBehind: boolean;
 }
 
 /**
- * Rejects with the reason of the signal when that ends the run. All that it started has ended in either case, but for
- * what took a session of its own.
+ * Runs the tests to their end. Rejects with the reason of the signal. Ends all processes that it started, apart from
+ * those in a session of their own.
  */
 export async function runTests(server: Server, { setup, line, env, timeoutMs, signal }: TestCommand): Promise<Ended> {
   const started = performance.now();
@@ -62,7 +62,7 @@ export async function runTests(server: Server, { setup, line, env, timeoutMs, si
   throw new Error('no tests to run');
 }
 
-/** `how` is undefined when its time was over first. */
+/** `how` is undefined when the time limit came first. */
 async function runLine(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -75,7 +75,7 @@ async function runLine(
   await Promise.race([group.exited, late.catch(() => {})]);
   bell.abort();
   const { how, code } = group;
-  // What a test has left behind in its group must not meet the next server.
+  // Remains of a test in its group must not meet the next server.
   await group.stop();
   return { how, code, wrote: lastOf(group), leftBehind: group.leftBehind };
 }

@@ -1,8 +1,8 @@
-/** Which decisions of a simulator the tests called for. */
+/** Decisions of a simulator that the tests called for. */
 
 /**
- * The same behaviour. Adds each decision to `taken`: a function when it is called, anything else when it is read, also
- * where it is absent. `prefix` comes before the names.
+ * Behaviour that adds each decision to `taken`: a function when it is called, any other when it is read, even where it
+ * is absent. `prefix` comes before the names.
  */
 export const watched = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
   new Proxy(behaviour, {

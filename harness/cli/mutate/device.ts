@@ -1,4 +1,4 @@
-/** Simulated devices for the tests of a client: the faithful one, and each defect and variant of it. */
+/** Simulated devices for the tests of a client: the faithful one, its defects and its variants. */
 import { rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -22,17 +22,17 @@ import { watched } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
-/** How the devices are set up. */
+/** Set-up of the devices. */
 export interface DeviceSetting {
   readonly dialect: Dialect;
   readonly heartbeatMs: number;
   readonly seed: number | string;
 }
 
-/** Events of its past, before the deployment that it has. */
+/** Events before its deployment. */
 const PAST_EVENTS = 5;
 
-/** Everything that a client's tests can meet in place of a device. */
+/** Devices that a client's tests can meet. */
 export function deviceWorld(setting: DeviceSetting, requirements: Requirements): World {
   const { dialect, heartbeatMs, seed } = setting;
   const reference = dialectBehaviour(dialect);
@@ -60,7 +60,7 @@ export function deviceWorld(setting: DeviceSetting, requirements: Requirements):
   };
 }
 
-/** Above it, tests that wait for heartbeats take most of their time for that. */
+/** Milliseconds above which tests mostly wait for heartbeats. */
 const LONG_HEARTBEAT_MS = 5000;
 
 function adviceOn(chosen: readonly Subject[], heartbeatMs: number): string | undefined {
@@ -71,7 +71,7 @@ function adviceOn(chosen: readonly Subject[], heartbeatMs: number): string | und
   return `${every}: tests that wait for one are over sooner with a shorter --heartbeat, such as 1s`;
 }
 
-/** A device in a folder of its own, with a deployment and a few events. */
+/** Device in a folder of its own, with a deployment and a few events. */
 async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): Promise<Server> {
   await using starting = new AsyncDisposableStack();
   const { device, server } = await openDevice(setting, { behaviour: openAtPlain(behaviour) });
@@ -82,7 +82,7 @@ async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): 
   return server;
 }
 
-/** A device in a folder of its own, to which nothing has happened. */
+/** Device in a folder of its own, without a history. */
 export async function openDevice(
   { heartbeatMs, seed, dialect }: DeviceSetting,
   options: Pick<DeviceOptions, 'behaviour' | 'uplink'>,
@@ -99,7 +99,7 @@ export async function openDevice(
       loopback: { discovery: place.discovery },
       endpoints: [plain],
       control: { port: 0 },
-      // What a test restarts comes back with all of its events; nothing here outlives the machine.
+      // A test may restart it and finds all of its events; none has to survive the machine.
       durability: 'os',
       heartbeatMs,
       seed,
@@ -126,11 +126,11 @@ export async function openDevice(
   return { device, server: { env, secrets: [controlToken], [Symbol.asyncDispose]: () => all.disposeAsync() } };
 }
 
-/** What is wrong with tokens shows on the transports that have them, and not where there is none to check. */
+/** Defects of tokens show on transports with tokens only. */
 function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour {
   const authorized: typeof transport.authorized = (header, token, way) =>
     way === PLAIN || transport.authorized(header, token, way);
-  // A copy would read every decision, as if each was called for.
+  // A copy would read every decision, and so mark each as taken.
   const get = (target: typeof transport, name: string): unknown =>
     name === 'authorized' ? authorized : Reflect.get(target, name);
   return { ...others, transport: new Proxy(transport, { get }) };
@@ -139,7 +139,7 @@ function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour
 /** Name of the transport below. */
 const PLAIN = 'url';
 
-/** Loopback without a token: many a client under test takes no more than a URL. It keeps its port over restarts. */
+/** Loopback without a token, since many clients take no more than a URL. Keeps its port over restarts. */
 class PlainEndpoint implements Endpoint {
   readonly option = 'url';
   readonly address = {};
@@ -152,7 +152,7 @@ class PlainEndpoint implements Endpoint {
   async listen({ rules, onConnection }: Serving) {
     const entrance = { transport: PLAIN };
     const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      // Defects of loopback know it by that.
+      // Defects of loopback recognise it by that.
       Object.defineProperty(socket, 'remoteAddress', { value: undefined });
       onConnection(socket, entrance);
     });

@@ -1,4 +1,4 @@
-/** Simulated platforms for the tests of a client: the faithful one, and each defect and variant of it. */
+/** Simulated platforms for the tests of a client: the faithful one, its defects and its variants. */
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
   type PlatformBehaviour,
@@ -14,27 +14,27 @@ import { watched } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
-/** How the platforms are set up. */
+/** Set-up of the platforms. */
 export interface PlatformSetting {
   readonly dialect: Dialect;
   readonly seed: number;
-  /** Text of a seed file; without one there are so many devices. */
+  /** Text of a seed file; without one there are `devices` devices. */
   readonly seedFile: string | undefined;
   readonly devices: number;
 }
 
-/** Has every scope. The same for each platform, so that tests see the same ids and the same key. */
+/** Key with every scope, the same for each platform, so that tests see the same ids and key. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
-/** What a test may begin with: the ids are the same on every platform with that seed. */
+/** Known content: the ids are the same on every platform with that seed. */
 interface Known {
   deviceId?: string;
   releaseId?: string;
-  /** The device has to be put online. */
+  /** Whether the device has to be put online. */
   offline: boolean;
 }
 
-/** Everything that a client's tests can meet in place of a platform. Rejects for a seed file with a mistake. */
+/** Platforms that a client's tests can meet. Rejects for a seed file with a mistake. */
 export async function platformWorld(
   setting: PlatformSetting,
   requirements: Requirements,
@@ -73,7 +73,7 @@ const open = (
     ...(seedFile === undefined ? { devices } : { seedFile }),
   });
 
-/** Looks once at a faithful platform: a wrong one might not tell. */
+/** Reads the content from a faithful platform, since a wrong one might hide it. */
 async function knownIn(setting: PlatformSetting): Promise<Known> {
   await using platform = await open(setting, referenceBehaviour);
   const list = async (path: string): Promise<{ id: string; status?: string }[]> => {

@@ -1,10 +1,10 @@
-/** What stderr shows while the tests meet one server after another. */
+/** Progress of the tests on standard error. */
 import { readableDuration } from '../../common/durations.ts';
 import { bar, inert, LiveArea, type Output, printable } from '../../common/terminal.ts';
 import type { MutateListener } from '../../mutate/run.ts';
 import { isFinding, isKilled, type MutationSubject } from '../../reports/mutation/report.ts';
 
-/** Of an output that is no terminal: a line after so many servers. */
+/** Servers between two lines, on an output that is no terminal. */
 const EVERY = 25;
 
 export class Progress implements MutateListener {

@@ -1,4 +1,4 @@
-/** From the options of `muster mutate` to reports and an exit code. */
+/** Runs `muster mutate` from its options to reports and an exit code. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -24,7 +24,7 @@ import { VERSION } from '../version.ts';
 import { Progress } from './progress.ts';
 import { withoutOurs } from './variables.ts';
 
-/** The options that every `muster mutate` has. */
+/** Options of every `muster mutate`. */
 export interface MutateArguments {
   readonly command: string;
   readonly setup?: string;
@@ -44,8 +44,8 @@ export interface MutateArguments {
 }
 
 /**
- * Resolves with the exit code. `worldOf`: what the tests meet; it is given the seed. `words`: the options that make it
- * so, for whoever wants to run one of them again. Throws UsageError.
+ * Resolves with the exit code. `worldOf`: makes the servers from the seed. `words`: options that determine them, for
+ * the command that repeats a run. Throws UsageError.
  */
 export async function runMutate(
   args: MutateArguments,
@@ -110,7 +110,7 @@ export async function runMutate(
   return report.exit_code;
 }
 
-/** The exit code of a run that ended before its first run of the tests did. Throws what is no such end. */
+/** Exit code of a run that ended before its first run of the tests did. Throws any other error. */
 function endedBefore(error: unknown, signal: AbortSignal, say: (text: string) => void): number {
   if (error instanceof CannotStart) {
     say(`muster: ${error.message}`);
@@ -123,7 +123,7 @@ function endedBefore(error: unknown, signal: AbortSignal, say: (text: string) =>
 
 const today = (): string => new Date().toISOString().slice(0, 10);
 
-/** With `--update-baseline` that which excuses exactly what was found, written. */
+/** Baseline that excuses exactly these results, written with `--update-baseline`. */
 function updated(
   args: MutateArguments,
   sides: Sides,
@@ -176,22 +176,22 @@ function timeOf(option: string, text: string): number {
   throw new UsageError(`${option} ${text}: must be above 0, and 24h at most`);
 }
 
-/** The tests have all of it, and may write it. */
+/** Environment values to redact: the tests have all of them, and may print them. */
 const secretsIn = (env: NodeJS.ProcessEnv): string[] =>
   Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []);
 
-/** Command line that runs one of the same servers again, for a name that follows it. */
+/** Command line that runs one of the same servers again, before its name. */
 function repeatOf({ command, setup }: MutateArguments, side: string, words: readonly string[], seed: number): string {
   const prepared = setup === undefined ? [] : ['--setup', quoted(setup)];
   const all = ['muster mutate', side, ...words, '--command', quoted(command), ...prepared];
   return [...all, '--jobs', '1', '--seed', String(seed), '--only'].join(' ');
 }
 
-/** A word as a shell takes it. */
+/** Shell word. */
 export const quoted = (text: string): string =>
   /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A file of the catalogue; in the package that is JavaScript, below `dist`. */
+/** File of the catalogue; JavaScript below `dist` in the package. */
 function sourceOf(file: string): string {
   const root = new URL('../../../', import.meta.url);
   const path = [file, file.replace(/ts$/, 'js')]

@@ -1,11 +1,11 @@
-/** From the catalogue of defects and variants to what the tests meet. */
+/** Turns the catalogue of defects and variants into subjects of the tests. */
 import type { Located } from '../../../simulators/defects/catalogue.ts';
 import type { Defect, Variant } from '../../../simulators/defects/define.ts';
 import { defined } from '../../common/defined.ts';
 import type { Server, Subject } from '../../mutate/subject.ts';
 import type { Requirement, Suite } from '../../runner/types.ts';
 
-/** A requirement by its id, or by that of one of its checks. */
+/** Requirements by their ids, and by those of their checks. */
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
 export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]): Requirements =>
@@ -19,7 +19,7 @@ export interface Planted<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
   readonly reference: B;
-  /** Command line that starts a server that deviates so. */
+  /** Command line that starts a server with this deviation. */
   byHand(kind: Subject['kind'], name: string, breaks: readonly string[]): string;
   start(behaviour: B, signal: AbortSignal): Promise<Server>;
 }
@@ -27,7 +27,7 @@ export interface Planted<B> {
 export function subjectsOf<B>({ all, requirements, reference, byHand, start }: Planted<B>): Subject[] {
   const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
     'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
-  // A variant breaks nothing: its section is that of the defects in its file.
+  // A variant breaks nothing, so its section is that of the defects in its file.
   const byFile = new Map(all.map((one) => [one.file, sectionOf(one)] as const).filter(([, section]) => section));
   return all.map((each) => {
     const { name, summary, file } = each;

@@ -1,6 +1,6 @@
 /**
- * The system under the tests of one side: your platform with simulated robots whose agents have a defect, or your agent
- * with a simulated platform that has one.
+ * System under the tests of one side: the user's platform with simulated robots whose agents have a defect, or the
+ * user's agent with a simulated platform that has one.
  */
 import { randomUUID } from 'node:crypto';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
@@ -20,23 +20,23 @@ import { type DeviceSetting, openDevice } from './device.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
-/** The platform under test, as its agents and its clients reach it. */
+/** Platform under test, as its agents and clients reach it. */
 export interface OwnPlatform {
   /** Base of the Platform API. */
   readonly url: string;
   readonly apiKey: string;
   readonly version: string;
-  /** Where agents sync. */
+  /** Address for agents. */
   readonly agentUrl: string;
   readonly mqtt: string | undefined;
 }
 
-/** A robot of a platform that answers is up in a second or two. */
+/** A robot comes online in a second or two on a platform that answers. */
 const START_LIMIT_MS = 30_000;
 
-/** Robots in your platform: a new one is enrolled for each run of the tests, and stays there, offline. */
+/** Robots in the user's platform: a new one is enrolled for each run of the tests, and stays there, offline. */
 export function agentWorld(platform: OwnPlatform, setting: DeviceSetting, requirements: Requirements): World {
-  // A robot of `simulate device` has no such habits: only here can it be seen.
+  // `simulate device` lacks these behaviours, so the command line is that of this tool.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
   const { password } = new URL(platform.url);
   return {
@@ -56,7 +56,7 @@ export function agentWorld(platform: OwnPlatform, setting: DeviceSetting, requir
   };
 }
 
-/** Resolves once the robot is enrolled and connected. Nothing is left when it rejects. */
+/** Resolves once the robot is enrolled and connected. Removes it when it rejects. */
 async function startRobot(
   { url, apiKey, version, agentUrl, mqtt }: OwnPlatform,
   setting: DeviceSetting,
@@ -81,7 +81,7 @@ async function startRobot(
   try {
     await inTime(device.uplink?.start(), signal);
   } catch (error) {
-    // Stopping the uplink awaits what is under way, and a platform may leave that unanswered.
+    // Stopping the uplink awaits requests in progress, which a platform may leave unanswered.
     await http.close();
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
@@ -104,7 +104,7 @@ async function startRobot(
   };
 }
 
-/** As `work` ends, unless the signal or the limit is first. */
+/** Settles like `work`, unless the signal or the limit is first. */
 async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
   const limit = AbortSignal.timeout(START_LIMIT_MS);
   const either = AbortSignal.any([signal, limit]);
@@ -120,7 +120,7 @@ async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Pro
   }
 }
 
-/** A platform for your agent, which the tests start: its environment is that of `muster check system`. */
+/** Platform for the user's agent, which the tests start in the environment of `muster check system`. */
 export function platformForAgentWorld(
   { dialect, seed }: { dialect: Dialect; seed: number },
   requirements: Requirements,
@@ -144,7 +144,7 @@ export function platformForAgentWorld(
   };
 }
 
-/** The same for each platform. */
+/** The same key on each platform. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
 async function startPlatformForAgent(

@@ -1,11 +1,11 @@
 /**
- * Names of the environment variables by which tests learn where their server is, beside those of
- * `harness/contract/client.ts`. `fixtures/mutate/README.md` is the page for those who write the tests.
+ * Environment variables with which tests find their server, beside those of `harness/contract/client.ts`. Their
+ * documentation is `fixtures/mutate/README.md`.
  */
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 
 export const VARIABLES = {
-  /** Of whichever API is under test. */
+  /** Address of the API under test. */
   url: 'MUSTER_URL',
   socket: 'MUSTER_SOCKET',
   controlUrl: 'MUSTER_CONTROL_URL',
@@ -19,6 +19,6 @@ export const VARIABLES = {
 
 const OURS: ReadonlySet<string> = new Set([...Object.values(VARIABLES), ...Object.values(CLIENT_VARIABLES)]);
 
-/** An environment without what only the server of a run says: one that has no socket must not inherit another's. */
+/** Environment without variables of a server, so that tests of one without a socket inherit no other's. */
 export const withoutOurs = (env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.has(name)));

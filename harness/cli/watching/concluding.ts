@@ -1,4 +1,4 @@
-/** From what came of the rules to reports and an exit code, as after a check. */
+/** Turns outcomes of the rules into reports and an exit code, as after a check. */
 import process from 'node:process';
 import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
@@ -18,11 +18,11 @@ import { VERSION } from '../version.ts';
 export interface Conclusion {
   suite: Suite<never>;
   plan: Plan<never>;
-  /** Undefined where nothing is judged any more. */
+  /** Undefined once judging has failed. */
   concluded: Concluded | undefined;
-  /** What was found until then. */
+  /** Findings until then. */
   found: ReadonlyMap<string, PlainJudged>;
-  /** What else went wrong, a sentence each. */
+  /** Other errors, a sentence each. */
   troubles: readonly string[];
   target: TargetDescription;
   reporters: readonly Reporter[];
@@ -30,15 +30,15 @@ export interface Conclusion {
   arguments: readonly string[];
   /** Milliseconds since 1970. */
   began: number;
-  /** A file with the traffic, for the lines that judge it again. */
+  /** File with the traffic, for command lines that judge it again. */
   recording: string | undefined;
   settle(results: CheckResult[]): CheckResult[];
 }
 
-/** What the report says is left out, since nothing was asked. */
+/** Reason in the report for undecided checks, since the watch asked nothing. */
 const NARROWED = 'what no traffic showed';
 
-/** Writes the reports. Gives the exit code. */
+/** Writes the reports. Resolves with the exit code. */
 export async function conclude(about: Conclusion): Promise<number> {
   const { suite, plan, concluded, found, target, redactor, began, recording } = about;
   const bySecrets = new Set(suite.checks.filter((check) => check.bySecrets).map(({ id }) => id));
@@ -67,7 +67,7 @@ export async function conclude(about: Conclusion): Promise<number> {
 const NO_JUDGE = 'what judges the traffic has ended';
 const lost = (found: PlainJudged | undefined): PlainJudged => found ?? { sightings: 0, fault: NO_JUDGE };
 
-/** As the runner takes it. */
+/** Outcome in the runner's format. */
 function revived({ sightings, broken, fault }: PlainJudged): Judged {
   return {
     sightings,
@@ -86,14 +86,14 @@ function watchedOf(seen: Seen | undefined, troubles: readonly string[]): Watched
   return { connections, exchanges, events, gaps: [...(seen === undefined ? [] : gapsIn(seen)), ...troubles] };
 }
 
-/** What was seen and not judged, a sentence for each reason. */
+/** Unjudged traffic, a sentence for each reason. */
 export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): string[] {
   const counted = (reasons: Readonly<Record<string, number>>, noun: string): string[] =>
     Object.entries(reasons).map(([why, count]) => `${plural(count, noun)}: ${why}`);
   return [...counted(gone, 'connection'), ...counted(unread, 'body')];
 }
 
-/** Standard error, without what a terminal would obey. That nobody can read it is no reason to end. */
+/** Writes to standard error, without control characters. A closed reader ends nothing. */
 export function say(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
   try {
     stderr.write(inert(`muster: ${printableLine(text)}\n`));
@@ -102,6 +102,6 @@ export function say(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = pr
   }
 }
 
-/** A finding says more than how the watch ended. */
+/** Exit code of a finding, or else of the signal. */
 export const codeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;

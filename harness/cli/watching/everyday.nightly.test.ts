@@ -1,4 +1,4 @@
-/** Defects of clients that show only after a while, in traffic that is watched. */
+/** Slow defects of clients in watched traffic. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
@@ -79,7 +79,7 @@ it('nor where the cursor expires again and again', { timeout: 120_000 }, async (
 });
 
 describe('nothing is found of a legal choice', { timeout: 120_000 }, () => {
-  /** Slow ones answer the same. */
+  /** Slow variants give the same answers. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
     variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);
 

@@ -1,4 +1,4 @@
-/** What is found in everyday traffic, by nothing but watching it. */
+/** Findings in everyday traffic that is only watched. */
 import { describe, expect, it } from 'vitest';
 import { PLATFORM_VERSIONS } from '../../contract/versions.ts';
 import type { Traffic } from '../../watch/traffic.ts';

@@ -1,4 +1,4 @@
-/** Correct traffic of several clients, and of clients nobody saw to the end, that looked wrong once. */
+/** Correct traffic that was once taken for wrong: of several clients, and of clients that were not seen to the end. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -53,7 +53,7 @@ function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
   ];
 }
 
-/** `told`: what was found, as it was told at once. */
+/** `told`: findings in the order of their reports. */
 async function judgeOf(api: WatchedApi) {
   const found: string[] = [];
   const told: Record<string, PlainJudged> = {};

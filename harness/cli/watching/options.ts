@@ -1,4 +1,4 @@
-/** What `muster watch device` and `muster watch platform` take. */
+/** Options of `muster watch device` and `muster watch platform`. */
 import { commonOptions, deviceTargetOptions, platformTargetOptions } from '../check-options.ts';
 import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfSocket, wholePath } from '../options.ts';
 
@@ -9,7 +9,7 @@ const CONSOLE = optionsIn('Console');
 
 const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
 
-/** A recording is judged at once, and nothing is connected to. */
+/** For live traffic only: a recording is judged without a connection. */
 const LIVE = { conflicts: 'replay' } as const;
 
 const both = {
@@ -62,5 +62,4 @@ export const watchPlatformOptions = {
   ...both,
 } as const satisfies OptionTable;
 
-/** As they come to either. */
 export type WatchArguments = OptionsOf<typeof both> & Partial<OptionsOf<typeof watchDeviceOptions>>;

@@ -18,7 +18,7 @@ test('each outage is told once, with its end, and all of them in the summary', (
   for (let client = 0; client < 3; client += 1) outages.refused('ENOENT');
   state.now = 90_000;
   outages.refused('ENOENT');
-  // Nobody asked in between: nobody knows when it came back.
+  // No request came in between, so the end of the outage is unknown.
   state.now = 3_600_000;
   for (let client = 0; client < 3; client += 1) outages.reached();
   expect(state.said).toEqual([

@@ -1,13 +1,13 @@
-/** When the server of a watch cannot be reached, and when it is back; and clients that do not get as far as to ask. */
+/** Outages of the watched server, and failed TLS handshakes of clients. */
 import { readableDuration } from '../../common/durations.ts';
 import { plural } from '../../reports/findings.ts';
 
-/** Outages that are told; one that flaps all night says nothing new. */
+/** Outages to report; more of a server that flaps say nothing new. */
 const MOST_TOLD = 20;
 
 export interface OutageTelling {
   say(text: string): void;
-  /** Null once it can be reached again. */
+  /** Receives the reason of an outage, null at its end. */
   changed?(why: string | null): void;
   now?(): number;
 }
@@ -16,11 +16,11 @@ export class Outages {
   readonly #telling: OutageTelling;
   readonly #now: () => number;
   #since: number | undefined;
-  /** When it was tried last in vain: nobody knows how much longer it was away. */
+  /** Last failed attempt, since the outage's end is unknown. */
   #last = 0;
   #times = 0;
   #longestMs = 0;
-  /** TLS handshakes that failed, and why the first one did. */
+  /** Failed TLS handshakes, and the reason of the first. */
   #handshakes = 0;
   #firstWhy = '';
 
@@ -29,7 +29,7 @@ export class Outages {
     this.#now = telling.now ?? (() => performance.now());
   }
 
-  /** A connection to the server could not be made. */
+  /** Records a failed connection to the server. */
   refused(why: string): void {
     this.#last = this.#now();
     if (this.#since !== undefined) return;
@@ -39,7 +39,7 @@ export class Outages {
     this.#telling.changed?.(why);
   }
 
-  /** One was made. */
+  /** Records a connection to the server. */
   reached(): void {
     if (this.#since === undefined) return;
     const lasted = this.#lastsMs;
@@ -49,7 +49,7 @@ export class Outages {
     this.#telling.changed?.(null);
   }
 
-  /** Of a client. Each attempt of one that does not trust the certificate is one more. */
+  /** Records a failed handshake. A client that does not trust the certificate fails at each attempt. */
   handshakeFailed(why: string): void {
     this.#handshakes += 1;
     if (this.#handshakes > 1) return;
@@ -57,7 +57,7 @@ export class Outages {
     this.#telling.say(`the TLS handshake of a client failed: ${why}; further ones are counted in the report`);
   }
 
-  /** For the summary, at the end. */
+  /** Summary for the end of a watch. */
   get words(): string[] {
     const failed = `${plural(this.#handshakes, 'TLS handshake')} of clients failed; the first: ${this.#firstWhy}`;
     return [...this.#outages, ...(this.#handshakes === 0 ? [] : [failed])];
@@ -71,7 +71,7 @@ export class Outages {
     return [`the server could not be reached ${plural(this.#times, 'time')}${longest}${end}`];
   }
 
-  /** Of the outage that goes on: from the first attempt to the last. */
+  /** Duration of the current outage, from its first failed attempt to the last. */
   get #lastsMs(): number {
     return this.#since === undefined ? 0 : Math.round(this.#last - this.#since);
   }

@@ -1,4 +1,4 @@
-/** The page of `--ui`: how much goes through the watch and what was found in it, as it comes. It drives nothing. */
+/** Page of `--ui`: amount of traffic and findings, live. It has no controls. */
 import { type Console, serveConsole } from '../../../simulators/console/console.ts';
 import { Feed } from '../../../simulators/console/feed.ts';
 import type { FindingLine, WatchDocument } from '../../../simulators/console/page/watch/document.ts';
@@ -11,7 +11,7 @@ import type { Relay } from '../../watch/relay.ts';
 import { gapsIn } from './concluding.ts';
 import type { Lead } from './told.ts';
 
-/** Deeds that are kept. */
+/** Rows of the log that are kept. */
 const KEPT = 300;
 const LOOK_MS = 500;
 
@@ -40,7 +40,7 @@ export class WatchPage implements AsyncDisposable {
     return this.#console.url;
   }
 
-  /** Clients can come there. */
+  /** Shows the address for clients, and follows relay and judge. */
   follow(clients: string, relay: Relay, link: JudgeLink): void {
     this.#feed.set({ clients });
     this.#timer = setInterval(() => {
@@ -64,12 +64,12 @@ export class WatchPage implements AsyncDisposable {
     this.#feed.set({ findings: leads.map(lineOf) });
   }
 
-  /** Null once the server can be reached again. */
+  /** Shows an outage; null ends it. */
   unreachable(why: string | null): void {
     this.#feed.set({ unreachable: why });
   }
 
-  /** Nothing is judged any more. */
+  /** Shows that judging has stopped. */
   ended(why: string): void {
     this.#feed.set({ ended: why });
   }

@@ -1,4 +1,4 @@
-/** Where the watched server is, and where its clients come instead. */
+/** Address of the watched server, and the address for its clients. */
 
 import { lookup } from 'node:dns/promises';
 import { chmodSync, chownSync, rmSync, type Stats, statSync, unwatchFile, watchFile } from 'node:fs';
@@ -25,15 +25,15 @@ export interface PlaceArguments {
   'tls-key'?: string;
 }
 
-/** One way between clients and server. */
+/** Relay route between clients and server. */
 export interface Passage {
   way: Way;
-  /** Of the server, as reports show it. */
+  /** Server address for reports. */
   address: string;
   asked: AskedPlace;
   listen: Place;
   upstream(): Upstream;
-  /** Clients can come to that port now, or to the socket. Gives what the ready line says beside `ready`. */
+  /** Publishes the bound port, or the socket, to clients. Returns the fields of the ready line beside `ready`. */
   opened(port: number): Record<string, string | number>;
   close(): void;
 }
@@ -58,7 +58,7 @@ export async function passageOf(api: WatchedApi, args: PlaceArguments): Promise<
   return await onUrl(api, { ...args, listen, url: url ?? '' });
 }
 
-/** What `--listen` takes beside each of these. */
+/** Accepted values of `--listen`, by transport. */
 const LISTEN: Readonly<Record<string, string>> = {
   '--socket': 'the path of a unix socket',
   '--discovery': 'the discovery file that they read',
@@ -71,7 +71,7 @@ async function onSocket(real: string, path: string): Promise<Passage> {
   if (there?.isSocket() === false) throw new UsageError(`--listen ${path}: is there already, and is no socket`);
   if (await accepts({ path })) throw new UsageError(`--listen ${path}: something else already serves it`);
   prepareFile(`--listen ${path}`, `${path}.probe`);
-  // A socket that nobody serves was left behind.
+  // Stale socket without a server.
   if (there !== undefined) rmSync(path);
   let looks: NodeJS.Timeout | undefined;
   return {
@@ -83,7 +83,7 @@ async function onSocket(real: string, path: string): Promise<Passage> {
     opened() {
       chmodSync(path, SECRET_MODE);
       copyAccess(real, path);
-      // The agent may come later, and may come back with others.
+      // The agent may start later, and may change permissions.
       looks = setInterval(() => copyAccess(real, path), LOOKS_MS).unref();
       return { socket: path };
     },
@@ -91,12 +91,12 @@ async function onSocket(real: string, path: string): Promise<Passage> {
   };
 }
 
-/** Permissions and owner of a socket decide who may connect (section 5). They are taken over as far as they can be. */
+/** Copies permissions and owner of a socket, which decide who may connect (section 5), as far as possible. */
 function copyAccess(from: string, to: string): void {
   const steps = [
     ({ gid }: Stats) => chownSync(to, -1, gid),
     ({ mode }: Stats) => chmodSync(to, mode & 0o777),
-    // Last, since whoever has given a file away may no longer change it.
+    // Last, since a file that was given away cannot be changed any more.
     ({ uid }: Stats) => chownSync(to, uid, -1),
   ];
   for (const step of steps) {
@@ -104,12 +104,12 @@ function copyAccess(from: string, to: string): void {
       const access = statSync(from, { throwIfNoEntry: false });
       if (access !== undefined) step(access);
     } catch {
-      // Only a privileged user gives files to others.
+      // Only a privileged user can give files to others.
     }
   }
 }
 
-/** Clients read a discovery file that names this port, with all else that the agent's own says. */
+/** Clients read a copy of the agent's discovery file with this port. */
 function onLoopback(file: string, listen: string): Passage {
   const own = prepareFile(`--listen ${listen}`, listen);
   if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);
@@ -132,12 +132,12 @@ function onLoopback(file: string, listen: string): Passage {
     },
     opened(port) {
       write(port);
-      // An agent that was restarted has another token.
+      // A restarted agent has a new token.
       watchFile(file, { interval: LOOKS_MS, persistent: false }, () => {
         try {
           write(port);
         } catch {
-          // It is missing or half written, and will be looked at again.
+          // It is missing or half written; the next look reads it.
         }
       });
       return { discovery: own, port };
@@ -182,7 +182,7 @@ interface Address {
   port: number;
 }
 
-/** Whether what is sent there comes to who listens here. */
+/** Whether the relay's own address is that of the server. */
 async function isOneAddress(here: Address, there: Address): Promise<boolean> {
   if (here.port !== there.port) return false;
   const [own, others] = await Promise.all([addressesOf(here.host), addressesOf(there.host)]);
@@ -194,11 +194,11 @@ async function isOneAddress(here: Address, there: Address): Promise<boolean> {
 
 const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** None of a name that is not known. */
+/** Empty for an unknown name. */
 const addressesOf = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
 
-/** Loopback, unless a host is named. Throws UsageError. */
+/** Host and port of `--listen`; the host defaults to loopback. Throws UsageError. */
 function listenPort(text: string): { host: string; port: number } {
   const [, host, digits] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) > 65_535)
@@ -214,7 +214,7 @@ export function tlsOf({ 'tls-cert': cert, 'tls-key': key }: PlaceArguments): { c
   return { cert: read('--tls-cert', cert), key: read('--tls-key', key) };
 }
 
-/** Why nothing could listen there: a UsageError, or the error as it is. */
+/** UsageError for an address that cannot be listened on; any other error as it is. */
 export function listenProblem(error: unknown, listen = ''): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return new UsageError(`--listen ${listen}: is in use`);

@@ -1,4 +1,4 @@
-/** What traffic is judged by: the rules of the suite of its server, and those of its clients. */
+/** Rules for watched traffic: those of the server's suite, and those of its clients. */
 import { type Way, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
 import { inOrder, premisesOf } from '../../runner/plan.ts';
@@ -6,13 +6,12 @@ import type { Check, Suite } from '../../runner/types.ts';
 
 export type { Way } from '../../../suites/client/watched/index.ts';
 
-/** What can be watched. */
 export const WATCHED = ['device', 'platform'] as const;
 export type WatchedApi = (typeof WATCHED)[number];
 
 const OR_ELSE = 'no traffic was seen that decides it';
 
-/** All that judges traffic between a server and its clients. */
+/** Rules for traffic between a server and its clients. */
 export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never>> {
   const { watchedRules: ofServer } =
     api === 'device'
@@ -22,7 +21,7 @@ export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never
   return rulesOf(api, [...(await checksOf(api)), ...ofTraffic]);
 }
 
-/** What judges single answers of the server, whoever asked. */
+/** Rules for single answers of the server, whoever asked. */
 export async function serverRules(api: WatchedApi): Promise<Suite<never>> {
   return rulesOf(api, await checksOf(api));
 }
@@ -38,15 +37,15 @@ async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]> {
 function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
   const rules = all.filter(({ rule }) => rule !== undefined);
   const premises = premisesAmong(rules, all);
-  // Whether a capability is declared says nothing about traffic of others.
+  // Declared capabilities say nothing about traffic of others.
   return suite<never>(api, [
     rules.map(({ needs: _, ...check }) => ({ ...check, ...premises(check), orElse: OR_ELSE })),
   ]);
 }
 
 /**
- * What a rule rests on where no checks run: not those that its own check rests on, but the rules of their requirements.
- * So what follows from something is not told beside it.
+ * Premises among rules only, without checks: a rule rests on the rules of its requirements' premises, so that
+ * consequences are not reported as findings of their own.
  */
 function premisesAmong(rules: readonly Check<never>[], all: readonly Check<never>[]) {
   const ordered = inOrder(all);

@@ -1,4 +1,4 @@
-/** The entry of the thread that judges traffic. */
+/** Entry of the judging thread. */
 import { workerData } from 'node:worker_threads';
 import type { AskedPlace } from '../../watch/asked.ts';
 import { serveJudge } from '../../watch/judge-thread.ts';
@@ -7,14 +7,13 @@ import type { RecordingHead } from '../../watch/recorded.ts';
 import { recordTo } from '../../watch/recording.ts';
 import { serverRules, type WatchedApi, type Way, watchSuite } from './suite.ts';
 
-/** What it is told. */
 export interface ThreadData {
   api: WatchedApi;
   way: Way;
   place: AskedPlace;
-  /** Single exchanges come: clients are not judged, and every violation is counted. */
+  /** Whether exchanges are sampled: clients are not judged, and every violation is counted. */
   sample?: boolean;
-  /** Where a page shows how it stands: the rules that it counts, by their ids. */
+  /** Ids of the rules that a page counts. */
   shown?: readonly string[];
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };
 }

@@ -1,4 +1,4 @@
-/** Tells of findings as they come: one for each cause. */
+/** Reports findings as they come, one for each cause. */
 import { Recorder } from '../../client/recorder.ts';
 import { telling } from '../../common/excerpt.ts';
 import { painter } from '../../common/terminal.ts';
@@ -21,12 +21,12 @@ export interface ToldOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** A finding that leads, for a page. */
+/** Leading finding, for a page. */
 export interface Lead {
   result: CheckResult;
   /** Milliseconds since 1970. */
   at: number;
-  /** How often its rule had something to look at, this one included. */
+  /** Sightings of its rule, this one included. */
   looked: number;
   /** Ids of findings that may follow from it. */
   followers: string[];
@@ -41,12 +41,12 @@ export class Told {
     this.#options = options;
   }
 
-  /** MUSTs that do not hold, one for each cause. */
+  /** Leading findings of MUSTs. */
   get failures(): number {
     return this.#leads().filter(({ outcome }) => outcome === 'fail').length;
   }
 
-  /** One for each cause, in the order in which they came. */
+  /** Leading findings in the order of their sightings. */
   get leads(): Lead[] {
     const all = groupByCause(this.#found, this.#options.suite.checks);
     return this.#leads().map((result) => ({
@@ -56,21 +56,21 @@ export class Told {
     }));
   }
 
-  /** A rule has found its first violation. */
+  /** Takes the first violation of a rule. */
   found(id: string, judged: PlainJudged): void {
     const planned = this.#options.checks.find(({ check }) => check.id === id);
     const result = planned === undefined ? undefined : resultIn(planned.check, judged);
     if (result === undefined) return;
     this.#found.push(result);
     this.#about.set(id, { at: Date.now(), looked: judged.sightings });
-    // What follows from something that was told is in the report.
+    // Consequences are in the report only.
     if (!this.#leads().some((lead) => lead.id === id)) return;
     const { stderr, env, verbose } = this.#options;
     const text = findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose });
     try {
       stderr.write(text);
     } catch {
-      // The report has it as well, and what stands between clients and a server does not end for want of a reader.
+      // The report has it as well, and a relay must not end for lack of a reader.
     }
   }
 

@@ -1,4 +1,4 @@
-/** `muster watch`: stands between clients and a server until it is told to end, or judges a recording. */
+/** `muster watch`: relays between clients and a server until a signal ends it, or judges a recording. */
 
 import { existsSync, realpathSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
@@ -33,7 +33,10 @@ import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 import { Told } from './told.ts';
 
-/** What ends services may send two signals at once. Somebody in a hurry presses Ctrl+C again. */
+/**
+ * Milliseconds in which a second signal is ignored: a service manager may send two at once, a person who presses Ctrl+C
+ * again is slower.
+ */
 const TOGETHER_MS = 1000;
 
 /** Resolves with the exit code. Throws UsageError. */
@@ -82,7 +85,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     shown?.page.follow(String(ways['url'] ?? ways['discovery'] ?? ways['socket']), relay, link);
     process.stdout.write(`${JSON.stringify({ ready: true, ...ways, ...defined({ ui: shown?.ui }) })}\n`);
     await over(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
-    // First what was seen: that Muster cuts what is under way is nobody's doing.
+    // Judging ends before the relay cuts connections, which is nobody's fault.
     const concluded = await link.conclude();
     const code = await conclude({
       ...conclusion,
@@ -96,7 +99,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   }
 }
 
-/** Where it is told what happens: on standard error and on the page; what went wrong also in the report. */
+/** Output of a watch: standard error and the page; errors go to the report too. */
 function tellingOn(page: WatchPage | undefined) {
   const troubles: string[] = [];
   const tell = (text: string): void => {
@@ -119,7 +122,7 @@ function tellingOn(page: WatchPage | undefined) {
 const lastsMs = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : usage('--max-time', () => durationMs(text));
 
-/** The page that `--ui` asks for, and its address. */
+/** Page of `--ui`, and its address. */
 async function pageOf(api: WatchedApi, { address }: Passage, plan: Plan<never>, args: WatchArguments) {
   const port = uiPortOf(args);
   if (port === undefined) return undefined;
@@ -130,7 +133,7 @@ async function pageOf(api: WatchedApi, { address }: Passage, plan: Plan<never>, 
   return { page, ui, [Symbol.asyncDispose]: () => page[Symbol.asyncDispose]() };
 }
 
-/** A fault that nobody awaits ends the judging, as often as it comes, and never the traffic. */
+/** Unhandled faults end the judging, however many they are, and never the traffic. */
 function faultsEndJudging(link: JudgeLink): Disposable {
   const take = (error: unknown): void => {
     taking = takeFaults(take);
@@ -150,7 +153,7 @@ const describing = (kind: string, address: string): TargetDescription => ({
   control: 'none',
 });
 
-/** What both ways of judging need. A wrong option is refused before anything is opened. */
+/** Set-up of live and recorded judging. Refuses wrong options before anything is opened. */
 async function prepared(api: WatchedApi, way: Way, table: OptionTable, args: WatchArguments) {
   const suite = await watchSuite(api, way);
   const plan: Plan<never> = makePlan(suite, {
@@ -185,14 +188,14 @@ function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: Watch
     throw new UsageError(`--record-size ${args['record-size']}: must be a size of 10kB or more, e.g. 100MB`);
   const option = `--record ${args.record}`;
   const named = prepareFile(option, args.record);
-  // A link to a file stays one.
+  // Writes through a symbolic link.
   const path = existsSync(named) ? realpathSync(named) : named;
   usage(option, () => mustBeFiles(path));
   const started_at = new Date().toISOString();
   return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: asked.base, address, started_at } };
 }
 
-/** `muster watch … --replay FILE`: nothing is connected to. Throws UsageError. */
+/** `muster watch … --replay FILE`: judges without a connection. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
   const path = resolve(file);
   const head = await headOf(path);
@@ -225,5 +228,5 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
   });
 }
 
-/** Of HAR nobody knows it: then nothing is judged that depends on it. */
+/** HAR does not record the transport, so rules that depend on it do not run. */
 const wayIn = (way: string | undefined): Way => (way === 'unix' || way === 'loopback' ? way : 'url');
