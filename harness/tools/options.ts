@@ -1,16 +1,13 @@
 /**
- * What a tool has from its command line and leaves behind: options, parsed by yargs from a table of each tool, so that
- * help and usage errors are the same everywhere; work beside each other; and results for `.ci/`.
+ * Command lines of tools: options, parsed by yargs from a table of each tool, so that help and usage errors are
+ * uniform; and their results for `.ci/`.
  */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import yargs, { type InferredOptionTypes, type Options } from 'yargs';
 import { EXIT } from '../common/usage.ts';
 
-/**
- * A whole number from `least` on: with none of something that does the work, a tool would do nothing and report
- * success.
- */
+/** Whole number from `least` on: with a count of 0, a tool would do nothing and report success. */
 export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -23,10 +20,10 @@ export const count = <D extends number | undefined>(describe: string, otherwise:
   },
 });
 
-/** A number that is drawn when none is given. */
+/** Seed; a random one by default. */
 export const seed = (describe: string) => count(`${describe} (drawn, and printed)`, Date.now() % 2 ** 31, 0);
 
-/** A number above 0. */
+/** Number above 0. */
 export const amount = (describe: string, otherwise: number) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -38,7 +35,7 @@ export const amount = (describe: string, otherwise: number) => ({
   },
 });
 
-/** Names with commas between them; undefined when the option is absent. */
+/** Names separated by commas; undefined when the option is absent. */
 export const names = <N extends string>(describe: string, known: readonly N[]) => ({
   type: 'string' as const,
   requiresArg: true,
@@ -46,7 +43,7 @@ export const names = <N extends string>(describe: string, known: readonly N[]) =
   coerce: (given: string): N[] | undefined => knownOf(given.split(','), known),
 });
 
-/** Throws with those that are unknown. */
+/** Throws with the unknown ones. */
 export function knownOf<N extends string>(given: readonly string[], known: readonly N[]): N[] {
   const unknown = given.filter((name) => known.every((one) => one !== name));
   if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: unknown; known are ${known.join(', ')}`);
@@ -54,8 +51,8 @@ export function knownOf<N extends string>(given: readonly string[], known: reado
 }
 
 /**
- * The values of the options, and in `_` what stands without one, which has to be among `loose`. `--help` prints what
- * they mean, and ends the process; a usage error ends it with 64.
+ * Values of the options, and in `_` words without one, which have to be among `loose`. `--help` prints the options and
+ * ends the process; a usage error ends it with 64.
  */
 export function toolOptions<O extends Record<string, Options>>(
   usage: string,
@@ -75,7 +72,7 @@ export function toolOptions<O extends Record<string, Options>>(
   return cli.parseSync() as unknown as InferredOptionTypes<O> & { _: string[] };
 }
 
-/** What is given twice comes as a list. */
+/** A repeated option comes as a list. */
 const once = (name: string, option: Options): Options => ({
   ...option,
   coerce: (given: unknown): unknown => {
@@ -93,11 +90,11 @@ export function refuse(message: string): never {
 interface Tested {
   fullName: string;
   duration?: number;
-  /** Of one that failed. */
+  /** Messages of a failed one. */
   failureMessages?: string[];
 }
 
-/** Leaves them as vitest reports tests where `.ci/` asks for that. `passed`: how many passed. */
+/** Writes results in vitest's format where `.ci/` asks for it. `passed`: number of passed ones. */
 export function writeTestResults(file: string, passed: number, tests: readonly Tested[]): void {
   const report = process.env['MUSTER_TEST_RESULTS'];
   if (report === undefined) return;

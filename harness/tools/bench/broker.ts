@@ -1,4 +1,4 @@
-/** Pings there and back between the platform's broker and robots, beside bare sockets with the same messages. */
+/** Round trips of pings between the platform's broker and robots, beside bare sockets with the same messages. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { systemClock } from '../../../simulators/common/clock.ts';
@@ -19,7 +19,7 @@ const PING_BYTES = 150;
 const message = Buffer.alloc(PING_BYTES, 'x');
 const PING_TIMEOUT_NANOS = 10e9;
 
-/** Half a minute. */
+/** Takes half a minute. */
 export async function benchBroker(): Promise<Figure[]> {
   const broker = await pings('broker', 'client');
   const floor = await pings('echo', 'socket');
@@ -39,7 +39,7 @@ async function pings(end: 'broker' | 'echo', client: 'client' | 'socket') {
   return { perSecond: PINGS / (ms / 1000), lost: PINGS - succeeded };
 }
 
-/** Set by the platform's end that this process is. */
+/** Set in the process of the platform's end. */
 let pingOnce: (robot: number) => Promise<boolean> = async () => false;
 const robotId = (robot: number) => `dvc_${robot}`;
 
@@ -72,7 +72,7 @@ const clients = {
   },
 };
 
-/** The platform's end: a broker that accepts every client, or bare sockets that echo. And the robots' end. */
+/** Platform's end: a broker that accepts every client, or bare sockets that echo. And the robots' end. */
 const tasks = {
   broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);

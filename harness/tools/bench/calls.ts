@@ -1,6 +1,6 @@
 /**
- * What `muster fleet --uplink calls` measures of plain platforms, beside what a client in Go measures of them with the
- * same calls at the same rates. Rounds take turns.
+ * Latencies of plain platforms as measured by `muster fleet --uplink calls`, beside a Go client with the same calls and
+ * rates. Rounds take turns.
  */
 import { execFile } from 'node:child_process';
 import { loadavg } from 'node:os';
@@ -20,9 +20,9 @@ import { fleetCommand } from './fleet.ts';
 const ROBOTS = 2000;
 const ROUNDS = 3;
 const SECONDS = 10;
-/** By second, over the whole fleet. */
+/** Calls a second, over the whole fleet. */
 const RATES = { lists: 10, reads: 40, expands: 2, ping: 40 };
-/** Time is measured in steps of a process's turns, whatever the language. */
+/** Resolution of the measurement: the turns of an event loop, in any language. */
 const NEARLY_MS = 0.5;
 
 interface Measured {
@@ -32,12 +32,11 @@ interface Measured {
 }
 type Kind = 'http' | 'ping';
 interface Outcome extends Record<Kind, Measured> {
-  /** Requests that failed. */
   failed: number;
   verdict: string;
 }
 
-/** Six minutes. */
+/** Takes six minutes. */
 export async function benchCalls(robots = ROBOTS): Promise<Figure[]> {
   using folder = scratch();
   const client = goProgram('calls.go', join(folder.path, 'calls'), join(import.meta.dirname, 'peers'));

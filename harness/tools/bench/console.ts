@@ -1,4 +1,4 @@
-/** What looking costs: the page of a fleet of 10,000 robots in a real browser, and its report. */
+/** Cost of watching: the page of a fleet of 10,000 robots in a real browser, and its report. */
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -18,15 +18,15 @@ import { arrivalServer } from './lateness.ts';
 
 const ROBOTS = 10_000;
 const MEASURED_MS = 5_000;
-/** A worker tells the states of its robots four times a second. */
+/** Interval at which a worker reports the states of its robots. */
 const EVERY_MS = 250;
-/** A roll-out over 10 seconds. */
+/** Robots of a roll-out over 10 seconds. */
 const CHANGED_AT_ONCE = 250;
 const OPENED = 5;
 
 const VIEW = { width: 1280, height: 900 };
 
-/** The page while a roll-out goes on, and a report of the same size. */
+/** Page during a roll-out, and a report of the same size. */
 export async function benchConsole(): Promise<Figure[]> {
   await using browser = await openBrowser();
   return [...(await pageOfFleet(browser)), ...(await report(browser)), await costOfWatching(browser)];
@@ -54,13 +54,13 @@ async function pageOfFleet(browser: Browser): Promise<Figure[]> {
   ];
 }
 
-/** Frames a second, and processor time of the renderer, while `change` is called as a fleet would. */
+/** Frames a second, and processor time of the renderer, while `change` is called as by a fleet. */
 async function frames(browser: Browser, url: string, change: () => void) {
   await using page = await browser.newPage({ viewport: VIEW });
   await page.goto(url);
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-  // The first changes find nothing drawn.
+  // The page has not drawn anything at the first changes.
   change();
   const before = await taskSeconds(session);
   const timer = setInterval(change, EVERY_MS);
@@ -74,7 +74,7 @@ async function taskSeconds(session: CDPSession): Promise<number> {
   return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
 }
 
-/** In the page: resolves with the frames a second. */
+/** Script for the page: resolves with the frames a second. */
 const COUNT_FRAMES = `new Promise((resolve) => {
   let count = 0;
   let began;
@@ -89,7 +89,7 @@ const COUNT_FRAMES = `new Promise((resolve) => {
   requestAnimationFrame(frame);
 })`;
 
-/** In the page: resolves with the milliseconds until its first paint. */
+/** Script for the page: resolves with the milliseconds until its first paint. */
 const FIRST_PAINT = `new Promise((resolve) => {
   new PerformanceObserver((list) => {
     const [paint] = list.getEntriesByName('first-contentful-paint');
@@ -97,14 +97,14 @@ const FIRST_PAINT = `new Promise((resolve) => {
   }).observe({ type: 'paint', buffered: true });
 })`;
 
-/** In the page: resolves with the milliseconds until it shows the robots. */
+/** Script for the page: resolves with the milliseconds until it shows the robots. */
 const ROBOTS_SHOWN = `new Promise((resolve) => {
   const shown = () => document.querySelector('[data-counts]') !== null;
   const look = () => (shown() ? resolve(performance.now()) : requestAnimationFrame(look));
   look();
 })`;
 
-/** Milliseconds until something is painted; the middle of some. */
+/** Median of the milliseconds until something is painted. */
 async function repeated(browser: Browser, url: string, seen = FIRST_PAINT): Promise<number> {
   const times: number[] = [];
   for (let count = 0; count < OPENED; count += 1) {
@@ -125,7 +125,7 @@ async function report(browser: Browser): Promise<Figure[]> {
   ];
 }
 
-/** An hour of a fleet that rolls out twice, with a few that missed it. */
+/** Result of an hour with two roll-outs, and a few robots that missed one. */
 function largeResult(): ReturnType<typeof resultWith> {
   const rows = Array.from({ length: 2 * ROBOTS }, (_, number) => ({
     robot: number % ROBOTS,
@@ -170,7 +170,7 @@ const secondAt = (second: number): Second => ({
   stallMs: 3,
 });
 
-/** Ten minutes into a run. */
+/** State ten minutes into a run. */
 function documentOf(): FleetDocument {
   return {
     title: 'bench',
@@ -204,7 +204,7 @@ phases:
   - { do: hold, for: 15s, lists: ${RATE}/s, arrivals: constant }
 `;
 
-/** About three minutes. */
+/** Takes about three minutes. */
 async function costOfWatching(browser: Browser): Promise<Figure> {
   const { alone, watched } = await inTurns(PAIRS, {
     alone: () => processorSeconds(),
@@ -223,7 +223,7 @@ async function costOfWatching(browser: Browser): Promise<Figure> {
   };
 }
 
-/** Processor seconds of the command and all of its processes, without those of the browser and of the target. */
+/** Processor seconds of the command and its processes, without the browser and the target. */
 async function processorSeconds(onPage?: (url: string) => void): Promise<number> {
   await using server = arrivalServer();
   const port = await server.call('listen', undefined);

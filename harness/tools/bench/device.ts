@@ -1,7 +1,6 @@
 /**
- * Figures of the simulated device: live delivery and its log, each beside the floor that the same run measured.
- * Clients are in a process of their own that only counts bytes; the floor of delivery writes the same bytes, framed
- * before, to as many raw sockets.
+ * Simulated device: live delivery and log, each beside a floor from the same run. Clients are in a process of their own
+ * that only counts bytes; the floor of delivery writes the same preframed bytes to as many raw sockets.
  */
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -26,7 +25,7 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
 export async function benchDevice(): Promise<Figure[]> {
-  // One after the other: they would disturb each other.
+  // In sequence, so as not to disturb each other.
   return [...(await delivering()), await appending(), await opening()];
 }
 
@@ -79,7 +78,7 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   await using clients = await connected(socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
-  // Filler events are all of one length; the first shows how many bytes a client gets for each.
+  // Filler events have one length; the first shows the bytes that a client gets for each.
   const before = await clients.call('settle');
   await device.publish(1);
   const each = ((await clients.call('settle')) - before) / SUBSCRIBERS;
@@ -98,13 +97,13 @@ async function connected(path: string): Promise<Task<typeof tasks>> {
   return task;
 }
 
-/** Frames a second, when `write` sends each client `EVENTS` of so many bytes: until 99 % of all have been read. */
+/** Frames a second when `write` sends each client `EVENTS` frames of this size, until 99 % of all bytes are read. */
 async function framesPerSecond(
   clients: Task<typeof tasks>,
   bytes: number,
   write: () => Promise<void>,
 ): Promise<number> {
-  // Bytes that arrive before the clients know where to begin would be missing at the end.
+  // Bytes that arrive before the clients know the goal would be missing at the end.
   await clients.call('expect', Math.floor(bytes * EVENTS * SUBSCRIBERS * 0.99));
   const read = clients.call('read');
   const started = performance.now();
@@ -113,7 +112,7 @@ async function framesPerSecond(
   return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
 }
 
-/** The log of a robot, that stores on the disk before it says so. Throws what it would only have noted. */
+/** Durable log of a robot. Throws errors that the robot would only log. */
 const eventLog = (directory: string, retain: number): EventLog =>
   openLog(directory, {
     retain,
@@ -134,7 +133,7 @@ const textOf = (events: readonly StoredEvent[]): string => events.map(({ json })
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Many short ones in turn, so that other work of the disk slows both alike. */
+/** Short rounds that take turns, so that other work of the disk slows both alike. */
 const APPEND_ROUNDS = 15;
 
 /** Durable appends of many robots at once, against a raw write and fdatasync of the same bytes to as many files. */
@@ -166,14 +165,14 @@ async function logs(directory: string): Promise<number> {
     return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
   });
   const drafts = fillerEvents(0, BATCH, systemClock);
-  // The first append makes the files; what is measured is a log in use.
+  // The first append creates the files, which is not measured.
   await Promise.all(open.map((log) => log.append(drafts)));
   const rate = await perSecond(open, (log) => log.append(drafts));
   await Promise.all(open.map((log) => log.close()));
   return rate;
 }
 
-/** Events a second when every robot appends as often as it can, each after the one before. */
+/** Events a second when every robot appends one after the other. */
 async function perSecond<T>(robots: readonly T[], append: (robot: T, at: number) => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await Promise.all(
@@ -200,7 +199,7 @@ async function opening(): Promise<Figure> {
   return timesFloor(name, median(own), median(raw), 3, 'ms');
 }
 
-/** As after a clean stop. */
+/** Log as after a clean stop. */
 async function writeLog(directory: string): Promise<void> {
   const fd = fs.openSync(`${directory}/${LOG_FILE}`, 'w');
   for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(textOf(fillerLines(id, PORTION))));
@@ -227,7 +226,7 @@ function timed(run: () => void): number {
   return performance.now() - started;
 }
 
-/** The clients of this process, and what they have read. */
+/** Clients of this process, and the bytes they have read. */
 let total = 0;
 let from = 0;
 let until = Number.POSITIVE_INFINITY;

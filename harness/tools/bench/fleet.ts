@@ -1,7 +1,4 @@
-/**
- * What a fleet costs and how fast it is: `muster fleet` run as a user does, each figure beside a floor or an absolute
- * goal.
- */
+/** Cost and speed of a fleet: `muster fleet` as users run it, each figure beside a floor or an absolute goal. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -20,14 +17,14 @@ import { muster, pssBytes, serveTask, Task, treeOf, wordsOf } from '../measure/p
 
 interface FleetRun {
   robots: number;
-  /** Default: as many as the command chooses. */
+  /** Default: the command's choice. */
   workers?: number;
-  /** `embedded`, or a URL; none for robots without an uplink. */
+  /** `embedded`, or a URL; absent for robots without an uplink. */
   platform?: string;
   'agent-url'?: string;
   mqtt?: string;
   apiKey?: string;
-  /** A scenario in YAML. */
+  /** Scenario in YAML. */
   scenario: string;
   /** Serves a page, whose address is given to this function. */
   onPage?(url: string): void;
@@ -35,7 +32,7 @@ interface FleetRun {
   meanwhile?(fleet: Running): Promise<void>;
 }
 
-/** Resolves with the result that the command left. Rejects with what the command said when it left none. */
+/** Resolves with the result of the command. Rejects with its output when it left none. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   const { scenario, onPage, meanwhile, apiKey = 'bench', ...more } = run;
   using home = scratch();
@@ -53,7 +50,7 @@ export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   }
 }
 
-/** Runs it against a stand-in for a platform, on this port of 127.0.0.1, with one worker. See `fleetCommand`. */
+/** Runs a fleet against a stand-in for a platform, on this port of 127.0.0.1, with one worker. See `fleetCommand`. */
 export const runFleet = ({ port, ...run }: FleetRun & { port: number }): Promise<FleetResult> =>
   fleetCommand({ workers: 1, platform: `http://127.0.0.1:${port}/beta`, ...run });
 
@@ -61,30 +58,28 @@ export const runFleet = ({ port, ...run }: FleetRun & { port: number }): Promise
 export const untilOnline = (fleet: Running, robots: number): Promise<unknown> =>
   fleet.said(new RegExp(`hold .*robots online ${robots}\\b`));
 
-/**
- * What each part of a run took, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result does not say.
- */
+/** Time of each part of a run, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result has no costs. */
 export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => number, unit: string): string | undefined {
   if (costs === undefined) return undefined;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
 }
 
-/** The warm-up of a measurement needs descriptors too. */
+/** Leaves descriptors for the warm-up of a measurement. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
 const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
-/** For all that a robot has in the folder of a fleet. */
+/** Disk space of a robot in the folder of a fleet, bytes. */
 export const ROBOT_BYTES = 64 * KIB;
 const WARM_UP = 100;
 
-/** The kinds of robots whose memory has a goal. */
+/** Kinds of robots whose memory has a goal. */
 interface RobotKind {
   name: string;
-  /** The head of a scenario. */
+  /** Beginning of a scenario. */
   head: string;
   platform?: string;
-  /** Robots a second at which they come up: of connected ones as many as a platform on the same machine takes. */
+  /** Robots a second that come up; of connected ones as many as a platform on the same machine accepts. */
   perSecond: number;
   /** KiB of a robot: all memory over all robots, and one robot more. */
   goals: { whole: number; marginal: number };
@@ -104,7 +99,7 @@ const CONNECTED: RobotKind = {
   goals: { whole: 64, marginal: 40 },
 };
 
-/** Some minutes, most of them bringing robots up. */
+/** Takes some minutes, most of them for bringing robots up. */
 export async function benchFleet(count = ROBOTS): Promise<Figure[]> {
   const bare = await bytesOf('listen', count);
   const connected = await bytesOf('connect', Math.min(count, CONNECTED_FLOOR));
@@ -133,23 +128,23 @@ const tasks = {
   },
 };
 
-/** What a robot costs at the very least: its bare sockets, in the place where a fleet keeps its own. */
+/** Bytes of the barest robot: its sockets, in the folder where a fleet keeps them. */
 async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<number> {
   using place = scratch(baseDirFor(count * ROBOT_BYTES));
   await using task = new Task<typeof tasks>(import.meta.url, { flags: WORKER_FLAGS });
-  // What the first ones bring with them (code, buffers) is not the price of one more.
+  // The first ones also load code and buffers, which one more robot does not.
   await task.call(kind, place.path, 0, WARM_UP);
   const before = pssBytes([task.pid]);
   await task.call(kind, place.path, WARM_UP, WARM_UP + count);
   return (pssBytes([task.pid]) - before) / count;
 }
 
-/** For what the ramp has left to do. */
+/** Time for the end of the ramp. */
 const SETTLE_MS = 10_000;
 
 /**
- * Memory of the whole process tree, weighed from outside and beside what the command says of itself. `floor`: bytes of
- * what a robot needs at least, if that is known.
+ * Memory of the whole process tree, measured from outside, beside the command's own figure. `floor`: bytes of the
+ * barest robot, if known.
  */
 async function weighRobots(kind: RobotKind, robots: number, floor?: number): Promise<Figure[]> {
   const over = Math.max(2, Math.ceil(robots / kind.perSecond));
@@ -182,7 +177,7 @@ async function weighRobots(kind: RobotKind, robots: number, floor?: number): Pro
   ];
 }
 
-/** Some minutes and several GB. */
+/** Takes some minutes and several GB. */
 export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
   const workers = Math.ceil((count * 1.4) / (descriptorLimit() * 0.85));
   const result = await fleetCommand({ robots: count, workers, scenario: `${UNCONNECTED}${RAMP}` });

@@ -1,7 +1,4 @@
-/**
- * Is a request sent when Muster says that it was? Its own lateness beside the lateness that the target sees on the
- * wire.
- */
+/** Accuracy of Muster's own lateness of requests, beside the lateness on the wire. */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
@@ -13,7 +10,7 @@ const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
 const MEASURED_S = 6;
 const STALL_MS = 500;
-/** What the two may differ by: a share of the wire's figure, or milliseconds. */
+/** Tolerated difference: a share of the wire's figure, or milliseconds. */
 const TOLERANCE = { share: 0.1, ms: 2 };
 
 interface Seen {
@@ -22,10 +19,10 @@ interface Seen {
   wire: number[];
 }
 
-/** So few that each waits for a timer of its own. */
+/** Requests a second at which each waits for a timer of its own. */
 const AT_REST = 100;
 
-/** About two minutes. */
+/** Takes about two minutes. */
 export async function benchLateness(rates: readonly number[] = RATES): Promise<Figure[]> {
   const { p99 = Number.NaN } = (await run(AT_REST, false)).result.metrics['schedule.lateness.ms'] ?? {};
   const figures = [atMost(`muster fleet: p99 of the lateness at rest, ${AT_REST} requests a second`, p99, 2, 'ms')];
@@ -66,8 +63,8 @@ async function run(rate: number, stalls: boolean): Promise<Seen> {
 }
 
 /**
- * Milliseconds from due to arrived, ascending, of arrivals that were due at an even rate. No clock is shared with who
- * sent them, so the promptest counts as on time.
+ * Milliseconds from due to arrived, ascending, of arrivals that were due at an even rate. Sender and receiver share no
+ * clock, so the promptest request counts as on time.
  */
 export function latenessOf(arrivals: readonly number[], rate: number): number[] {
   const slot = 1000 / rate;
@@ -82,7 +79,7 @@ export interface Load {
   seconds: number;
 }
 
-/** Runs `muster fleet` with that load, after seconds of it that are not measured. */
+/** Runs `muster fleet` with that load, after `warmUpS` seconds that are not measured. */
 export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<FleetResult> {
   const hold = (during: number, measured: boolean): string =>
     `  - { do: hold, for: ${during}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
@@ -96,9 +93,9 @@ export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<Fl
 const LOAD = Buffer.from('GET /beta/devices?limit=100&offset=');
 const END = Buffer.from('\r\n\r\n');
 const arrivals: number[] = [];
-/** The request at which it stands still. */
+/** Number of the request at which the server stalls. */
 let stallAt: number | undefined;
-/** Answers that are held back while the server stands still. */
+/** Sockets whose answers are held back while the server stalls. */
 let held: Socket[] | undefined;
 
 const page = (data: object[]): string =>
@@ -130,7 +127,7 @@ function standStill(): void {
   }, STALL_MS);
 }
 
-/** A few between two turns of the event loop, so that requests which arrive meanwhile are recorded in time. */
+/** Answers a few between two turns of the event loop, so that requests which arrive meanwhile are recorded in time. */
 function answerSome(sockets: readonly Socket[], from: number): void {
   for (const socket of sockets.slice(from, from + 32)) socket.write(EMPTY);
   if (from + 32 < sockets.length) setImmediate(answerSome, sockets, from + 32);
@@ -152,7 +149,7 @@ const tasks = {
   /** Resolves with its port on 127.0.0.1. */
   listen: (at: number | undefined): Promise<number> => {
     stallAt = at;
-    // Connections that come while it stands still are no refusals.
+    // Connections during a stall must not be refused.
     const where = { port: 0, host: '127.0.0.1', backlog: 16_384 };
     return new Promise((resolve) => server.listen(where, () => resolve((server.address() as AddressInfo).port)));
   },
@@ -160,10 +157,7 @@ const tasks = {
   arrivals: (): readonly number[] => arrivals,
 };
 
-/**
- * A platform in a process of its own: answers the lists of polling robots and of a hold phase from a constant, and
- * records when each request arrived.
- */
+/** Platform in a process of its own: answers lists from a constant, and records arrivals. */
 export const arrivalServer = (): Task<typeof tasks> => new Task(import.meta.url);
 
 if (import.meta.main) serveTask(tasks);

@@ -1,6 +1,6 @@
 /**
- * Muster's fleet beside other open-loop load generators: how many requests each sends with a second of processor time,
- * its start included, and how late they are on the wire. Rounds take turns, and ratios are of one round.
+ * Muster's fleet beside other open-loop load generators: requests by processor second, start included, and lateness on
+ * the wire. Rounds take turns, and ratios are of one round.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -15,23 +15,23 @@ import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 const RATES = [5000, 10_000];
 const SECONDS = 10;
 const ROUNDS = 3;
-/** Milliseconds after the intended moment within which a request counts as sent in time. */
+/** Milliseconds after its due moment within which a request counts as on time. */
 const IN_TIME_MS = 10;
-/** A tool may take the end of its time for one request more or less. */
+/** Tolerated share of missing requests, since tools disagree about the last moment. */
 const NEARLY_ALL = 0.0001;
-/** The first seconds show how a tool warms up. */
+/** Seconds at the start of each run that show how a tool warms up. */
 const WARM_UP_S = 2;
 
 interface Outcome {
   /** Share of the requests that arrived. */
   arrived: number;
   perCpuSecond: number;
-  /** Share of those after the warm-up; NaN where some never arrived, since arrivals have no numbers. */
+  /** Share on time after the warm-up; NaN where some never arrived, since arrivals have no numbers. */
   inTime: number;
   p99Ms: number;
 }
 
-/** Six minutes, and some more when k6 is built for the first time. */
+/** Takes six minutes, and more to build k6 for the first time. */
 export async function benchPeers(): Promise<Figure[]> {
   const others = await built();
   if (typeof others === 'string') process.stdout.write(`skipped: ${others}\n`);
@@ -111,13 +111,13 @@ const K6 = 'go.k6.io/k6@v1.8.1';
 const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'muster-bench', K6.replaceAll('/', '_'));
 const FOLDER = join(import.meta.dirname, 'peers');
 
-/** A load generator. `run` resolves when it has ended. */
+/** Load generator. `run` resolves when it has ended. */
 interface Tool {
   name: string;
   run(load: Load): Promise<unknown>;
 }
 
-/** The path that the server counts. */
+/** Path that the server counts. */
 const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
 
 const fleet: Tool = { name: 'muster fleet', run: openLoop };
@@ -129,7 +129,7 @@ const node: Tool = {
 
 const wordsOf = (load: Load): string[] => [urlOf(load), String(load.rate), String(load.rate * load.seconds)];
 
-/** Those that Go has to build, once. Resolves with why not when it cannot. */
+/** Builds the tools in Go, once. Resolves with the reason when it cannot. */
 async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
   const bin = join(CACHE, 'bin');
   try {
@@ -154,6 +154,6 @@ async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
   };
 }
 
-/** Rejects with what it says when it fails. */
+/** Rejects with the output of a command that fails. */
 const command = (file: string, words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<unknown> =>
   promisify(execFile)(file, words, { env: { ...process.env, ...env } });

@@ -1,4 +1,4 @@
-/** Lists of a platform with a million devices, beside a bare server that answers with bodies of the same size. */
+/** Lists of a platform with a million devices, beside a bare server with bodies of the same size. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -52,10 +52,10 @@ export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
-  /** The best, but for the first, in which code is compiled: whatever else the machine does only slows it. */
+  /** Best round but the first, in which code is compiled: other work of the machine only slows it. */
   const best = (name: keyof typeof requests): number => Math.max(...(taken[name]?.slice(1) ?? []));
   const rss = (await platform.call('memory')) / 1e6;
-  /** Cost of a request is the inverse of its rate. */
+  /** Cost of a request as the inverse of its rate. */
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>
     timesFloor(`platform: ${what} against the first`, 1e6 / best(name), 1e6 / best('first'), times, 'µs');
   return [
@@ -69,15 +69,15 @@ export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
   ];
 }
 
-/** Offsets all over the list, many more than are asked for in a round: most rows are rendered for the first time. */
+/** Offsets all over the list, many more than one round asks for, so that most rows are rendered for the first time. */
 function scattered(devices: number): number[] {
   const offsets: number[] = [];
   for (let offset = 0; offset + 10 <= devices; offset += 10) offsets.push(offset);
-  // 7,919 is prime: neighbours are never asked for one after the other, and none is left out.
+  // 7,919 is prime: neighbours are never asked for in sequence, and none is left out.
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
-/** Servers, each in a process of its own: Muster's platform, or one that answers every request with that many bytes. */
+/** Servers in processes of their own: Muster's platform, or one that answers every request with that many bytes. */
 const tasks = {
   platform: async (devices: number): Promise<{ port: number; startMs: number }> => {
     const start = performance.now();
@@ -100,7 +100,7 @@ function bytesOf({ path, headers = {} }: Request): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
 }
 
-/** A connection that carries one request at a time: a raw socket, so that the generator costs less than any server. */
+/** Connection with one request at a time: a raw socket, so that the generator costs less than any server. */
 async function openLane(port: number) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');
@@ -111,7 +111,7 @@ async function openLane(port: number) {
   socket.on('close', () => answered.reject(new Error('the server closed the connection')));
   socket.on('data', (bytes: Buffer) => {
     received += bytes.length;
-    // The head is in the first bytes.
+    // The first bytes contain the whole head.
     expected ??= lengthOf(bytes);
     if (received < expected) return;
     received = 0;
@@ -131,13 +131,13 @@ async function openLane(port: number) {
   };
 }
 
-/** Bytes of the answer that begins with these, its head included. */
+/** Bytes of the answer that begins with these, head included. */
 function lengthOf(bytes: Buffer): number {
   const at = bytes.indexOf(LENGTH) + LENGTH.length;
   return bytes.indexOf(HEAD_END) + HEAD_END.length + Number.parseInt(bytes.toString('latin1', at, at + 12), 10);
 }
 
-/** Goes through the requests, again from the first after the last, on several connections. */
+/** Cycles through the requests on several connections. */
 async function requestsPerSecond(requests: readonly Request[]): Promise<number> {
   const encoded = requests.map(bytesOf);
   const lanes = await Promise.all(Array.from({ length: CONNECTIONS }, () => openLane(requests[0]?.port ?? 0)));

@@ -1,4 +1,4 @@
-/** A roll-out to connected robots, beside bare sockets and files that do the same work. */
+/** Roll-out to connected robots, beside bare sockets and files that do the same work. */
 import { once } from 'node:events';
 import { mkdirSync, openSync, renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
@@ -14,7 +14,7 @@ import type { Figure } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
 import { fleetCommand, partsOf, ROBOT_BYTES } from './fleet.ts';
 
-/** Two minutes, most of it making keys. */
+/** Takes two minutes, most of it for keys. */
 export async function benchRollout(count = 10_000): Promise<Figure[]> {
   const floor = await bareSeconds(count);
   const phases = `  - { do: ramp, over: ${Math.ceil(count / 400)}s }\n  - { do: rollout, over: 0s, within: 120s }\n`;
@@ -39,10 +39,10 @@ export async function benchRollout(count = 10_000): Promise<Figure[]> {
   ];
 }
 
-/** Each has four descriptors. */
+/** Robots of a process; each has four descriptors. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
-/** Seconds that bare ends take for the same: a platform in one process, and robots in as many as they need. */
+/** Seconds of bare ends for the same work: a platform in one process, and robots in as many as they need. */
 async function bareSeconds(count: number): Promise<number> {
   using place = scratch(baseDirFor(count * ROBOT_BYTES));
   await using stack = new AsyncDisposableStack();
@@ -59,10 +59,10 @@ async function bareSeconds(count: number): Promise<number> {
   return (performance.now() - began) / 1000;
 }
 
-/** What a robot is told, and what it tells its client: about as long as the message and the event of the fleet. */
+/** Message to a robot and event for its client, about as long as those of the fleet. */
 const MESSAGE = Buffer.alloc(150, 'x');
 const EVENT = Buffer.alloc(500, 'x');
-/** Of the requests of one roll-out, as the fleet and its robots send them, and of the answers. */
+/** Bytes of the requests and answers of one roll-out, as the fleet and its robots send them. */
 const REQUESTS = [
   { method: 'POST', path: '/deployments', body: 199, answer: 438 },
   { method: 'GET', path: '/agent/deployments', body: 0, answer: 931 },
@@ -74,7 +74,7 @@ const LANES = 64;
 interface BareRobot {
   folder: string;
   log: number;
-  /** Its connection to the platform, and both ends of that of its client. */
+  /** Its connection to the platform, and both ends of its client's connection. */
   uplink: Socket;
   stream: Socket;
   client: Socket;
@@ -84,7 +84,7 @@ let pool: Pool;
 const robots: BareRobot[] = [];
 
 const tasks = {
-  /** Answers requests, and tells a robot of its deployment once that was posted. */
+  /** Answers requests, and notifies a robot of its deployment once that was posted. */
   platform: async (): Promise<{ http: number; uplink: number }> => {
     const uplinks = new Map<string, Socket>();
     const broker = createServer((socket) => {
@@ -105,7 +105,7 @@ const tasks = {
     return { http: (api.address() as AddressInfo).port, uplink: (broker.address() as AddressInfo).port };
   },
 
-  /** Robots that are connected and have a client. */
+  /** Connected robots, each with a client. */
   robots: async (place: string, from: number, to: number, ports: { http: number; uplink: number }): Promise<void> => {
     pool = new Pool(`http://127.0.0.1:${ports.http}`, { connections: LANES });
     const numbers = Array.from({ length: to - from }, (_, index) => from + index);
@@ -123,7 +123,7 @@ const tasks = {
     });
   },
 
-  /** To all of them at once; resolves when every client has its event. */
+  /** Rolls out to all robots at once; resolves when every client has its event. */
   rollout: async (): Promise<void> => void (await Promise.all(robots.map(receive))),
 };
 
@@ -146,7 +146,7 @@ async function send({ method, path, body }: (typeof REQUESTS)[number], { folder 
   return await answer.body.bytes();
 }
 
-/** A set of config files behind a link, and the state beside it: the least that survives a crash at any moment. */
+/** Config files behind a symbolic link, and the state beside it: the minimum that survives a crash at any moment. */
 function putInPlace({ folder }: BareRobot, content: Uint8Array): void {
   const [set, state] = [join(folder, 'set'), join(folder, 'state')];
   mkdirSync(set);

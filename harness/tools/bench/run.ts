@@ -1,13 +1,13 @@
-/** `npm run bench`: every figure beside the floor that the same run measured. */
+/** `npm run bench`: every figure beside a floor from the same run. */
 import process from 'node:process';
 import type { Figure } from '../measure/figure.ts';
 import { count, names, refuse, toolOptions } from '../options.ts';
 
 interface Bench {
   summary: string;
-  /** Minutes to half an hour, or most of the machine's memory: runs only when it is named. */
+  /** Takes minutes to half an hour, or most of the machine's memory: runs only when it is named. */
   long?: boolean;
-  /** `robots`: instead of as many as the goals are for. */
+  /** `robots`: number of robots, by default that of the goals. */
   run(robots?: number): Promise<Figure[]>;
 }
 
@@ -70,7 +70,7 @@ const BENCHES: Record<string, Bench> = {
   },
 };
 
-/** Those that take a number of robots. */
+/** Benches that take a number of robots. */
 const SIZED = ['fleet', 'fleet.rollout', 'fleet.many', 'calls', 'storm'];
 const USAGE = `npm run bench -- [options]
 

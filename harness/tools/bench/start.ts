@@ -1,4 +1,4 @@
-/** Processor time that a command takes until it does its work, beside a Node that does nothing. */
+/** Processor time of a command up to its work, beside a Node that does nothing. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,10 +14,10 @@ const ROUNDS = 5;
 /** Seconds of processor time. */
 const GOALS = { device: 0.4, check: 0.5, fleet: 0.9 };
 const SUITE = import.meta.resolve('../../../suites/device/index.ts');
-/** Loads what a check of a device consists of, and does nothing with it. */
+/** Loads the code of a check of a device, and runs none. */
 const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;
 
-/** Half a minute. */
+/** Takes half a minute. */
 export async function benchStart(): Promise<Figure[]> {
   using home = scratch();
   const at = (name: string): string => join(home.path, name);
@@ -40,7 +40,7 @@ export async function benchStart(): Promise<Figure[]> {
     },
     fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
   };
-  // Fills Node's cache of compiled code, as the first use of a command does, and does not count.
+  // Fills Node's cache of compiled code, as the first use of a command does; not measured.
   await inTurns(1, starts);
   const taken = await inTurns(ROUNDS, starts);
   const floor = median(taken.bare);

@@ -1,6 +1,6 @@
 /**
- * Does a storm of a fleet go as its robots' law of reconnecting says? The broker is away for a while, as seen by a gate
- * in front of it: how often each robot tries, and when it is back, beside a simulation of the same law.
+ * Reconnection of a fleet after an outage of its broker, seen by a gate in front of it: attempts of each robot, and the
+ * time of its return, beside a simulation of the robots' back-off.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -15,20 +15,19 @@ import { fleetCommand, untilOnline } from './fleet.ts';
 const ROBOTS = 5000;
 const AWAY_S = 20;
 const RAMP_PER_SECOND = 200;
-/** What measurement and simulation may differ by. */
+/** Tolerated difference between measurement and simulation. */
 const TOLERANCE = 0.1;
-/** Longer than the law lets any robot wait after so long an absence. */
+/** Above the longest wait of any robot after such an outage. */
 const BACK_TIMEOUT_MS = 120_000;
 
-/** Of all robots. */
 interface Storm {
-  /** Connections that each robot tried to open while the broker was away. */
+  /** Connection attempts of each robot during the outage. */
   attempts: number;
   /** Seconds from the return of the broker to the connection of each robot, ascending. */
   back: readonly number[];
 }
 
-/** About two minutes. */
+/** Takes about two minutes. */
 export async function benchStorm(robots = ROBOTS): Promise<Figure[]> {
   const [seen, law] = [await measured(robots), simulated(robots)];
   const beside = (name: string, unit: string, of: (storm: Storm) => number): Figure => ({
@@ -93,14 +92,14 @@ async function measured(robots: number): Promise<Storm> {
   return storm;
 }
 
-// The gate: a process of its own, so that the moments are those on the wire.
+// Gate in a process of its own, so that the moments are those on the wire.
 
 const pairs = new Set<Socket>();
 let [away, attempts, returned] = [false, 0, Number.POSITIVE_INFINITY];
 const back: number[] = [];
 
 const tasks = {
-  /** Passes connections on to that port of 127.0.0.1. Resolves with its own. */
+  /** Forwards connections to that port of 127.0.0.1. Resolves with its own. */
   open: (broker: number): Promise<number> => {
     const server = createServer({ noDelay: true }, (robot) => {
       robot.on('error', () => {});

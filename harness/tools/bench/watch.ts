@@ -1,7 +1,7 @@
 /**
- * What muster watch costs: its throughput beside nginx and HAProxy as plain HTTP proxies of the same server, and the
- * time that it adds to each of a thousand requests a second beside a thousand open streams. A bare relay, which is what
- * Node takes for that, stands beside both. Needs nginx, haproxy and wrk (Debian packages of these names).
+ * Cost of muster watch: its throughput beside nginx and HAProxy as plain HTTP proxies of the same server, and its
+ * latency for a thousand requests a second beside a thousand open streams. A bare relay in Node is measured too. Needs
+ * nginx, haproxy and wrk (Debian packages of these names).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -109,7 +109,7 @@ async function requestsPerSecond(port: number): Promise<number> {
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 }
 
-/** Milliseconds that the slowest hundredth of requests takes longer. */
+/** Additional milliseconds of the slowest hundredth of requests. */
 async function latency(): Promise<Figure> {
   await using server = new Task<typeof tasks>(import.meta.url);
   const origin = await server.call('serve');
@@ -122,7 +122,7 @@ async function latency(): Promise<Figure> {
     `a bare relay of Node adds ${(bare.through - bare.direct).toFixed(2)} ms`;
   const name = `muster watch: added to p99 of 1,000 requests/s beside ${STREAMS} streams`;
   const figure = atMost(name, through - direct, 1, 'ms', { why });
-  // What the machine does by itself would hide a millisecond, and a lucky difference would claim it.
+  // Noise of the machine would hide a millisecond, and luck would claim one.
   if (direct <= STEADY_MS) return figure;
   return { ...figure, value: Number.NaN, met: false, why: `this machine is too busy to tell: ${why}` };
 }
@@ -132,7 +132,7 @@ async function bareSlowest(origin: number): ReturnType<typeof slowest> {
   return await slowest(origin, await relay.call('relay', origin));
 }
 
-/** Milliseconds of the slowest hundredth, at the server and through what is at that port, which has the streams. */
+/** Milliseconds of the slowest hundredth, at the server and through the port of the relay, which has the streams. */
 async function slowest(origin: number, port: number): Promise<{ direct: number; through: number }> {
   await using client = new Task<typeof tasks>(import.meta.url);
   await client.call('follow', port);
@@ -143,17 +143,17 @@ async function slowest(origin: number, port: number): Promise<{ direct: number; 
   return { direct: median(taken.direct), through: median(taken.through) };
 }
 
-/** Milliseconds: above that, a difference of one means nothing. */
+/** Milliseconds above which a difference of one means nothing. */
 const STEADY_MS = 3;
 
 const tasks = {
-  /** The port of a server whose streams get a comment each second. */
+  /** Port of a server whose streams get a comment each second. */
   async serve(): Promise<number> {
     const body = JSON.stringify(DEPLOYMENT);
     const server = createServer((request, response) => {
       if (request.url !== '/v0.2/events') return void response.setHeader('content-type', 'application/json').end(body);
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      // Each in its own rhythm, from when it was opened, as those of an agent are.
+      // Each stream has a rhythm of its own, from its start, as an agent's streams do.
       const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
       response.once('close', () => clearInterval(beat));
     });
@@ -162,7 +162,7 @@ const tasks = {
     return (server.address() as AddressInfo).port;
   },
 
-  /** The port of a relay that does nothing else. */
+  /** Port of a relay that does nothing else. */
   async relay(to: number): Promise<number> {
     const half = { allowHalfOpen: true, noDelay: true };
     const server = createPlain(half, (client) => {
@@ -189,7 +189,7 @@ const tasks = {
       const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });
       const [response] = await once(request, 'response');
       response.resume();
-      // Over a second, or more.
+      // Spread over a second or more.
       await wait(1);
     }
   },

@@ -1,6 +1,6 @@
 /**
- * Hostile answers against the harness's HTTP client and its raw exchange: each ends with an answer or with an error
- * that says whose fault it is.
+ * Hostile answers against the harness's HTTP client and its raw exchange: each must end with an answer, or with an
+ * error that names the culprit.
  */
 
 import { createServer } from 'node:net';
@@ -33,7 +33,7 @@ const inputs: fc.Arbitrary<AnswersInput> = fc.record({
   method: fc.constantFrom('GET', 'GET', 'HEAD'),
 });
 
-/** The server always ends the connection, so nothing waits that long. */
+/** Above any wait, since the server always ends the connection. */
 const TIMEOUT_MS = 20_000;
 
 function open(): Promise<Subject<AnswersInput>> {
@@ -76,8 +76,8 @@ async function attack(http: HttpClient, bytes: Buffer, method: string): Promise<
 }
 
 /**
- * Whether all lines of the first head are printable: what another byte means, such as a carriage return alone, is read
- * in several ways (RFC 9112, section 2.2), and no check asks for it.
+ * Whether all lines of the first head are printable: other bytes, such as a lone carriage return, have several readings
+ * (RFC 9112, section 2.2), and no check asks for one.
  */
 const hasPlainHead = (bytes: Buffer): boolean => {
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
@@ -88,7 +88,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 const isExpected = (error: Error): boolean =>
   [NoAnswer, Unreachable, LimitReached].some((kind) => error instanceof kind);
 
-/** What is a whole answer, or none for ever, stays so when more bytes come. */
+/** A complete answer, or a hopeless one, stays so when more bytes come. */
 function splitWrong(bytes: Buffer, method: string): string | undefined {
   const whole = parseResponse(bytes, method, false);
   const step = Math.max(1, Math.floor(bytes.length / 200));

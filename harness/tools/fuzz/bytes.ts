@@ -1,24 +1,23 @@
-/** Bytes as inputs: strings of characters up to U+00FF, in pieces, damaged in the ways that bytes get damaged. */
+/** Bytes as inputs: strings of characters up to U+00FF, in pieces and with damage. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 
-/** The bytes of such a string. */
+/** Bytes of such a string. */
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** The texts of some rows, one after the other, with a broken bar between two. */
+/** Texts of some rows in order, separated by broken bars within a row. */
 export const words = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
 
 /** Text as such a string, in UTF-8. */
 export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Any bytes. */
 export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
   fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
 
-/** Where to cut bytes, as parts of 2^16. */
+/** Positions to cut bytes at, as parts of 2^16. */
 export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
 
 /** The bytes in pieces; none is empty. */
@@ -38,7 +37,6 @@ export async function write(stream: Writable, parts: readonly Buffer[]): Promise
   }
 }
 
-/** How a connection ends. */
 export type End = 'end' | 'reset';
 
 export function endWith(end: End, socket: Socket): void {
@@ -46,7 +44,7 @@ export function endWith(end: End, socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** Resolves with whether the connection is closed in time, for whatever reason. */
+/** Resolves with whether the connection closes in time, for whatever reason. */
 export async function closes(socket: Socket, withinMs: number): Promise<boolean> {
   if (socket.closed) return true;
   const late = new AbortController();
@@ -56,14 +54,14 @@ export async function closes(socket: Socket, withinMs: number): Promise<boolean>
   return !late.signal.aborted;
 }
 
-/** One damage; `at` is a part of 2^16 of the text. */
+/** Single damage; `at` is a part of 2^16 of the text. */
 export type Damage =
   | { do: 'cut' | 'remove' | 'double' | 'swap'; at: number; length: number }
   | { do: 'insert' | 'replace'; at: number; text: string };
 
 const at = fc.nat(0xffff);
 
-/** Damages of which some put in one of the words. */
+/** Damages of which some insert one of the words. */
 export const damageWith = (words: readonly string[]): fc.Arbitrary<Damage> =>
   fc.oneof(
     fc.record({
@@ -78,7 +76,7 @@ export const damageWith = (words: readonly string[]): fc.Arbitrary<Damage> =>
     }),
   );
 
-/** The text after one damage after the other. */
+/** Text after one damage after the other. */
 export function damaged(text: string, damages: readonly Damage[]): string {
   return damages.reduce((all, damage) => {
     const start = Math.floor((damage.at * (all.length + 1)) / 0x10000);

@@ -1,6 +1,5 @@
 /**
- * What a fuzzer is (inputs with a structure, and something that they attack), a session that attacks with one input
- * after the other until the time is up, and the files in which finds are kept.
+ * Fuzzers (structured inputs, and a subject), sessions that attack a subject until the time is up, and files of finds.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,22 +8,22 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc, { type Arbitrary } from 'fast-check';
 
-/** Something that inputs attack, such as a server process or a parser. */
+/** Target of inputs, such as a server process or a parser. */
 export interface Subject<T> extends AsyncDisposable {
   /**
-   * Resolves with what is wrong, in words and without anything that changes from run to run; undefined when the subject
-   * held. What it throws counts as wrong too. It must end by itself, whatever the input is.
+   * Resolves with the failure in words that are the same in every run; undefined when the subject held. An error counts
+   * as a failure too. It must end by itself, whatever the input is.
    */
   attack(input: T): Promise<string | undefined> | string | undefined;
-  /** Whether the last find has left it as good as before; a fresh one takes its place otherwise. */
+  /** Whether the subject is as good as new after its last find; otherwise it is replaced. */
   readonly unharmed?: boolean;
 }
 
-/** A kind of inputs, and what they attack. */
+/** Kind of inputs, and their subject. */
 export interface Fuzzer<T> {
   /** Also the folder of its fixtures. */
   name: string;
-  /** What is attacked with what, for the help. */
+  /** Subject and inputs, for the help. */
   about: string;
   /** Whether a fresh subject takes seconds. */
   slow?: boolean;
@@ -34,29 +33,28 @@ export interface Fuzzer<T> {
   open(): Promise<Subject<T>>;
 }
 
-/** A fuzzer in a list of others. */
 export type AnyFuzzer = Fuzzer<unknown>;
 
-/** Forgets the type of the inputs: only the fuzzer itself ever makes or takes them. */
+/** Forgets the type of the inputs, which only the fuzzer itself makes and takes. */
 export const fuzzer = <T>(it: Fuzzer<T>): AnyFuzzer => it as unknown as AnyFuzzer;
 
-/** A subject without anything to close. */
+/** Subject without anything to close. */
 export const pure = <T>(attack: Subject<T>['attack']): Promise<Subject<T>> =>
   Promise.resolve({ attack, [Symbol.asyncDispose]: async () => {} });
 
-/** An input that showed something wrong. */
+/** Input that made the subject fail. */
 export interface Find {
   fuzzer: string;
-  /** What was wrong. */
+  /** Failure in words. */
   wrong: string;
-  /** The smallest input that shows it. */
+  /** Smallest input that shows it. */
   input: unknown;
 }
 
-/** Where finds are kept, in a folder for each fuzzer; a test attacks with each of them again. */
+/** Folder of finds, one folder for each fuzzer; a test repeats them all. */
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/fuzz', import.meta.url));
 
-/** Writes the find to a file of its own; gives its path. */
+/** Writes a find to a file of its own; returns its path. */
 export function keep({ fuzzer, wrong, input }: Find, folder: string): string {
   const text = JSON.stringify(input);
   const file = join(folder, fuzzer, `${createHash('sha256').update(text).digest('hex').slice(0, 12)}.json`);
@@ -65,7 +63,7 @@ export function keep({ fuzzer, wrong, input }: Find, folder: string): string {
   return file;
 }
 
-/** The finds of a fuzzer, oldest name first. */
+/** Finds of a fuzzer, in the order of their names. */
 export function kept(fuzzer: string, folder = FIXTURES): { file: string; wrong: string; input: unknown }[] {
   const own = join(folder, fuzzer);
   if (!existsSync(own)) return [];
@@ -77,14 +75,14 @@ export function kept(fuzzer: string, folder = FIXTURES): { file: string; wrong: 
     });
 }
 
-/** How long, and with which inputs. */
+/** Duration and inputs of a session. */
 export interface SessionOptions {
-  /** The same inputs for the same seed. */
+  /** The same seed gives the same inputs. */
   seed: number;
   ms: number;
-  /** Ends after so many finds, if not before. */
+  /** Number of finds that ends the session. */
   finds?: number;
-  /** Each input is written to this file before the attack, for whoever finds the process hanging or dead. */
+  /** File for each input before the attack, to be read when the process hangs or dies. */
   currentFd?: number;
   /** Called after each attack with the number of attacks so far. */
   onTried?(tried: number): void;
@@ -92,11 +90,10 @@ export interface SessionOptions {
   onFind(find: { wrong: string; input: unknown }): void;
 }
 
-/** What a session did. */
 export interface SessionResult {
-  /** Attacks, those of the shrinking among them. */
+  /** Attacks, including those of the shrinking. */
   tried: number;
-  /** Attacks that showed what was found before. */
+  /** Attacks with a failure that was found before. */
   again: number;
 }
 
@@ -104,14 +101,14 @@ export interface SessionResult {
 const RUN = 500;
 const SHRINK_MS = 30_000;
 
-/** Two finds are of one kind when they differ in numbers and quoted texts alone. */
+/** Kind of a find: its words without numbers and quoted texts. */
 const kindOf = (wrong: string): string => wrong.replaceAll(/'[^']*'|"[^"]*"|\d+/g, '#');
 
 class Wrong extends Error {}
 
 /**
- * Resolves when the time is up. A find is shrunk, and the same kind is not looked for again. Rejects when the subject
- * cannot be opened.
+ * Attacks until the time is up. Shrinks each find, and looks for no other of its kind. Rejects when the subject cannot
+ * be opened.
  */
 export async function session(fuzzer: AnyFuzzer, options: SessionOptions): Promise<SessionResult> {
   const over = performance.now() + options.ms;
@@ -149,7 +146,7 @@ export async function session(fuzzer: AnyFuzzer, options: SessionOptions): Promi
   return result;
 }
 
-/** A subject that is replaced by a fresh one after each find. `currentFd`: as in `SessionOptions`. */
+/** Subject that is replaced after each find. `currentFd`: as in `SessionOptions`. */
 export async function openAttack(fuzzer: AnyFuzzer, currentFd?: number) {
   let subject = await fuzzer.open();
   const note = (input: unknown): void => {
@@ -159,7 +156,7 @@ export async function openAttack(fuzzer: AnyFuzzer, currentFd?: number) {
     ftruncateSync(currentFd, bytes.length);
   };
   return {
-    /** Resolves with what is wrong, or with undefined. */
+    /** Resolves with the failure, or with undefined. */
     attack: async (input: unknown): Promise<string | undefined> => {
       note(input);
       const wrong = await Promise.try(() => subject.attack(input)).catch(

@@ -1,4 +1,4 @@
-/** Every fuzzer, and the process in which one attacks, which may hang or die of what it finds. */
+/** All fuzzers, each in a process of its own, which may hang or die of a find. */
 import { openSync } from 'node:fs';
 import { noteTask, serveTask } from '../measure/process.ts';
 import { answers } from './answers.ts';
@@ -11,13 +11,13 @@ import { sse, streams } from './sse.ts';
 
 export const FUZZERS: readonly AnyFuzzer[] = [json, http, answers, mqttBroker, mqttClient, log, logLines, sse, streams];
 
-/** What the process notes while it attacks: how far it is, and each find. */
+/** Note of an attacking process: its progress, or a find. */
 export type FuzzNote = { tried: number } | { find: { wrong: string; input: unknown } };
 
 const TELL_MS = 1_000;
 
 export const tasks = {
-  /** `current`: the file in which the input is that it attacks with. */
+  /** `current`: file with the current input. */
   attack: async (name: string, seed: number, ms: number, current: string): Promise<SessionResult> => {
     const fuzzer = FUZZERS.find((one) => one.name === name);
     if (fuzzer === undefined) throw new Error(`no fuzzer is called ${name}`);

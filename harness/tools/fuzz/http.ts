@@ -1,7 +1,6 @@
 /**
- * The framing of HTTP/1.1 against all four servers: no failure, no answer to what is only in a body, and the connection
- * ends. Requests, and the answers that `answers.ts` attacks with, have every way to say where they end, and to say it
- * wrongly.
+ * HTTP/1.1 framing against all four servers: no failure, no answer to a request in a body, and the connection ends.
+ * Requests, and the answers for `answers.ts`, state their length in every way, right and wrong.
  */
 
 import type { Socket } from 'node:net';
@@ -12,7 +11,7 @@ import { fuzzer } from './engine.ts';
 import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
-/** What a server must never take for a request when it stands in the body of another one. */
+/** Text in a body that a server must never take for a request. */
 export const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
 const size = fc.constantFrom(...words('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
@@ -112,7 +111,7 @@ const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
     )
     .map((words) => words.join(' '));
 
-/** The bytes of one request, most of them nearly right. `own` headers are always there. */
+/** Bytes of one request, mostly almost correct. `own` headers are always there. */
 export const requestText = (targets: readonly string[], own: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(requestLine(targets), fc.boolean(), fc.array(header, { maxLength: 4 }), lineEnd, body)
@@ -149,7 +148,7 @@ const statusLine = fc.oneof(
   },
 );
 
-/** The bytes of an answer. */
+/** Bytes of an answer. */
 export const answerText: fc.Arbitrary<string> = fc
   .tuple(
     statusLine,
@@ -171,9 +170,9 @@ export const answerText: fc.Arbitrary<string> = fc
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
 /**
- * The requests beyond doubt, by method, up to the first that is not one. The body of the last may be broken or
- * unfinished: a server may answer when it has seen the head. Read strictly after RFC 9112: a server that sees more of
- * them can be made to see what is in a body.
+ * Methods of the valid requests up to the first invalid one; the body of the last may be broken or unfinished, since a
+ * server may answer after the head. Strictly after RFC 9112: a server that sees more requests can be made to see those
+ * in a body.
  */
 export function plainRequests(text: string): string[] {
   const methods: string[] = [];
@@ -264,7 +263,7 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server)
   }),
 );
 
-/** A server answers what it has got and hangs up long before. */
+/** Above any wait: a server answers and hangs up long before. */
 const LONGEST_MS = 40_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -285,7 +284,7 @@ async function attack(
   return wrongAnswers(bytes, plainRequests(text), server);
 }
 
-/** All that comes until the server hangs up; undefined when it does not. */
+/** Bytes until the server hangs up; undefined when it does not. */
 async function answersOn(socket: Socket): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -300,7 +299,7 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   const answers: RawResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const found = parseResponse(rest, methods[answers.length] ?? 'GET', true);
-    // The end of an answer is lost when a server hangs up on bytes that it has not read.
+    // The end of an answer is lost when a server hangs up on unread bytes.
     if (found === undefined) break;
     if (found === 'malformed') return `${server} answers with a wrong framing`;
     rest = rest.subarray(found.length);

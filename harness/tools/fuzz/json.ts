@@ -74,13 +74,13 @@ const utf16 = (text: string, low: boolean): string => {
   return (low ? bytes : bytes.swap16()).toString('latin1');
 };
 
-/** A JSON value as text, rarely a right one; a string of bytes. */
+/** JSON value as text, rarely a valid one; a string of bytes. */
 export const jsonValue: fc.Arbitrary<string> = fc.oneof(
   { weight: 8, arbitrary: value },
   { weight: 1, arbitrary: deep },
 );
 
-/** The text of a whole document: of such a value, or of one that is damaged or encoded in another way. */
+/** Text of a whole document: such a value, damaged or in another encoding. */
 export const jsonText: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: jsonValue },
   { weight: 2, arbitrary: fc.constantFrom(...raw) },
@@ -94,7 +94,7 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-/** A call. `@kind` in path, query and body stands for the id of the newest resource of that kind. */
+/** Call of an operation. `@kind` in path, query and body stands for the id of the newest resource of that kind. */
 export interface Call {
   server: ServerName;
   method: string;
@@ -159,7 +159,7 @@ const sensible = fc.constantFrom(
 );
 const text = fc.string({ maxLength: 12 }).map((it) => utf8(JSON.stringify(it)));
 
-/** A body with fields of the operation, each with a value that fits, or one that does not. */
+/** Body with fields of the operation, each with a valid or an invalid value. */
 const bodyOf = (fields: readonly string[]): fc.Arbitrary<string> =>
   fc
     .array(
@@ -229,10 +229,10 @@ const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields
   }),
 );
 
-/** Some calls after each other, so that one may use what another has made. */
+/** Sequence of calls, so that one may use a resource of another. */
 export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
 
-/** The newest id of each kind that an answer has shown. */
+/** Newest id of each kind in any answer. */
 type Ids = Map<string, string>;
 
 async function attack(servers: Servers, ids: Ids, all: readonly Call[]): Promise<string | undefined> {

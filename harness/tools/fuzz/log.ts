@@ -1,4 +1,4 @@
-/** A device's event log after damage to its files, and the suite's reader of a target's log. */
+/** Event log of a device after damage to its files, and the suite's reader of a target's log. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { fuzzer, pure } from './engine.ts';
 interface LogInput {
   /** Texts in the events. */
   texts: string[];
-  /** Where the first start ends and a second one goes on, as a part of 2^16 of the events. */
+  /** Event at which a second start goes on, as a part of 2^16 of the events. */
   restart: number;
   clean: boolean;
   damages: Damage[];
@@ -43,7 +43,7 @@ const inputs: fc.Arbitrary<LogInput> = fc.record({
   mark: fc.constantFrom('kept', 'kept', 'kept', 'gone', 'torn'),
 });
 
-/** It opens, gives out nothing damaged, loses nothing else, and assigns no id again. */
+/** The log must open, return nothing damaged, lose nothing else, and assign no id twice. */
 async function attack({ texts, restart, clean, damages, mark }: LogInput): Promise<string | undefined> {
   using home = scratch();
   const drafts = texts.map((text) => ({ type: 'deployment.deployed', data: { text } }));
@@ -79,7 +79,7 @@ function readAll(log: ReturnType<typeof open>['log'], after = 0): StoredEvent[] 
   return events;
 }
 
-/** What no client may ever see: ids out of order, and text that is no event with its id. */
+/** Event that no client may ever see: with an id out of order, or text that is no event with its id. */
 function badEvent(events: readonly StoredEvent[]): string | undefined {
   for (const [index, { id, json }] of events.entries()) {
     if (id <= (events[index - 1]?.id ?? 0)) return 'ids do not ascend';
@@ -95,17 +95,14 @@ function badEvent(events: readonly StoredEvent[]): string | undefined {
   return undefined;
 }
 
-/**
- * Lines that are whole, each on its own, and in their order must be given out, unless damage made another line out of
- * them.
- */
+/** Whole lines of their own in order must be returned, unless damage made another line out of them. */
 function missing(before: string, after: string, events: readonly StoredEvent[]): string | undefined {
   const written = new Set(before.split('\n').slice(0, -1));
   const lines = after.split('\n').slice(0, -1);
   const intact = lines.filter((line) => written.has(line)).map(idOf);
   const foreign = lines.filter((line) => !written.has(line) && idOf(line) !== undefined);
   const inOrder = intact.every((id, index) => index === 0 || (id ?? 0) > (intact[index - 1] ?? 0));
-  // Among several lines that are no longer what was written, nobody can say which ids are right.
+  // Among several altered lines, the right ids are unknown.
   if (!inOrder || foreign.length > 1) return undefined;
   const claimed = new Set(foreign.map(idOf));
   const there = new Set(events.map(({ id }) => id));
@@ -122,7 +119,7 @@ function idOf(line: string): number | undefined {
   }
 }
 
-/** New events come after every id that was ever assigned, as far as mark or log still know it, and are given out. */
+/** New events must get ids above any assigned one, as far as mark or log still know it, and be returned. */
 async function reused(
   log: ReturnType<typeof open>['log'],
   assigned: number,
@@ -140,7 +137,7 @@ async function reused(
   return undefined;
 }
 
-/** Another start gives out the same. */
+/** Another start must return the same. */
 async function again(path: string, first: readonly StoredEvent[]): Promise<string | undefined> {
   const { log } = open(path);
   const events = readAll(log);
@@ -182,10 +179,7 @@ const fileInputs: fc.Arbitrary<LinesInput> = fc.record({
   id: fc.nat(99),
 });
 
-/**
- * The suite's reader of a target's log: whatever is in the files, it reads the whole lines, and finds the events that
- * they hold.
- */
+/** Suite's reader of a target's log: whatever is in the files, it must read the whole lines, and find their events. */
 async function attackReader(path: string, { files, damages, id }: LinesInput): Promise<string | undefined> {
   rmSync(path, { recursive: true, force: true });
   const written = files.map((text, index) => (index === files.length - 1 ? damaged(text, damages) : text));

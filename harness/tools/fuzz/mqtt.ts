@@ -1,6 +1,6 @@
 /**
  * MQTT packets against the platform's broker, and against the client of simulated robots: whole ones of every kind,
- * with fields that fit badly, and damage to their bytes.
+ * mismatched fields, and damaged bytes.
  */
 
 import { once } from 'node:events';
@@ -95,9 +95,9 @@ const header = fc
   )
   .map(([first, length, rest]) => String.fromCharCode(first, ...length) + rest);
 
-/** Bytes of some packets, damage to them, where they are cut, and how the connection ends. */
+/** Bytes of some packets, their damage and cuts, and the end of the connection. */
 interface PacketsInput {
-  /** Whether it first begins as it should: with CONNECT of a robot, or the broker's answer to that. */
+  /** Whether it begins correctly: with CONNECT of a robot, or the broker's answer to that. */
   begun: boolean;
   packets: string[];
   damages: Damage[];
@@ -123,7 +123,8 @@ const packetsInput = (topics: readonly string[]): fc.Arbitrary<PacketsInput> =>
   });
 
 /**
- * Stand for the attacker's own topics and for those of the other robot; as long as an id, so that lengths stay right.
+ * Placeholders for the attacker's own topics and for those of the other robot, as long as an id, so that lengths stay
+ * right.
  */
 const OWN = 'dvc_own_own_own_own_own_own_';
 const OTHER = 'dvc_other_other_other_other_';
@@ -139,8 +140,8 @@ interface Robot {
 const LONGEST_MS = 20_000;
 
 /**
- * MQTT packets against the platform's broker, before and after CONNECT: it lives on, and another robot sees nothing of
- * it.
+ * MQTT packets against the platform's broker, before and after CONNECT: it must live on, and another robot see none of
+ * them.
  */
 async function openBroker(): Promise<Subject<PacketsInput>> {
   const servers = await Servers.start();
@@ -186,7 +187,7 @@ async function watch(url: string, { id, ...credentials }: Robot) {
   client.on('close', () => {
     lost = true;
   });
-  /** What it has noticed, after a message of its own has gone to the broker and back. */
+  /** Unexpected messages up to the echo of one of its own. */
   const noticed = async (): Promise<string | undefined> => {
     if (lost) return 'the connection of another robot was closed';
     const late = AbortSignal.timeout(LONGEST_MS);
@@ -242,7 +243,7 @@ const WELCOME = Buffer.concat([
   generate({ cmd: 'suback', messageId: 1, granted: [1, 1] }),
 ]);
 
-/** The MQTT client of simulated robots against a broker that sends anything. */
+/** MQTT client of simulated robots against a hostile broker. */
 async function openClients(): Promise<Subject<PacketsInput>> {
   let input: PacketsInput | undefined;
   const server = createServer((socket) => {
@@ -263,7 +264,7 @@ async function openClients(): Promise<Subject<PacketsInput>> {
   };
 }
 
-/** What is wrong with how a client connects, and with how that ends. */
+/** Failure of a client to connect, or to end. */
 async function connectedTo(port: number): Promise<string | undefined> {
   const time = new ManualTime();
   let closed = 0;

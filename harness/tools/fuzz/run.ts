@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz`: hostile inputs with a structure against the servers, the clients and the parsers, each kind in a
- * process of its own. A find is shrunk and kept in `fixtures/fuzz/`, where a test attacks with it again.
+ * `npm run fuzz`: structured hostile inputs against servers, clients and parsers, each fuzzer in a process of its own.
+ * Finds are shrunk and kept in `fixtures/fuzz/`, where a test repeats them.
  */
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -14,7 +14,6 @@ import { amount, count, seed, toolOptions, writeTestResults } from '../options.t
 import { FIXTURES, type Find, keep } from './engine.ts';
 import { FUZZERS, type FuzzNote, type tasks } from './fuzzers.ts';
 
-/** What came of a fuzzer. */
 interface FuzzResult {
   name: string;
   tried: number;
@@ -22,7 +21,7 @@ interface FuzzResult {
   finds: (Find & { file: string })[];
 }
 
-/** Longer than any attack may take; only what blocks the process is left to this. */
+/** Above the longest attack; kills only a process that blocks. */
 const SILENCE_MS = 240_000;
 
 const NAMES = FUZZERS.map(({ name }) => name);
@@ -74,7 +73,7 @@ writeTestResults(
 );
 process.exitCode = finds.length > 0 ? 1 : 0;
 
-/** Resolves when its process has ended: by itself, by what it found, or because it said nothing for too long. */
+/** Resolves when its process has ended: by itself, by a find, or after too long a silence. */
 async function runFuzzer(name: string): Promise<FuzzResult> {
   using folder = scratch();
   const current = join(folder.path, 'current.json');

@@ -1,7 +1,4 @@
-/**
- * The simulators as processes of their own, watched for their end and for changes to the prototypes that everything
- * inherits from.
- */
+/** Simulators as processes, watched for their end and for changes to shared prototypes. */
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { Server as NetServer } from 'node:net';
@@ -13,21 +10,21 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { muster, PROBE } from '../measure/process.ts';
 import type { Subject } from './engine.ts';
 
-/** How long a server may take to end. */
+/** Milliseconds for a server to end. */
 const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
 type Ready = Record<string, unknown>;
 
-/** One `muster simulate …`, with the probe in it. */
+/** Process of `muster simulate …` with the probe in it. */
 export interface Server extends AsyncDisposable {
   readonly ready: Ready;
   readonly pid: number;
-  /** What is wrong with the process; undefined while it is well. */
+  /** Failure of the process; undefined while it is well. */
   readonly trouble: string | undefined;
 }
 
-/** Resolves when it serves. Rejects with what it said when it ends before. `env`: also what the probe is asked for. */
+/** Resolves when it serves. Rejects with its output when it ends before. `env`: also has the settings of the probe. */
 export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
   const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
   const running = muster(['simulate', ...words, '--log-level', 'silent'], loaded);
@@ -42,7 +39,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
       return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
     },
     [Symbol.asyncDispose]: async () => {
-      // What hangs here was hung by an input, and that was told.
+      // A hanging server was hung by an input, which was reported.
       const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
       await running[Symbol.asyncDispose]();
       clearTimeout(late);
@@ -50,7 +47,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
   };
 }
 
-/** Stacks name other lines from run to run, so the error alone is told. */
+/** Stacks vary between runs, so only the error counts. */
 const lastLines = (text: string): string =>
   text
     .split('\n')
@@ -64,28 +61,28 @@ export const platformWords = (devices: number, ...more: readonly string[]): stri
   ...more,
 ];
 
-/** How a device, or its control API, is reached. */
+/** Options to reach a device, or its control API. */
 export const onSocket = (socketPath: string, basePath = ''): HttpClientOptions => ({
   endpoint: { origin: 'http://localhost', socketPath },
   basePath,
 });
 
-/** How a platform is reached, by its ready line. */
+/** Options to reach a platform, by its ready line. */
 export function onPlatform({ url }: Ready): HttpClientOptions {
   const { origin, pathname } = new URL(String(url));
   const headers = { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION };
   return { endpoint: { origin }, basePath: pathname, headers };
 }
 
-/** How the control API of a platform is reached, by its ready line. */
+/** Options to reach the control API of a platform, by its ready line. */
 export const onPlatformControl = ({ control, control_token: token }: Ready): HttpClientOptions => ({
   endpoint: { origin: String(control) },
   headers: { authorization: `Bearer ${String(token)}` },
 });
 
 /**
- * Clients of this process, which are attacked by what a server of the fuzzer's own sends. `attack` gets one with a
- * record of its own, which waits up to `longestMs`.
+ * Clients of this process under attack by a server of the fuzzer's own. `attack` gets one with a recorder of its own,
+ * which waits up to `longestMs`.
  */
 export async function served<T>(
   server: HttpServer | NetServer,
@@ -109,12 +106,11 @@ export async function served<T>(
   };
 }
 
-/** Each of the four servers. */
 export type ServerName = 'device' | 'deviceControl' | 'platform' | 'platformControl';
 
 /** A device and a platform, each with its control API. */
 export class Servers implements AsyncDisposable {
-  /** Where the platform's broker is. */
+  /** Address of the platform's broker. */
   readonly mqttUrl: string;
   readonly #clients: Record<ServerName, HttpClient>;
   readonly #processes: readonly [device: Server, platform: Server];
@@ -144,12 +140,12 @@ export class Servers implements AsyncDisposable {
     return new Servers(home, await Promise.all([start(device), start(platformWords(12, '--control', '0'))]));
   }
 
-  /** A client for one of them, with a record of its own. */
+  /** A client for one of them, with a recorder of its own. */
   client(name: ServerName): HttpClient {
     return this.#clients[name].with({ recorder: new Recorder() });
   }
 
-  /** Resolves with what is wrong with a process or its answer to a plain question. */
+  /** Resolves with the failure of a process, or of its answer to a plain request. */
   async trouble(): Promise<string | undefined> {
     const ended = (): string | undefined => this.#processes.map((server) => server.trouble).find((it) => it);
     try {
@@ -170,10 +166,10 @@ export class Servers implements AsyncDisposable {
   }
 }
 
-/** Attacks after which the servers start afresh, because what they keep grows. */
+/** Attacks after which the servers start afresh, because their state grows. */
 const FRESH_AFTER = 5_000;
 
-/** The simulators under an attack: what is wrong with them after it goes before what it has seen itself. */
+/** Simulators under attack: a failure of theirs afterwards outranks the attack's own. */
 export async function againstServers<T>(
   attack: (servers: Servers, input: T) => Promise<string | undefined>,
 ): Promise<Subject<T>> {

@@ -1,4 +1,4 @@
-/** Event streams against every parser and reader of them, which are held to a model of the standard. */
+/** Event streams against all parsers and readers of them, compared with a model of the standard. */
 
 import { isUtf8 } from 'node:buffer';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ import { anyBytes, bytesOf, cuts, pieces, utf8, words, write } from './bytes.ts'
 import { fuzzer, pure, type Subject } from './engine.ts';
 import { served } from './servers.ts';
 
-/** An event that a client dispatches. */
+/** Event that a client dispatches. */
 export interface Dispatched {
   id: string;
   event: string;
@@ -22,11 +22,11 @@ export interface Dispatched {
 }
 
 /**
- * What a client dispatches for these bytes when nothing follows them: the WHATWG standard, step by step over the whole
- * text.
+ * Events that a client dispatches for these bytes when nothing follows: the WHATWG standard, step by step over the
+ * whole text.
  */
 export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
-  // Decoding strips one byte order mark. A line that does not end is no line.
+  // Decoding strips one byte order mark. An unfinished line does not count.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
   lines.pop();
   const events: Dispatched[] = [];
@@ -68,7 +68,7 @@ const piece = fc.oneof(
   { weight: 1, arbitrary: fc.nat(3000).map((length) => 'x'.repeat(length)) },
 );
 
-/** Bytes of a stream, and where they are cut. */
+/** Bytes of a stream, and positions to cut them at. */
 export interface StreamInput {
   bytes: string;
   cuts: number[];
@@ -95,7 +95,7 @@ const dispatchedBy = (frames: readonly SseFrame[]): Dispatched[] =>
     .filter(({ dispatched }) => dispatched)
     .map(({ lastEventId, event, data = '' }) => ({ id: lastEventId, event: event || 'message', data }));
 
-/** The parser of the `eventsource` package. It ends a line at a carriage return only when it has seen what follows. */
+/** Parser of the `eventsource` package. It ends a line at a carriage return only when it has seen what follows. */
 function theirs(chunks: readonly Buffer[]): Dispatched[] {
   const events: Dispatched[] = [];
   let id = '';
@@ -111,8 +111,7 @@ function theirs(chunks: readonly Buffer[]): Dispatched[] {
 }
 
 /**
- * The reader of a fleet's robots, for the streams that simulated devices send: no lone carriage return, no byte order
- * mark.
+ * Reader of a fleet's robots, for streams as simulated devices send them: no lone carriage return, no byte order mark.
  */
 function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   const events: Omit<Dispatched, 'id'>[] = [];
@@ -128,7 +127,7 @@ function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   return events;
 }
 
-/** Parsers of event streams: any chunks of the same bytes give the same events, and they are those of the standard. */
+/** All chunkings of the same bytes must give the events of the standard. */
 function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   const bytes = bytesOf(text);
   const chunks = pieces(bytes, cuts);
@@ -158,8 +157,8 @@ const LONGEST_MS = 20_000;
 const LAST = 'the-last-event';
 
 /**
- * Event streams over a real socket: the suite's stream and the client of the `eventsource` package see what the
- * standard says.
+ * Event streams over a real socket: the suite's stream and the client of the `eventsource` package against the
+ * standard.
  */
 function openStreams(): Promise<Subject<StreamInput>> {
   let chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** The matrix must be able to fail, in each of the ways in which a suite can be wrong. */
+/** Failures of the matrix, for each way in which a suite can be wrong. */
 
 import { describe, expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';
@@ -171,7 +171,7 @@ const one = sampleFailure({ id: 'device.one', requirement_id: 'device.one' });
 const other = sampleFailure({ id: 'device.other', requirement_id: 'device.other' });
 const unseen = sampleResult({ id: 'device.other' });
 
-/** The verdict on a pair of defects that break `device.one` and `device.other`. */
+/** Verdict on a pair of defects that break `device.one` and `device.other`. */
 function verdictOnPair(checks: CheckResult[], change: Partial<Report> = {}): Promise<Verdict> {
   const members = ['one', 'other'].map((name) => subjectOf('defect', [], { name, breaks: [`device.${name}`] }));
   const breaks = members.flatMap((member) => member.breaks ?? []);
@@ -217,7 +217,7 @@ describe('the table', () => {
     expect(all).toContain('device: 3 of 4 (75 %) have no check blocked by another\n');
     expect(all).toContain('✗ device pair one + other: nothing shows other\n  → ');
     expect(all).toContain('2 problems: ');
-    // One of a few may be chance.
+    // A single one of a few may be chance.
     expect(textOf(shown, hides)).toMatch(/^device: nothing shows other of one \+ other$.*All ok/ms);
     expect(textOf(shown)).not.toContain('cannot be asked');
   });

@@ -1,4 +1,4 @@
-/** Evaluates what a suite found on one subject, and what the matrix proves as a whole. */
+/** Evaluates the findings on one subject, and the matrix as a whole. */
 import { defined } from '../../common/defined.ts';
 import { leadsFirst } from '../../runner/causes.ts';
 import { differenceInWords, differences } from '../../runner/declarations.ts';
@@ -13,26 +13,26 @@ export interface Verdict {
   /** Ids of the checks that failed or warned. */
   red: readonly string[];
   /**
-   * Of a defect that met the whole suite: the first finding. Absent where none is due, since `--fast` left out what
-   * shows the defect.
+   * First finding on a defect that met the whole suite. Absent where none is due, since `--fast` left out the checks
+   * that show it.
    */
   headline?: Headline;
-  /** Of a pair of defects: those that no finding shows, though they could be asked about. */
+  /** Defects of a pair that no finding shows, though their checks ran. */
   hidden?: readonly string[];
-  /** Of a pair of defects: that without which nothing of the other one could be asked, which failed. */
+  /** Essential check that failed on a pair, without which the other defect could not be asked about. */
   essential?: string;
-  /** Of a defect that met the whole suite, and of a pair: the checks that another one blocked. */
+  /** Number of checks blocked by others, on a defect that met the whole suite, or a pair. */
   blockedByOthers?: number;
   durationMs: number;
-  /** What is wrong with this row, each with what to do about it; empty when the row is ok. */
+  /** Problems of this row, each with advice; empty when the row is ok. */
   problems: readonly Problem[];
 }
 
-/** The finding that a reader sees first. */
+/** Finding that a reader sees first. */
 export interface Headline {
   /** Id of its check; undefined when nothing was found. */
   id: string | undefined;
-  /** It names a requirement that the defect says it breaks. */
+  /** Whether it names a requirement that the defect declares as broken. */
   right: boolean;
 }
 
@@ -41,15 +41,15 @@ export interface Problem {
   todo: string;
 }
 
-/** How the subjects are run. */
+/** Conditions of all runs. */
 export interface Manner {
-  /** Every check on a defect, and not those alone whose requirements it breaks. */
+  /** Every check on a defect, instead of those of the requirements that it breaks. */
   whole?: boolean;
-  /** The subjects are pairs of defects, which meet the whole suite. */
+  /** Pairs of defects as subjects, which meet the whole suite. */
   pairs?: boolean;
   /** Leaves out the checks that have to wait. */
   fast?: boolean;
-  /** Holds each subject to its time. Means something only where one runs alone. */
+  /** Holds each subject to its time, which means something only where one runs alone. */
   timed?: boolean;
 }
 
@@ -70,7 +70,7 @@ export async function evaluateSubject(
     const narrowed = subject.kind === 'defect' && !whole;
     const report = await subject.run({
       fast,
-      // On a correct target nothing may come of it.
+      // A correct target must give no finding in any form.
       varied: subject.kind === 'reference' || subject.kind === 'variant',
       ...(narrowed && breaks !== undefined ? { only: [...breaks, ...beside] } : {}),
       ...(narrowed && rate !== undefined ? { tries: true } : {}),
@@ -95,12 +95,12 @@ export async function evaluateSubject(
 }
 
 /**
- * Seconds that the suite may take on any subject, whatever is wrong with it: without the checks that have to wait, and
- * with them. A check of a system waits for an effect four times as long as for an answer.
+ * Limits of seconds for the suite on any subject, right or wrong: without the checks that have to wait, and with them.
+ * A check of a system waits for an effect four times as long as for an answer.
  */
 const BOUNDS = { fast: 15, fastSystem: 45, whole: 75, slow: 180 };
 
-/** An unwilling control and a starved harness are bounded by the limits of their calls. */
+/** The limits of calls bound an unwilling control and a starved harness. */
 function tooLong({ api, kind, slow = false }: Subject, tookMs: number, fast: boolean): Problem[] {
   if (kind === 'unwilling' || kind === 'starved') return [];
   const inFast = api === 'system' ? BOUNDS.fastSystem : BOUNDS.fast;
@@ -110,7 +110,7 @@ function tooLong({ api, kind, slow = false }: Subject, tookMs: number, fast: boo
   return [{ what, todo: 'learn once what must fail: name a premise, or wait for less after a time-out' }];
 }
 
-/** The defects of a pair of which no check that they break tells anything, though all of them were asked. */
+/** Defects of a pair whose checks all ran and found nothing. */
 function hidingIn({ members = [] }: Subject, { checks, unreachable }: Report): Pick<Verdict, 'hidden' | 'essential'> {
   const unseen = members.filter(
     ({ breaks = [] }) =>
@@ -135,7 +135,7 @@ function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: 
   return { headline: { id: first?.id, right } };
 }
 
-/** Every check of what is broken was left out by an option. */
+/** An option left out every check of the broken requirement. */
 const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
   const due = checks.filter((check) => concerns(check, broken));
   return due.length > 0 && due.every(wasLeftOut);
@@ -143,7 +143,7 @@ const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
 
 const wasLeftOut = ({ reason }: CheckResult): boolean => reason?.startsWith('not run: ') === true;
 
-/** What is broken is found by a check of its own, or by one of the others that the defect breaks, on which it rests. */
+/** Whether a check of the requirement found it, or one of the defect's other checks, on which it rests. */
 function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {
   const breaksIt = (id: string): boolean =>
     checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
@@ -205,7 +205,7 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
 
 const inFile = ({ file }: Subject): string => (file === undefined ? '' : ` in ${file}`);
 
-/** What was found has to be told in words, and in those that the defect asks for. */
+/** Findings need words, and those that the defect asks for. */
 function misworded(subject: Subject, red: readonly CheckResult[]): Problem[] {
   const { tells } = subject;
   const wordless = red.filter(
@@ -224,7 +224,7 @@ function misworded(subject: Subject, red: readonly CheckResult[]): Problem[] {
   ];
 }
 
-/** How often a finding comes has to be told in the words that the defect asks for. */
+/** Failure rates need the words that the defect asks for. */
 function misrated(subject: Subject, { checks }: Report): Problem[] {
   const { rate: due } = subject;
   const told = checks.flatMap(({ id, rate }) => (rate === undefined ? [] : [`${id}: ${rateInWords(rate)}`]));
@@ -233,10 +233,7 @@ function misrated(subject: Subject, { checks }: Report): Problem[] {
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
-/**
- * The target is correct, so that nothing may be red; and what hinders the checks must show, or the subject proves
- * nothing.
- */
+/** The target is correct, so nothing may be red; and the hindrance must show, or the subject proves nothing. */
 function hindered({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
@@ -252,7 +249,7 @@ function hindered({ reason, file = 'the matrix' }: Subject, report: Report): Pro
   ];
 }
 
-/** What a slow target cannot show in the time of a run is blocked with the arithmetic, which is as it should be. */
+/** Blocked checks, apart from those for which a slow target lacks the time, with the arithmetic as their reason. */
 const blocked = (report: Report, slow = false): Problem[] =>
   report.checks
     .filter(({ outcome, reason }) => outcome === 'blocked' && !(slow && reason?.startsWith('not decided: ') === true))
@@ -267,7 +264,7 @@ const notAsDeclared = ({ declarations }: Report): Problem[] =>
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
 
-/** Checks that stay green on every defect: nothing proves that they can fail. */
+/** Checks that are green on every defect: nothing proves that they can fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
   const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
   return ids.filter((id) => !red.has(id));

@@ -1,4 +1,4 @@
-/** A change of an outcome shows, and as what it is. */
+/** Classes of changes to golden outcomes. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
@@ -16,7 +16,7 @@ const open = (id: string): CheckResult => ({ ...passes(id), outcome: 'undecided'
 const [A, B, C] = ['device.a', 'device.b', 'device.c'];
 const FIRST_SEED = 11;
 
-/** What one subject shows with the first seed, and with the second where that differs. */
+/** Outcomes of one subject with the first seed, and with the second where that differs. */
 async function recorded(
   kind: SubjectKind,
   first: CheckResult[],

@@ -1,6 +1,6 @@
 /**
- * Golden outcomes: what came of every check on every subject with two fixed seeds, in a file that is kept, and what a
- * change gains and loses against it.
+ * Golden outcomes: the outcome of every check on every subject with two fixed seeds, in a file, and the gains and
+ * losses of a change against it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
@@ -11,27 +11,27 @@ import type { Subject, SubjectKind } from './subjects.ts';
 
 /** The first is that of every run of the matrix. */
 const SEEDS = [11, 23];
-/** In place of the finding that leads. */
+/** Placeholder for the leading finding. */
 const NONE = 'none';
-/** Between what the first and the second seed show, where that differs. */
+/** Separator of the two seeds' outcomes, where they differ. */
 const OR = ' / ';
 
 /** Outcome of a check; a red one is named by its level. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
-/** A defect that meets the whole suite; one that meets the checks of what it breaks alone is `narrowed`. */
+/** Whole suite on a defect; `narrowed` runs only the checks of the requirements that it breaks. */
 type Kind = SubjectKind | 'narrowed';
 
 /**
- * Of one subject: `first`, the finding that leads, and by the ids of checks what is not as usual. One state where both
- * seeds show the same, else both.
+ * Row of one subject: `first`, the leading finding, and unusual outcomes by check id. One state where both seeds agree,
+ * else both.
  */
 type Row = Readonly<Record<string, string>>;
 
-/** Of both seeds together; shown, never compared. */
+/** Sum over both seeds; shown, never compared. */
 type Cost = readonly [requests: number, seconds: number];
 
-/** By subject, e.g. `device defect frame-without-event`. */
+/** Rows by subject, e.g. `device defect frame-without-event`. */
 export interface Golden {
   /** Ids of all checks: a row lists only the unusual outcomes. */
   checks: readonly string[];
@@ -39,10 +39,10 @@ export interface Golden {
   costs: Record<string, Cost>;
 }
 
-/** From the best to the worst that can come of a check: a defect has to be found, and a correct target is not. */
+/** Outcomes of a check from best to worst: on a defect, red is best, and on a correct target worst. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
-/** Which of these comes may depend on the machine and on how checks overlap: none is a loss of another. */
+/** Outcomes that may depend on the machine and on overlapping checks, so that none is a loss of another. */
 const GREEN: readonly string[] = ['pass', 'not applicable', 'undecided'];
 const RANKS: Record<Kind, readonly State[]> = {
   reference: CORRECT,
@@ -62,18 +62,18 @@ const USUAL: Readonly<Partial<Record<Kind, State>>> = {
 };
 const usualOf = (kind: Kind): State => USUAL[kind] ?? 'pass';
 
-/** How the result of a check on such a subject counts. */
+/** State of a check's result on such a subject. */
 function stateOf(kind: Kind, { outcome, level, reason = '' }: CheckResult): State {
   const words = { fail: 'MUST', warn: 'SHOULD', not_applicable: 'not applicable' } as const;
   const state = outcome in words ? words[outcome as keyof typeof words] : (outcome as State);
-  // Neither what the plan left out nor what records a choice is an outcome.
+  // Checks outside of the plan, and those that record a choice, have no outcome.
   const isLeftOut = state === 'not applicable' && /^(not run: |needs )/.test(reason);
   return RANKS[kind].includes(state) && !isLeftOut && level !== 'INFO' ? state : usualOf(kind);
 }
 
 const kindOf = ({ kind }: Subject, whole: boolean): Kind => (kind === 'defect' && !whole ? 'narrowed' : kind);
 
-/** Of what is run so, e.g. `device defect ids-go-back`, `device narrowed ids-go-back`. */
+/** Title of a row, e.g. `device defect ids-go-back`, `device narrowed ids-go-back`. */
 export const titleOf = (subject: Subject, whole: boolean): string =>
   `${subject.api} ${kindOf(subject, whole)} ${subject.name}`;
 
@@ -85,7 +85,7 @@ async function resultsOf(subject: Subject, whole: boolean, seed: number): Promis
   return (await subject.run({ varied, seed, ...choice })).checks;
 }
 
-/** Of the results with each seed. */
+/** Row of the results with each seed. */
 export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Row {
   const words = (states: readonly string[]): string =>
     [...new Set(states)].length > 1 ? states.join(OR) : `${states[0]}`;
@@ -100,11 +100,11 @@ export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Ro
   };
 }
 
-/** As far as results tell: of a check that is red, the exchanges that its finding shows. */
+/** Number of requests as far as results show it: of a red check, the exchanges of its finding. */
 const requestsOf = ({ saw, exchanges = [] }: CheckResult): number =>
   saw?.['requests'] ?? exchanges.reduce((sum, { times = 1 }) => sum + times, 0);
 
-/** Runs the subjects with each seed. `each` is given what came of one, and an error where it could not be run. */
+/** Runs the subjects with each seed. `each` receives the row of one, or the error of one that could not run. */
 export async function record(
   subjects: readonly Subject[],
   { whole, concurrency }: { whole: boolean; concurrency: number },
@@ -129,13 +129,13 @@ export async function record(
 /** Path of the file with requests and seconds, which differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
-/** @throws where there is no such file */
+/** @throws when there is no such file */
 export function readGolden(file: string): Golden {
   const read = (from: string) => JSON.parse(readFileSync(from, 'utf8'));
   return { ...read(file), costs: read(costsOf(file)) };
 }
 
-/** One line for each subject and check, sorted, so that a reader sees what differs. */
+/** One line for each subject and check, sorted for the sake of diffs. */
 export function writeGolden(file: string, { checks, subjects, costs }: Golden): void {
   const sorted = <T>(table: Record<string, T>) => Object.entries(table).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const golden = { seeds: SEEDS.join(OR), subjects: Object.fromEntries(sorted(subjects)), checks: checks.toSorted() };
@@ -145,21 +145,21 @@ export function writeGolden(file: string, { checks, subjects, costs }: Golden): 
 }
 
 /**
- * `lost`, `gained`: with every seed it is worse, or better, than with any before. `moved`: another requirement leads on
- * a defect, and the check is blocked or not asked. `unsteady`: one seed shows it and the other does not, or it is
- * green without being decided.
+ * `lost`, `gained`: worse, or better, with every seed than with any before. `moved`: another requirement leads on a
+ * defect, and the check is blocked or not asked. `unsteady`: only one seed shows it, or it is green without being
+ * decided.
  */
 const CHANGES = ['lost', 'moved', 'unsteady', 'gained'] as const;
 export interface Change {
   what: (typeof CHANGES)[number];
   subject: string;
-  /** Of the check, or `first`. */
+  /** Id of the check, or `first`. */
   id: string;
   was: string;
   is: string;
 }
 
-/** Changes of the subjects in `after`; one that is not `known` any more is a change too. */
+/** Changes of the subjects in `after`; a subject that is no longer `known` is a change too. */
 export function compare(before: Golden, after: Golden, known: ReadonlySet<string>): Change[] {
   const about = { id: 'subject', was: 'there', is: 'there' };
   const gone = Object.keys(before.subjects).filter((name) => !known.has(name));
@@ -184,7 +184,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
   const changeOf = (id: string): Change | undefined => {
     const was = old[id] ?? usual;
     const is = row[id] ?? (checks.has(id) ? usual : 'not asked');
-    // Whether a check is there at all matters where it is, or was, red on a defect.
+    // Presence of a check matters only where it is, or was, red on a defect.
     const isOpen = (state: string, other: string) =>
       state === 'not asked' && !(RANKS[kind] === FOUND && /MUST|SHOULD/.test(other));
     if (was === is || isOpen(was, is) || isOpen(is, was)) return undefined;
@@ -202,7 +202,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
 
 const seedwise = (states: string): string[] => states.split(OR);
 
-/** One line for each requirement and what became of it, with its subjects; and what all of these cost. */
+/** One line for each requirement and change, with its subjects; and the cost of all these subjects. */
 export function changesInWords(changes: readonly Change[], before: Golden, after: Golden): string[] {
   const grouped = Object.groupBy(changes, ({ what, id, was, is }) => `${what.padEnd(8)}  ${id}: ${was} → ${is}`);
   const groups = Object.entries(grouped).map(([line, group = []]) => ({ line, group }));
@@ -218,7 +218,7 @@ export function changesInWords(changes: readonly Change[], before: Golden, after
   return [
     ...lines,
     `${names.length} subjects: ${counts.join(', ')}`,
-    // Seconds of subjects that ran beside each other add up.
+    // Seconds of parallel subjects add up.
     `requests: ${sum(before, 0)} → ${sum(after, 0)}; seconds: ${sum(before, 1)} → ${sum(after, 1)}`,
   ];
 }

@@ -1,7 +1,6 @@
 /**
- * `muster replay` runs exactly the counterexample of a report again. Once for each API, check and replay are processes
- * of their own, as users run them; the other runs share this process, since the start of a process takes longer than
- * such a run.
+ * `muster replay` runs exactly the counterexample of a report again. Once for each API, check and replay are processes,
+ * as users run them; the other runs share this process, since starting one takes longer than such a run.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +55,7 @@ function resultOf(file: string, id: string): CheckResult {
   return found;
 }
 
-/** A request shows the ids of what its own run created. */
+/** Requests contain ids that their own run created. */
 const withoutIds = (text: string): string => text.replaceAll(/\b([a-z]+_)[a-z0-9]{20}\b/g, '$1…');
 
 function expectTheSame(found: CheckResult, again: CheckResult): void {
@@ -96,7 +95,7 @@ describe('a counterexample is replayed', () => {
   ] as const)('of a platform: %s by %s', async ([defect, only, muster]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
-    // No report holds a key, so a replay takes it from the environment.
+    // A report holds no key, so a replay takes it from the environment.
     const key = { MUSTER_API_KEY: platform.apiKey };
     const { codes, found, again } = await checkAndReplay(muster, 'platform', only, ['--url', platform.url], key);
     expectTheSame(found, again);

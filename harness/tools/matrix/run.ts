@@ -64,7 +64,7 @@ if (subjects.length < asked.length)
   process.stdout.write(`${subjects.length} of ${asked.length} subjects, with --seed ${seed}\n`);
 if (subjects.length === 0) refuse('no subject is left to run');
 
-// Those that run the whole suite take longest: started last, everything would wait for them.
+// Subjects of whole suites take longest and start first, so as not to delay the end.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
 if (values.against !== undefined && values.with !== undefined) {
@@ -91,7 +91,7 @@ const queue = (values.pairs > 0 ? pairs : [...bundles, ...subjects.filter(({ kin
   .toSorted((a, b) => turn(a) - turn(b))
   .flatMap((subject) => repeats.map((index) => repeated(subject, index)));
 
-/** Records the golden outcomes of the subjects, and compares them. Whether each was run, and nothing is lost. */
+/** Records the golden outcomes of the subjects, and compares them. Returns whether each was run and nothing is lost. */
 async function recordAndCompare(): Promise<boolean> {
   const { json, against } = values;
   const known = new Set(ALL.flatMap((subject) => [titleOf(subject, true), titleOf(subject, false)]));
@@ -125,7 +125,7 @@ async function recordAndCompare(): Promise<boolean> {
   return (before === undefined || compared(before, after, known)) && failed === 0;
 }
 
-/** Prints what differs. Whether nothing is lost. */
+/** Prints the differences. Returns whether nothing is lost. */
 function compared(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
   const changes = compare(before, after, known);
   const lines = changesInWords(changes, before, after);
@@ -157,7 +157,7 @@ await inParallel(queue, concurrency, async (subject) => {
   if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${queue.length}\r`);
 });
 
-/** A bound means something only for a subject that has the machine to itself, which takes too long for all of them. */
+/** A bound means something only for a subject alone on the machine, which takes too long for all of them. */
 const { next } = random(seed);
 const sample = subjects
   .filter(({ kind }) => kind === 'defect' || kind === 'null')
@@ -187,7 +187,7 @@ const everyDefect = values.pairs === 0 && values.sample === 1 && only === undefi
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {
-  // What the newest set does not hold any more is not run.
+  // Requirements outside of the newest set do not run.
   const decisive = (checks as readonly { id: string; requirement: { level: Level; until?: string } }[])
     .filter(({ requirement }) => requirement.level !== 'INFO' && requirement.until === undefined)
     .map(({ id }) => id);

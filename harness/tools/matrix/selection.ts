@@ -1,4 +1,4 @@
-/** Samples of subjects that are alike, bundles of variants, and pairs of defects. */
+/** Samples of similar subjects, bundles of variants, and pairs of defects. */
 
 import { ConflictError } from '../../../simulators/defects/define.ts';
 import { FLOODS } from '../../../simulators/defects/null.ts';
@@ -8,8 +8,8 @@ import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
 import type { Subject } from './subjects.ts';
 
 /**
- * Subjects that differ in one word are one family: of one API and kind, and of defects, of one first requirement that
- * they break. References and variants are never left out: a false red is the worst bug.
+ * Family of subjects that differ in one word: same API and kind, and for defects the same first broken requirement.
+ * References and variants have none, so as never to be left out: a false red is the worst bug.
  */
 const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
   if (kind === 'reference' || kind === 'variant') return undefined;
@@ -18,7 +18,7 @@ const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
 };
 
 /**
- * One of `share` subjects of each family, rounded up, in the order of a draw; `next` gives numbers from 0 to 1. Slow
+ * Sample of one in `share` subjects of each family, rounded up, in random order; `next` gives numbers from 0 to 1. Slow
  * subjects, which take minutes, are in no sample.
  */
 export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
@@ -36,15 +36,15 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
   return subjects.filter((subject) => chosen.has(subject));
 }
 
-// Variants run in bundles, since no variant may turn a MUST red and one run proves that of all in it. A bundle that is
+// Variants run in bundles: no variant may turn a MUST red, and one run proves that of all its variants. A bundle that is
 // not ok is taken apart until the guilty variant is named.
 
-/** More of them hide each other more easily; fewer cost more runs. */
+/** Largest bundle: more variants hide each other more easily, fewer cost more runs. */
 const MOST_TOGETHER = 6;
 
 /**
- * Puts the variants that can be together into bundles, in the order of a draw: others meet each other with another
- * seed. `next` gives numbers from 0 to 1. A subject that cannot be bundled stays as it is.
+ * Bundles compatible variants in random order, so that others meet with another seed; `next` gives numbers from 0 to 1.
+ * A subject that cannot be bundled stays as it is.
  */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const drawn = subjects
@@ -64,7 +64,7 @@ function fits(subject: Subject, members: readonly Subject[]): boolean {
   const all = [subject, ...members];
   if (all.some(({ api, together, slow }) => together === undefined || slow === true || api !== subject.api))
     return false;
-  // A run is on one transport.
+  // A run has one transport.
   if (new Set(all.flatMap(({ together }) => together?.changes.transport ?? [])).size > 1) return false;
   try {
     behavioursWith(changesOf(all));
@@ -86,7 +86,7 @@ function changesOf(members: readonly Subject[]): Changes {
   };
 }
 
-/** One subject of all these; of a single one, that one. */
+/** Subject of all these members; a single one is itself. */
 export function bundle(members: readonly Subject[]): Subject {
   const [first] = members;
   if (first?.together === undefined || members.length === 1) return first as Subject;
@@ -104,8 +104,8 @@ export function bundle(members: readonly Subject[]): Subject {
 }
 
 /**
- * Pairs of defects that break different requirements and can be together, `most` of them in the order of a draw: no
- * defect may hide another. `next` gives numbers from 0 to 1.
+ * Up to `most` compatible pairs of defects that break different requirements, in random order: no defect may hide
+ * another. `next` gives numbers from 0 to 1.
  */
 export function pairsOf(defects: readonly Subject[], next: () => number, most: number): Subject[] {
   const all = defects.flatMap((one, index) => defects.slice(index + 1).map((other) => ({ one, other, order: next() })));
@@ -120,7 +120,7 @@ export function pairsOf(defects: readonly Subject[], next: () => number, most: n
 const isSameRequirement = ({ breaks = [] }: Subject, other: Subject): boolean =>
   breaks.some((broken) => other.breaks?.some((id) => id.startsWith(broken) || broken.startsWith(id)));
 
-/** The verdict on a subject; of a bundle that is not ok, those on its parts, down to the guilty variants. */
+/** Verdict on a subject; for a bundle that is not ok, those on its parts, down to the guilty variants. */
 export async function evaluateApart(subject: Subject, manner?: Manner): Promise<Verdict[]> {
   const verdict = await evaluateSubject(subject, manner);
   const { members = [] } = subject.kind === 'variant' ? subject : {};

@@ -1,7 +1,4 @@
-/**
- * Subjects of the kill matrix: the references, and these with every defect, with every variant, and what is no
- * implementation.
- */
+/** Subjects of the kill matrix: references, these with every defect and every variant, and null servers. */
 import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
@@ -38,7 +35,7 @@ import { behavioursWith, type Changes, startRobot, startWorkspace } from '../sub
 export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null', 'unwilling', 'starved'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-/** One implementation that a suite is run against. */
+/** Implementation that a suite runs against. */
 export interface Subject {
   api: Api;
   kind: SubjectKind;
@@ -46,58 +43,58 @@ export interface Subject {
   summary: string;
   /** Requirements that a defect breaks; a check of each of them must turn red. */
   breaks?: readonly string[];
-  /** What the findings of a defect have to say. */
+  /** Words that the findings on a defect must contain. */
   tells?: RegExp;
-  /** How often they have to come, in words; they are tried again for it. */
+  /** Words that the failure rate must contain; findings are retried for it. */
   rate?: RegExp;
-  /** Checks that run beside those of what a defect breaks. */
+  /** Checks that run beside those of the broken requirements. */
   beside?: readonly string[];
-  /** A defect that need not show among all checks. */
+  /** Marks a defect that need not show among all checks. */
   seldom?: true;
-  /** The file that declares it, where that is not the matrix. */
+  /** File that declares it, if not the matrix. */
   file?: string;
-  /** What a check that it hinders must give as its reason. */
+  /** Reason that a hindered check must give. */
   reason?: RegExp;
-  /** Of a reference: the checks that may not apply to it. Any may when left out. */
+  /** Checks that may be not applicable to a reference. Default: any. */
   notApplicable?: RegExp;
-  /** Of a null server: the checks that prove nothing when they pass on it. Default: all. */
+  /** Checks whose pass on a null server is a problem. Default: all. */
   proves?: RegExp;
-  /** Of a null server: each check is run whatever becomes of its premises, and none of a SHOULD may pass either. */
+  /** Whether each check runs on a null server regardless of its premises; then no SHOULD may pass either. */
   alone?: boolean;
-  /** It may take longer than the others: it is slow, and right. */
+  /** Whether it may take longer than others, because it is slow but correct. */
   slow?: boolean;
-  /** Of a defect or a variant: what it differs by, and a run with these changes or more. */
+  /** Changes of a defect or a variant, and a run with these or more. */
   together?: { changes: Changes; run: RunWith };
-  /** The variants of a bundle, or the two defects of a pair. */
+  /** Variants of a bundle, or the two defects of a pair. */
   members?: readonly Subject[];
   /** Starts it, runs the suite against it, stops it. */
   run(choice: RunChoice): Promise<Report>;
 }
 
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
-/** A null server never answers what is waited for. */
+/** Patience with a null server, which never sends what a check waits for. */
 const NULL_PATIENCE_MS = 1000;
-/** Nothing is blocked by a premise, so that every check waits. */
+/** Patience where no premise blocks, so that every check waits. */
 const ALONE_PATIENCE_MS = 200;
-/** What a defect withholds is waited for, once for each attempt to find a smaller counterexample. */
+/** Patience with a defect: a check waits for withheld data once for each attempt to shrink. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
   /** As long for an answer, and four times as long for an effect, which many defects suppress. */
   system: 3000,
-  /** The client runs in this process, so that a busy machine holds up the wait as well. */
+  /** The client runs in this process, so a busy machine delays it as well. */
   client: 3000,
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-/** A suite takes minutes on the others, whatever it finds. */
+/** Null servers without those on which a suite takes minutes anyway. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
-/** A defect or a variant, of whichever simulator. */
+/** Defect or variant of any simulator. */
 type Declared = Located<Omit<Defect<unknown>, 'behaviour' | 'effects' | 'breaks'>> &
   Partial<Pick<Defect<unknown>, 'breaks'>>;
 
-/** The reference of an API with some changes made to it. */
+/** Reference of an API with some changes. */
 const RUN_WITH: Record<Api, RunWith> = {
   device: (changes, choice) =>
     runOnRobot({ behaviour: behavioursWith(changes).device, transport: changes.transport }, choice),
@@ -110,7 +107,7 @@ const RUN_WITH: Record<Api, RunWith> = {
     ),
 };
 
-/** Defects of a transport show on it alone, and so does one of the variants. */
+/** Transport that alone shows a defect or variant. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
@@ -120,7 +117,7 @@ function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): C
 const changesBy = (change: Declared): Changes =>
   ({ [change.side]: [change], ...defined({ transport: transportOf(change) }) }) as Changes;
 
-/** `prefixed`: the name says which side differs. */
+/** `prefixed`: whether the name has the side as a prefix. */
 const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({
   name: prefixed ? `${side} ${name}` : name,
   summary,
@@ -143,7 +140,7 @@ const defective = (api: Api, defects: readonly Declared[], prefixed = false): Su
     };
   });
 
-/** A variant that may run together with others. */
+/** Variant that may run together with others. */
 export const variantSubject = (
   api: Api,
   { name, summary }: Pick<Subject, 'name' | 'summary'>,
@@ -161,7 +158,7 @@ export const variantSubject = (
 const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject[] =>
   all.map((variant) => ({
     ...variantSubject(api, titleOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
-    // To a system, a byte at a time makes no difference: a deployment takes no longer.
+    // A slow byte stream makes no difference to a system: a deployment takes no longer.
     slow: api !== 'system' && SLOW_FILE.test(variant.file),
   }));
 
@@ -183,19 +180,17 @@ const nulls = (
     run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   }));
 
-/** Far more events than a check may read over and over. */
+/** Far more events than a check may read repeatedly. */
 const LONG_LOG = 100_000;
 
-/** Of a reference that has all that the suite asks for. */
+/** For a reference with every capability of the suite. */
 const NOTHING = /^$/;
 
-/** What any of them may lack, beside what is named. */
+/** Pattern of checks that any reference may lack, beside the named ones. */
 const lackedBut = ({ source }: RegExp): RegExp =>
   new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.shape$|${source}`);
 
-/**
- * Besides what belongs to the other transport, only what depends on how checks overlap, on the past, or on the machine.
- */
+/** Checks of the other transport, and those that depend on overlap, history or machine. */
 const LACKED_ON_ROBOTS = {
   'unix socket': lackedBut(/^device\.(loopback\.|socket\.permissions$|.*after-wins\.zero$)/),
   loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
@@ -208,7 +203,7 @@ async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: Run
   return await runDeviceSuite(robot.place, choice);
 }
 
-/** `willing`: a control API beside it agrees to everything and does nothing. */
+/** `willing`: whether a control API beside it agrees to everything and does nothing. */
 async function runDeviceNull(name: NullServerName, willing: boolean, choice: RunChoice): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(scratch());
@@ -233,8 +228,8 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
 }
 
 /**
- * An endless event stream is an honest answer to a request for one. Where this machine takes too long to read the
- * bound of a body from it, the checks that ask only whether streams open have their turn.
+ * An endless event stream is an honest answer to a request for one. A slow machine may not read the bound of a body
+ * from it, so the checks that only ask whether streams open may pass.
  */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
@@ -302,8 +297,8 @@ async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise
 }
 
 /**
- * An empty list is an honest answer of a platform that holds nothing; but not to a request for anything else. Any
- * answer in time keeps the limit of a ping.
+ * An empty list is an honest answer of an empty platform to a request for a list only. Any answer in time keeps the
+ * limit of a ping.
  */
 const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;

@@ -1,4 +1,4 @@
-/** The matrix for readers: one line an API, and what is wrong. */
+/** Matrix for readers: one line an API, and the problems. */
 import { readableDuration } from '../../common/durations.ts';
 import type { Paint } from '../../common/terminal.ts';
 import { lines } from '../../reports/findings.ts';
@@ -6,11 +6,11 @@ import type { Api } from '../../runner/types.ts';
 import { neverRed, type Problem, type Verdict } from './evaluate.ts';
 import type { SubjectKind } from './subjects.ts';
 
-/** One API with its subjects, and the ids of those of its checks that can turn red. */
+/** Subjects of one API, and ids of its checks that can turn red. */
 export interface Part {
   api: Api;
   verdicts: readonly Verdict[];
-  /** Left out when only some of the defects were run. */
+  /** Absent when only some of the defects ran. */
   checks?: readonly string[];
 }
 
@@ -23,15 +23,15 @@ const countOk = (verdicts: readonly Verdict[]): number =>
 const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
-/** The share of defects whose first finding has to name what they break. */
+/** Required share of defects whose first finding names a requirement that they break. */
 const RIGHT_HEADLINES = 0.95;
 
-/** The share of pairs that must show both defects. */
+/** Required share of pairs that show both defects. */
 const SHOWN_PAIRS = 0.98;
 
 const shareOf = (some: number, all: number): string => `${some} of ${all} (${Math.floor((100 * some) / all)} %)`;
 
-/** How little one finding hides of the others: a line for pairs of defects, and one for single ones. */
+/** Shares of findings hidden by others: a line for pairs of defects, and one for single ones. */
 function hidingShares({ api, verdicts }: Part): string[] {
   const whole = verdicts.filter(({ blockedByOthers }) => blockedByOthers !== undefined);
   const free = whole.filter(({ blockedByOthers }) => blockedByOthers === 0);
@@ -50,7 +50,7 @@ function hidingShares({ api, verdicts }: Part): string[] {
   );
 }
 
-/** One of a few proves nothing about the share. */
+/** A few pairs prove nothing about the share. */
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
@@ -62,7 +62,7 @@ function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   }));
 }
 
-/** Of the defects that met the whole suite: how many first findings name what is broken, and those that do not. */
+/** First findings on defects that met the whole suite: the number of right ones, and the wrong ones. */
 function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
   const judged = verdictsOn(part, 'defect').filter(({ headline }) => headline !== undefined);
   const wrong = judged.filter(({ headline }) => headline?.right === false);
@@ -78,10 +78,7 @@ const headlineShares = (parts: readonly Part[]): string[] =>
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
 
-/**
- * Where defects meet the whole suite, most checks that would show them are blocked by their premises: that proves
- * nothing.
- */
+/** Unproven checks. On defects that met the whole suite, premises block most checks, which proves nothing. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 
@@ -92,7 +89,7 @@ const countOn =
     return [countOk(verdicts), subjectsIn(verdicts)];
   };
 
-/** How many are ok, of how many. A heading is wider than any count. */
+/** Numbers of rows that are ok, and of all. Headings are wider than any number. */
 const COLUMNS: Readonly<Record<string, (part: Part) => [ok: number, all: number]>> = {
   conformant: countOn('reference'),
   'defects caught': countOn('defect'),
@@ -136,7 +133,7 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   ].join('\n');
 }
 
-/** The subjects that took longest. */
+/** Subjects that took longest. */
 function slowest(parts: readonly Part[]): string[] {
   const verdicts = parts.flatMap((part) => part.verdicts).toSorted((a, b) => b.durationMs - a.durationMs);
   return verdicts
@@ -166,7 +163,7 @@ export function problemsOf(parts: readonly Part[]): TableProblem[] {
   ]);
 }
 
-/** A few of many defects prove nothing about the share. */
+/** A few defects prove nothing about the share. */
 function headlineProblems(part: Part): TableProblem[] {
   const { right, wrong } = headlinesOf(part);
   if (part.checks === undefined || right >= RIGHT_HEADLINES * (right + wrong.length)) return [];

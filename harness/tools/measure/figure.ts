@@ -1,24 +1,24 @@
-/** What all benches share: the line that they print, and how measurements take turns. */
+/** Figures of all benches: their printed line, and measurements in turns. */
 export const KIB = 1024;
 export const MIB = 2 ** 20;
 
-/** One line of `npm run bench`: a measurement against the floor measured in the same run. */
+/** Line of `npm run bench`: a measurement beside a floor from the same run. */
 export interface Figure {
   name: string;
   value: number;
-  /** What the machine does at best, in the same unit; absent where a goal is absolute. */
+  /** Best possible value on this machine, in the same unit; absent where a goal is absolute. */
   floor?: number;
   /** Default: `value / floor`. */
   ratio?: number;
-  /** The goal in words, e.g. `≥ 0.9 × floor`. */
+  /** Goal in words, e.g. `≥ 0.9 × floor`. */
   goal: string;
   unit: string;
   met: boolean;
-  /** Said when the goal is not met: where it went, or what stands beside it. */
+  /** Explanation for a missed goal. */
   why?: string;
 }
 
-/** The goal is a share of the floor at least. */
+/** Figure whose goal is at least a share of the floor. */
 export const ofFloor = (name: string, value: number, floor: number, share: number, unit: string): Figure => ({
   name,
   value,
@@ -28,7 +28,7 @@ export const ofFloor = (name: string, value: number, floor: number, share: numbe
   met: value >= share * floor,
 });
 
-/** The goal is so many times the floor at most. */
+/** Figure whose goal is at most a multiple of the floor. */
 export const timesFloor = (name: string, value: number, floor: number, times: number, unit: string): Figure => ({
   name,
   value,
@@ -38,7 +38,7 @@ export const timesFloor = (name: string, value: number, floor: number, times: nu
   met: value <= times * floor,
 });
 
-/** The goal is an upper limit, whatever the floor. */
+/** Figure whose goal is an upper limit, whatever the floor. */
 export const atMost = (
   name: string,
   value: number,
@@ -48,8 +48,8 @@ export const atMost = (
 ): Figure => ({ name, value, ...beside, goal: `≤ ${limit} ${unit}`, unit, met: value <= limit });
 
 /**
- * What each measurement gave, once a round, one after the other and in the other order each second round: so whatever
- * else the machine does falls on all alike.
+ * Values of each measurement, one a round. Measurements take turns, reversed in each second round, so that other work
+ * of the machine affects all alike.
  */
 export async function inTurns<K extends string, T = number>(
   rounds: number,
@@ -63,7 +63,7 @@ export async function inTurns<K extends string, T = number>(
   return taken;
 }
 
-/** The middle value; 0 of none. */
+/** Median; 0 for no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -1,7 +1,4 @@
-/**
- * Processes of the tools: commands as they are shipped, tasks that need a process of their own, and what Linux counts
- * of either.
- */
+/** Processes of the tools: shipped commands, tasks in a process of their own, and Linux's counts of either. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -9,20 +6,20 @@ import { fileURLToPath } from 'node:url';
 import { Running } from '../../cli/testing/muster.ts';
 
 /**
- * Runs `muster` as a user does: with the compile cache that it chooses itself, which belongs to what it costs, and
- * ended by Ctrl-C as the tool is.
+ * Runs `muster` as a user does: with the compile cache that it chooses itself, which is part of its cost; ended by
+ * Ctrl-C as the tool is.
  */
 export const muster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
 
-/** What `node --import` loads into a server. */
+/** Module for `node --import` in a server. */
 export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 
 /** Options as words of a command line. */
 export const wordsOf = (options: object): string[] =>
   Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 
-/** Says that the process of a task ended before it had answered. */
+/** The process of a task ended before its answer. */
 export class TaskEnded extends Error {
   override name = 'TaskEnded';
 }
@@ -32,10 +29,10 @@ export class TaskEnded extends Error {
 type Functions = Record<string, (...values: any[]) => unknown>;
 
 interface TaskOptions {
-  /** Of Node. */
+  /** Options of Node. */
   flags?: readonly string[];
   env?: NodeJS.ProcessEnv;
-  /** Receives what the task tells while it works. */
+  /** Receives notes that the task sends while it works. */
   // biome-ignore lint/suspicious/noExplicitAny: the module knows what it notes.
   onNote?(value: any): void;
 }
@@ -49,7 +46,7 @@ interface Reply {
 
 const LAST_WORDS = 2_000;
 
-/** A process that runs functions of a module, which serves them with `serveTask` when it is the main one. */
+/** Process that runs functions of a module, which serves them with `serveTask` when it is the main one. */
 export class Task<F extends Functions> implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<string>;
@@ -63,7 +60,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
       execArgv: [...flags],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      // Ended as one, with whatever it starts.
+      // A process group, to be ended with its children.
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -82,7 +79,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
     });
   }
 
-  /** Resolves with what the function gives. Rejects with `TaskEnded` when the process ends before. */
+  /** Resolves with the result of the function. Rejects with `TaskEnded` when the process ends before. */
   async call<K extends keyof F & string>(name: K, ...values: Parameters<F[K]>): Promise<Awaited<ReturnType<F[K]>>> {
     const waiting = Promise.withResolvers<unknown>();
     this.#calls += 1;
@@ -100,7 +97,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
     this.#child.kill('SIGKILL');
   }
 
-  /** Ends it, with all that it has started. */
+  /** Ends the process with its children. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     await this.#ended;
@@ -108,7 +105,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
   }
 }
 
-/** Runs these functions for the process that has started this one as a task, until that lets go of it. */
+/** Runs these functions for the parent process, until that closes the channel. */
 export function serveTask(functions: Functions): void {
   process.on('message', async ({ number, name, values }: { number: number; name: string; values: unknown[] }) => {
     const reply = await Promise.try(() => functions[name]?.(...values)).then(
@@ -123,44 +120,44 @@ export function serveTask(functions: Functions): void {
   });
 }
 
-/** Tells the process that has started this task something before its answer. */
+/** Sends a note to the parent process before the answer. */
 export const noteTask = (note: unknown): void => void process.send?.({ number: 0, note });
 
-/** Kills what is left of a process group. */
+/** Kills the rest of a process group. */
 export function endGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // Nothing is left of it.
+    // The group is empty.
   }
 }
 
-/** The processes that a process has started. */
+/** Direct children of a process. */
 export const childrenOf = (pid: number): number[] =>
   contents(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 
-/** A process and those that it has started. */
+/** A process and its children. */
 export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 
-/** Memory of processes in bytes, each with its part of what it shares. */
+/** Memory of processes in bytes, each with its share of common pages. */
 export const pssBytes = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + (memoryOf(contents(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
 
-/** A figure in bytes, by its name in a file of /proc; undefined where it is not told. */
+/** Figure in bytes, by its name in a file of /proc; undefined where it is missing. */
 export function memoryOf(file: string, name: string): number | undefined {
   const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(file) ?? [];
   return value === undefined ? undefined : Number(value) * 1024;
 }
 
-/** Seconds of processor time that processes have taken so far. */
+/** Processor seconds of processes so far. */
 export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + secondsAt(pid, OWN), 0);
 
-/** Seconds that children of this process, and theirs, took until they ended. */
+/** Processor seconds of ended children of this process, and theirs. */
 export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
 
 /** Ticks a second of the times in /proc. */
 const TICKS = 100;
-/** Places among the fields after the name: user time, which system time follows, and both of ended children. */
+/** Positions among the fields after the name: user time, which system time follows, and both of ended children. */
 const OWN = 11;
 const OF_CHILDREN = 13;
 
@@ -170,7 +167,7 @@ function secondsAt(pid: number | 'self', first: number): number {
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
-/** Of a file of /proc; empty when the process has ended. */
+/** Text of a file of /proc; empty when the process has ended. */
 export function contents(file: string): string {
   try {
     return readFileSync(file, 'utf8');

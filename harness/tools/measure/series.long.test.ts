@@ -9,7 +9,7 @@ const SERVER = new URL('./testing/leaking-server.ts', import.meta.url).href;
 const BATCHES = 60;
 const BATCH = 60;
 
-/** The names of the series that grow while a server that keeps `bytes` of each request answers 3,600. */
+/** Names of the growing series while a server that keeps `bytes` of each request answers 3,600. */
 async function growing(bytes: number): Promise<string[]> {
   using folder = scratch();
   const env = { MUSTER_SOAK: folder.path, MUSTER_SOAK_EVERY: '15' };

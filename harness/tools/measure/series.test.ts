@@ -19,7 +19,7 @@ it('finds a leak in noise, with its rate', () => {
   expect(slope?.high).toBeGreaterThan(1);
 });
 
-/** What a server holds that is filled and emptied again every minute, with more each time. */
+/** Contents of a server that fills and empties every minute, with more each time. */
 const full = (minute: number): number => (minute % 1) * minute;
 
 it('finds a leak below what comes and goes', () => {

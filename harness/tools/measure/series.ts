@@ -1,4 +1,4 @@
-/** What is measured of processes and folders over time: samples, whether their series grow, and how they are drawn. */
+/** Measurements of processes and folders over time: samples, growth of their series, and charts. */
 
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,20 +10,17 @@ import { sparkline } from '../../common/terminal.ts';
 import { MIB, median } from './figure.ts';
 import { contents, memoryOf } from './process.ts';
 
-// Loaded into servers. With MUSTER_SOAK it tells their heap and what keeps them busy, in a file of that folder, every
-// MUSTER_SOAK_EVERY milliseconds; with MUSTER_WATCH it says so when something has changed a prototype that everything
-// inherits from.
+// Probe that is loaded into servers. With MUSTER_SOAK it writes their heap and active resources into a file of that
+// folder, every MUSTER_SOAK_EVERY milliseconds; with MUSTER_WATCH it reports changes to shared prototypes.
 
-/** Bytes of the heap, and the number of timers and of all resources that keep this process busy. */
+/** Heap bytes, and numbers of timers and of all resources that keep this process busy. */
 export function tell(): { heap: number; timers: number; resources: number } {
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === 'Timeout' || name === 'Immediate').length;
   return { heap: process.memoryUsage().heapUsed, timers, resources: resources.length };
 }
 
-/**
- * What this process cannot let go of: bytes of the heap and of buffers outside of it, right after a full collection.
- */
+/** Retained bytes of the heap and of buffers outside of it, right after a full collection. */
 function held(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -32,7 +29,7 @@ function held(): number {
 }
 
 const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
-/** A collection stops the process for some 30 ms, so it is made at every tenth telling. */
+/** A collection stops the process for some 30 ms, so every tenth sample has one. */
 const COLLECT_EVERY = 10;
 const folder = process.env['MUSTER_SOAK'];
 if (folder !== undefined) {
@@ -66,20 +63,20 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
   }, WATCH_EVERY_MS).unref();
 }
 
-/** One sample: seconds since the start, and the value. */
+/** Seconds since the start, and the value. */
 export type Sample = readonly [seconds: number, value: number];
 
-/** What is too much for a gain over the measured time: more than both. */
+/** Bounds that a gain over the measured time must both exceed. */
 export interface Noise {
   /** In the unit of the values. */
   least: number;
-  /** As a part of the median. */
+  /** Part of the median. */
   share: number;
   /** Whether a single step is no growth. */
   steps?: boolean;
 }
 
-/** A slope in units a minute, with its interval of 95 %. */
+/** Slope in units a minute, with its interval of 95 %. */
 export interface Slope {
   perMinute: number;
   low: number;
@@ -89,19 +86,18 @@ export interface Slope {
 }
 
 const BLOCKS = 20;
-/** The share of the time in which caches fill and code is compiled. */
+/** Share of the time in which caches fill and code is compiled. */
 const WARM_UP = 1 / 3;
 const FEWEST = 8;
 const Z_95 = 1.96;
 
 /**
- * Whether a series grows; undefined when there are too few samples to say. The part after the warm-up is cut into
- * blocks, and each stands for itself with its median, because samples next to each other are alike. The slope is Theil
- * and Sen's median of all slopes between two blocks, with the interval of 95 % after Kendall. A series grows when the
- * whole interval lies above 0 and the gain over the measured time is more than noise. One that a process takes in steps
- * (pages that it keeps once it needed them) grows when each half of the measured time says so as well. What falls back
- * to where it was has not grown, however often it is full: the least of the last third must lie above that of the
- * first.
+ * Growth of a series; undefined when there are too few samples. The part after the warm-up is cut into blocks, each
+ * represented by its median, because neighbouring samples are alike. The slope is Theil and Sen's median of all slopes
+ * between two blocks, with the interval of 95 % after Kendall. A series grows when the whole interval lies above 0 and
+ * the gain over the measured time exceeds the noise. A series that grows in steps (pages that a process keeps) must
+ * grow in each half of the measured time as well. A series that falls back has not grown: the minimum of the last third
+ * must lie above that of the first.
  */
 export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
@@ -120,7 +116,7 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
   const grows =
     all.low > 0 &&
     gain > tooMuch &&
-    // Of a steady growth, two thirds of the gain lie between the two.
+    // A steady growth has two thirds of the gain between the two.
     risen > tooMuch / 2 &&
     halves.every((part) => trend(blocks(part)).low > 0);
   return { ...all, median: middle, grows };
@@ -129,7 +125,7 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
 const least = (samples: readonly Sample[]): number =>
   samples.reduce((lowest, [, value]) => Math.min(lowest, value), Number.POSITIVE_INFINITY);
 
-/** The slope of some points in units a minute, with its interval. */
+/** Slope of some points in units a minute, with its interval. */
 function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'high'> {
   const slopes = points
     .flatMap(([x, y], index) => points.slice(index + 1).map(([later, value]) => (60 * (value - y)) / (later - x)))
@@ -152,7 +148,7 @@ function blocks(samples: readonly Sample[]): Sample[] {
   return all;
 }
 
-/** A series of samples: of what, in which unit, and which gain over the run is still noise. */
+/** Samples with their unit, and the gain over the run that is still noise. */
 export interface Series {
   subject: string;
   what: string;
@@ -161,7 +157,7 @@ export interface Series {
   samples: Sample[];
 }
 
-/** What a process tells of itself, and how to find the rest. */
+/** State of a process by its own account, and the paths to the rest. */
 interface Seen {
   pid: number;
   told: Record<string, number | undefined>;
@@ -190,7 +186,7 @@ export class Sampler {
   readonly #started = performance.now();
   readonly #probes: string;
 
-  /** `probes` is the folder in which processes tell of themselves. */
+  /** `probes`: folder for the probes' own figures. */
   constructor(probes: string) {
     this.#probes = probes;
   }
@@ -229,14 +225,13 @@ function namesIn(folder: string): string[] | undefined {
   }
 }
 
-/** What is removed meanwhile has no size. */
+/** A folder that disappears meanwhile has no size. */
 function sizeOf(path: string): number {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory() !== true) return stat?.size ?? 0;
   return (namesIn(path) ?? []).reduce((bytes, name) => bytes + sizeOf(join(path, name)), 0);
 }
 
-/** A series with what became of it. */
 export interface Judged extends Series {
   /** Undefined after too short a time. */
   slope: Slope | undefined;
@@ -252,7 +247,7 @@ const SPARK_COUNT = 24;
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
 
-/** `flat 85.10 MiB, 0.01 MiB/min (-0.02 to 0.04)`. */
+/** E.g. `flat 85.10 MiB, 0.01 MiB/min (-0.02 to 0.04)`. */
 export function verdictOf({ unit, slope }: Judged): string {
   if (slope === undefined) return 'too short to say';
   const { perMinute, low, high, median, grows } = slope;
@@ -282,7 +277,7 @@ function spark({ samples }: Series): string {
   return sparkline(some.map((value = low) => value - low));
 }
 
-/** The page: a small chart for each series, those that grow first. */
+/** Page with a small chart for each series, growing ones first. */
 export function page(title: string, all: readonly Judged[]): string {
   const charts = all.toSorted((a, b) => Number(b.slope?.grows ?? false) - Number(a.slope?.grows ?? false)).map(chart);
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>

@@ -1,4 +1,4 @@
-/** A mutant is one variable of the environment away, and those that are none are named by their code. */
+/** Mutants are switched on by one environment variable; equivalent ones are named by their code. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

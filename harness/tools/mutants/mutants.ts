@@ -1,4 +1,4 @@
-/** Every small change of a source file, switched on by one variable of the environment; and which of them are none. */
+/** Mutants: every small change of a source file, switched on by one environment variable; and the equivalent ones. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
@@ -7,7 +7,7 @@ import { readYaml } from '../../common/yaml.ts';
 export const PLAIN_APIS = ['device', 'platform'] as const;
 export type PlainApi = (typeof PLAIN_APIS)[number];
 
-/** The variable that names the mutant which is on. */
+/** Variable with the id of the active mutant. */
 export const ACTIVE_MUTANT = '__STRYKER_ACTIVE_MUTANT__';
 
 export interface Mutant {
@@ -15,11 +15,11 @@ export interface Mutant {
   file: string;
   /** From 1. */
   line: number;
-  /** What kind of change it is, e.g. `ConditionalExpression`. */
+  /** Kind of change, e.g. `ConditionalExpression`. */
   mutator: string;
   was: string;
   now: string;
-  /** The line that it begins in, and the one that begins the top-level statement around it. */
+  /** Line that it begins in, and the one that begins the top-level statement around it. */
   text: string;
   within: string;
 }
@@ -32,7 +32,7 @@ const LOGGER = {
   isFatalEnabled: off,
 };
 
-/** A plain server with all mutants in it. */
+/** Plain server with all mutants in it. */
 export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
   return instrumented(source, readFileSync(source, 'utf8'));
@@ -43,7 +43,7 @@ interface Instrumented {
   mutants: Mutant[];
 }
 
-/** The source with all mutants in it, none of them on, and the mutants. */
+/** Source with all mutants in it, none of them active, and the mutants. */
 export async function instrumented(name: string, source: string): Promise<Instrumented> {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
@@ -79,13 +79,13 @@ const inOneLine = (code: string): string => code.replaceAll(/\s+/g, ' ').trim();
 const SHOWN = 100;
 const shortened = (code: string): string => (code.length > SHOWN ? `${code.slice(0, SHOWN)}…` : code);
 
-/** `device.ts:17 BooleanLiteral: true → false`. */
+/** E.g. `device.ts:17 BooleanLiteral: true → false`. */
 export const described = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
 /**
- * Mutants that no test can see, and why: those that every given pattern fits. The patterns are of code and not of line
- * numbers, which move.
+ * Mutants that no test can see, with the reason: those that match every given pattern. Patterns are of code, since line
+ * numbers move.
  */
 export interface Equivalent {
   file: string;
@@ -97,7 +97,6 @@ export interface Equivalent {
   now?: string;
 }
 
-/** Those of the plain servers. */
 export const readEquivalents = (): Equivalent[] =>
   readYaml('the mutants that are none', join(import.meta.dirname, 'equivalent.yaml')).value as Equivalent[];
 
@@ -108,7 +107,7 @@ export function isEquivalent(mutant: Mutant, equivalent: Equivalent): boolean {
   return equivalent.file === mutant.file && fits;
 }
 
-/** Those that a suite has to find, and those that it cannot. */
+/** Mutants that a suite has to find, and equivalent ones. */
 export function sorted(mutants: readonly Mutant[], equivalents: readonly Equivalent[]) {
   const isOne = (mutant: Mutant): boolean => equivalents.some((each) => isEquivalent(mutant, each));
   return { visible: mutants.filter((mutant) => !isOne(mutant)), equivalent: mutants.filter(isOne) };

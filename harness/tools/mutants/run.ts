@@ -1,6 +1,6 @@
 /**
  * `npm run mutants`: every small change of the plain servers, each of which a suite has to find. A survivor shows a
- * sentence of the specification that no check holds a server to, or belongs in `equivalent.yaml` with its reason.
+ * sentence of the specification that no check covers, or belongs in `equivalent.yaml` with its reason.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -39,20 +39,20 @@ const values = toolOptions('npm run mutants -- [options]', {
   verbose: { type: 'boolean', default: false, describe: 'print each that was found, too' },
 });
 
-/** No run of a suite may take longer, milliseconds. */
+/** Limit of a suite's run, milliseconds. */
 const LONGEST_MS = 240_000;
 
-/** What became of a mutant. */
+/** Outcome of a mutant. */
 interface Verdict {
   mutant: Mutant;
-  /** Of the check that found it, or another word for how it showed; undefined when it survived. */
+  /** Check that found it, or another symptom; undefined when it survived. */
   by: string | undefined;
   durationMs: number;
 }
 
 type Way = (start: string, dir: string, choice: RunChoice) => Promise<Report>;
 
-/** The ways in which a server is run, the usual one first: what it does not show, another may. */
+/** Ways to run a server, the usual one first: one may show what another does not. */
 const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
   device: [
     (start, dir, choice) => runDevice(`${start} --socket {socket} --dir '${dir}'`, choice),
@@ -70,7 +70,7 @@ const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
 const runDevice = (start: string, choice: RunChoice): Promise<Report> =>
   runDeviceSuite({ command: `${start} --control {control} --heartbeat 1` }, choice);
 
-/** The report; undefined when the server says that it is where nothing can be. */
+/** Report; undefined when the server reports an impossible address. */
 async function opened(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
   try {
     return await run(...given);
@@ -80,7 +80,7 @@ async function opened(run: Way, ...given: Parameters<Way>): Promise<Report | und
   }
 }
 
-/** How the mutant showed; undefined when it did not. The run ends with the first finding. */
+/** Check or symptom that shows the mutant; undefined when none does. The run ends with the first finding. */
 async function foundBy(api: PlainApi, program: string, id: string): Promise<string | undefined> {
   const start = `export ${ACTIVE_MUTANT}=${id}; exec '${process.execPath}' '${program}'`;
   for (const run of WAYS[api]) {
@@ -108,7 +108,7 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
   return undefined;
 }
 
-/** Nothing was found, and the verdict is another one all the same. */
+/** Difference of the verdict without a finding. */
 function left({ checks, exit_code, profile_coverage }: Report): string | undefined {
   const blocked = checks.find(({ outcome }) => outcome === 'blocked');
   if (blocked !== undefined) return `blocked: ${blocked.id}`;
@@ -118,7 +118,7 @@ function left({ checks, exit_code, profile_coverage }: Report): string | undefin
 
 interface Server {
   api: PlainApi;
-  /** The file with all mutants. */
+  /** File with all mutants. */
   program: string;
   mutants: readonly Mutant[];
   equivalent: readonly Mutant[];
@@ -126,7 +126,7 @@ interface Server {
 
 async function serverOf(api: PlainApi, folder: string): Promise<Server> {
   const { code, mutants } = await instrumentedServer(api);
-  // Outside of the package no package.json says that it is a module.
+  // Outside of the package no package.json declares it a module.
   const program = join(folder, `${api}.mts`);
   writeFileSync(program, code);
   const { visible, equivalent } = sorted(mutants, readEquivalents());
@@ -156,7 +156,7 @@ async function verdictsOn({ api, program, mutants }: Server): Promise<Verdict[]>
   return verdicts;
 }
 
-/** How many each requirement found; those of one server, most first. */
+/** Number of mutants that each requirement found; those of one server, most first. */
 function byRequirement(verdicts: readonly Verdict[]): string[] {
   const counts = Map.groupBy(verdicts, ({ by }) => by ?? 'survived');
   return [...counts]

@@ -1,7 +1,7 @@
 /**
- * Crashes of the device's event log, its mark and its last id at every step of append, compaction and commit. A log is
- * used on a recorded disk on which operations fail now and then; what a kill or a power loss after any step leaves is
- * opened by the real code.
+ * Crashes of the device's event log, its mark and its last id at every step of append, compaction and commit. A log
+ * runs on a recorded disk on which operations sometimes fail; the real code opens the state after a kill or a power
+ * loss at any step.
  */
 import { constants, mkdirSync } from 'node:fs';
 import type { Random } from '../../../simulators/common/random.ts';
@@ -16,7 +16,7 @@ import { type Crash, type CrashOptions, type CrashResult, type History, tryPoint
 const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
 const RETAIN = 60;
 
-/** What clients know of a log when its disk has taken so many steps. */
+/** Knowledge of clients after a number of steps of the disk. */
 interface Delivered {
   step: number;
   id: number;
@@ -36,8 +36,8 @@ interface LogHistory extends History {
 }
 
 /**
- * Resolves with what was tried and found; the same for the same seed. `rules`: of a log that is wrong, to see that it
- * is found.
+ * Resolves with the crashes and their problems, the same for the same seed. `rules`: a faulty log, to prove that faults
+ * are found.
  */
 export const crashMatrix = (
   options: CrashOptions,
@@ -46,7 +46,7 @@ export const crashMatrix = (
   tryPoints<LogHistory>(options, {
     pointsEach: 50,
     live: (source, folder) => live(source, folder, rules),
-    // What was answered was over.
+    // An answered operation was over.
     underWay: ({ delivered }, after) => !delivered.some(({ step }) => step === after),
     judge,
   });
@@ -96,7 +96,7 @@ const drafts = (source: Random) =>
     data: { text: source.text(source.integer(1, 200)) },
   }));
 
-/** The log of `history`, or one of what is left of it. */
+/** Log of `history`, or one in a state after a crash. */
 function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   const log = history.rules;
   const onTheWay = io === history.disk.io;
@@ -128,7 +128,7 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   }).log;
 }
 
-/** The real disk, without waiting for it: what it holds after the point is compared, not crashed again. */
+/** Real disk without syncs, for states that are compared and not crashed again. */
 const HASTY: DiskIo = {
   ...disk,
   open: (path, flags, mode) =>
@@ -138,7 +138,7 @@ const HASTY: DiskIo = {
   syncDirectory: async () => {},
 };
 
-/** Opens what is left, goes on, and compares with what clients know. */
+/** Opens the state after a crash, goes on, and compares with the clients' knowledge. */
 async function judge(history: LogHistory, { after: steps, powerLoss, folder }: Crash) {
   const problems: string[] = [];
   const known = new Map<number, string>();
@@ -162,7 +162,7 @@ async function judge(history: LogHistory, { after: steps, powerLoss, folder }: C
   const here = new Set(found.map(([id]) => id));
   const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
-  // Of a robot that is not durable nothing at all may be left: it is a new one then.
+  // A robot without durability may lose everything: it is a new one then.
   const anew = mayLose && log.latest === 0;
   const { first, last } = await log.append([
     { type: 'deployment.removed', data: {} },

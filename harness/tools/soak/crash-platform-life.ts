@@ -1,6 +1,6 @@
 /**
- * The life of one platform, a process of its own: requests one after the other on a database file, while its system
- * calls are recorded. It notes what it knows in a file, which puts the notes in order with those calls.
+ * Life of one platform in a process of its own: requests in sequence on a database file, while its system calls are
+ * recorded. Its notes go to a file, which puts them in order with those calls.
  */
 import { openSync, writeSync } from 'node:fs';
 import process from 'node:process';
@@ -16,7 +16,7 @@ import {
 import { digestOf, type Note } from './crash-platform.ts';
 
 /**
- * Pages of the write-ahead log after which SQLite moves them to the database: 1000 by itself, too many for a short
+ * Pages of the write-ahead log after which SQLite moves them to the database: 1000 by default, too many for a short
  * life.
  */
 const CHECKPOINT_PAGES = 20;
@@ -48,7 +48,7 @@ Store.prototype.write = function watched<T>(this: Store, change: () => T): T {
   }
 };
 
-/** Sends a request, and notes the answer with the state that it leaves; the answer's item when it is a success. */
+/** Sends a request, and notes the answer with the resulting state; returns the item of a success. */
 async function answered(platform: TestPlatform, method: string, path: string, body?: object) {
   note({ sends: `${method} ${path}` });
   const reply = path.startsWith('/')
@@ -71,7 +71,7 @@ interface World {
   snapshots: number;
 }
 
-/** One request, by lot. */
+/** Sends a random request. */
 async function act(platform: TestPlatform, source: Random, world: World): Promise<void> {
   const { kit, devices, deployments } = world;
   const choice = source.integer(0, 9);
@@ -103,7 +103,7 @@ async function act(platform: TestPlatform, source: Random, world: World): Promis
   } else await states(platform, source, world);
 }
 
-/** Snapshots, which copy the whole database, and the ways back. */
+/** Takes snapshots, which copy the whole database, and restores them. */
 async function states(platform: TestPlatform, source: Random, world: World): Promise<void> {
   const at = `${platform.controlUrl}/snapshots`;
   if (world.snapshots === 0 || source.chance(0.5)) {

@@ -1,7 +1,7 @@
 /**
  * Crashes of the platform's database at every step of commit, checkpoint, snapshot and restore. A real platform serves
- * requests while its system calls are recorded and some of them fail; what a kill or a power loss after any step leaves
- * is opened by the real code.
+ * requests while its system calls are recorded and some of them fail; the real code opens the state after a kill or a
+ * power loss at any step.
  */
 
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ import { startPlatform } from '../../../simulators/platform/testing/kit.ts';
 import { type Crash, type CrashOptions, type CrashResult, type History, tryPoints } from './crash-points.ts';
 import { type Injection, traced, untraceable } from './system-calls.ts';
 
-/** A digest of every row of every table that holds any, by table. */
+/** Digest of every row, by table; without empty tables. */
 export function digestOf(database: DatabaseSync): Record<string, string> {
   const tables = database
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
@@ -36,7 +36,7 @@ export function digestOf(database: DatabaseSync): Record<string, string> {
   return found;
 }
 
-/** What a platform knows at a moment of its life. States are digests by table. */
+/** Note of a moment in a platform's life. States are digests by table. */
 export type Note =
   | { sends: string }
   | { intends: State }
@@ -46,10 +46,10 @@ export type Note =
 type State = Record<string, string>;
 
 const DB = 'platform.db';
-/** Its start takes longer than all the rest. */
+/** Points between two starts of the whole platform, which take longer than all the rest. */
 const WHOLE_EVERY = 10;
 const LIFE = fileURLToPath(new URL('crash-platform-life.ts', import.meta.url));
-/** How many of each call there may be before one fails. */
+/** Maximum number of the first call of each kind that fails. */
 const CALLS = { pwrite64: 300, fsync: 30, ftruncate: 6, unlink: 4 } as const;
 const CALL_NAMES = Object.keys(CALLS) as (keyof typeof CALLS)[];
 
@@ -59,8 +59,8 @@ interface PlatformHistory extends History {
 }
 
 /**
- * Resolves with what was tried and found. Rejects where no system calls can be recorded. `wrong`: SQL that makes the
- * database careless, to see that it is found.
+ * Resolves with the crashes and their problems. Rejects where no system calls can be recorded. `wrong`: SQL that makes
+ * the database careless, to prove that faults are found.
  */
 export async function crashMatrix(options: CrashOptions, wrong = ''): Promise<CrashResult> {
   const reason = untraceable();
@@ -75,7 +75,7 @@ export async function crashMatrix(options: CrashOptions, wrong = ''): Promise<Cr
   });
 }
 
-/** Has a platform live in a process of its own, on a disk that fails now and then. */
+/** Runs a platform in a process of its own, on a disk that sometimes fails. */
 async function live(source: Random, dir: string, wrong: string): Promise<PlatformHistory> {
   const folder = join(dir, 'data');
   mkdirSync(folder, { recursive: true });
@@ -107,7 +107,7 @@ function drawn(call: Injection['call'], source: Random): Injection {
   return { call, error, first: source.integer(1, often), every: source.integer(often >> 1, often) };
 }
 
-/** What was wrong already with answers: a state that is not the committed one, and a failure without a cause. */
+/** Problems of answers before any crash: a state that is not the committed one, and a failure without a cause. */
 function wrongAnswers(notes: PlatformHistory['notes'], failures: readonly { step: number }[]): string[] {
   const problems: string[] = [];
   let sent = { step: 0, what: '' };
@@ -139,7 +139,7 @@ function wrongAnswers(notes: PlatformHistory['notes'], failures: readonly { step
   return problems;
 }
 
-/** Opens what is left, compares it with what clients know, goes on, and opens it again. */
+/** Opens the state after a crash, compares it with the clients' knowledge, goes on, and opens it again. */
 async function judge(history: PlatformHistory, { after, folder }: Crash) {
   const problems: string[] = [];
   const db = join(folder, DB);
@@ -172,13 +172,13 @@ const groupOf = (seq: number) => ({
   updated_at: '',
 });
 
-/** Starts the whole platform on what is left, and has it store something. */
+/** Starts the whole platform on that state, and has it store something. */
 async function serve(db: string, seed: string): Promise<void> {
   await using platform = await startPlatform({ db, seed });
   await platform.create('/devices', { name: 'after the crash' });
 }
 
-/** The state of the last commit, and those that transactions since then wanted to commit. */
+/** State of the last commit, and those that transactions since then wanted to commit. */
 function allowedAt(notes: PlatformHistory['notes'], after: number): [State, ...State[]] {
   let allowed: [State, ...State[]] = [{}];
   for (const { step, note } of notes) {
@@ -189,7 +189,7 @@ function allowedAt(notes: PlatformHistory['notes'], after: number): [State, ...S
   return allowed;
 }
 
-/** How the state in the file differs from all of `allowed`; undefined when it is one of them. */
+/** Difference between the state in the file and all of `allowed`; undefined when it is one of them. */
 function comparison(db: string, allowed: readonly [State, ...State[]]): string | undefined {
   const store = new Store(db);
   try {

@@ -1,66 +1,65 @@
-/** Crashes at seeded points of seeded histories: what the matrix of each API shares. */
+/** Crashes at seeded points of seeded histories: common part of the matrices of each API. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Random, random } from '../../../simulators/common/random.ts';
 import { leave, type Step } from '../../../simulators/common/testing/scratch.ts';
 
-/** How many crashes to inject, and where. */
+/** Number and seed of crashes. */
 export interface CrashOptions {
-  /** Draws the moments and the kinds of crashes: the same ones for the same seed. */
+  /** Seed of the moments and kinds of crashes. */
   seed: number;
   /** Crashes to inject. */
   points: number;
-  /** Crashes that share a history; the matrix knows what is quickest. */
+  /** Crashes that share a history; default: the quickest for the matrix. */
   pointsEach?: number;
   /** An empty folder, removed by the caller. */
   dir: string;
 }
 
-/** What a crash matrix found. */
 export interface CrashResult {
-  /** Points that were tried. */
+  /** Crashes that were tried. */
   points: number;
   /** Faults injected by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
   injected: Record<string, number>;
-  /** Acknowledged records that were not there afterwards. */
+  /** Acknowledged records that were lost. */
   lost: number;
-  /** What was wrong, each with the seed and the point that show it again. Empty when nothing was. */
+  /** Problems, each with the seed and the point that show it again. */
   violations: string[];
 }
 
 /** `crash-device.ts` and `crash-platform.ts` each export one. */
 export type CrashMatrix = (options: CrashOptions) => Promise<CrashResult>;
 
-/** What was done to a folder, and how it went. */
+/** Recorded operations on a folder. */
 export interface History {
   steps: readonly Step[];
   /** Operations that were made to fail, by kind. */
   failures: ReadonlyMap<string, number>;
-  /** How it stores, for a message. */
+  /** Way of storing, for a message. */
   mode: string;
-  /** What was wrong already while it was made. */
+  /** Problems before any crash. */
   problems?: readonly string[];
 }
 
-/** A crash after so many steps of a history, of which `folder` holds what is left. */
+/** Crash after a number of steps of a history, with the resulting state in `folder`. */
 export interface Crash {
   after: number;
   powerLoss: boolean;
   folder: string;
 }
 
-/** How a matrix makes histories and judges what is left of them. */
+/** Subject of a matrix: makes histories and judges the states after crashes. */
 export interface CrashSubject<H extends History> {
   /** Points that share a history. */
   pointsEach: number;
   /** Makes a history in a new folder. */
   live(source: Random, folder: string): Promise<H>;
-  /** Whether the step before the crash may not have been over yet; `false` when somebody knew of its end. */
+  /** Whether the step before the crash may have been unfinished; `false` when a client knew of its end. */
   underWay(history: H, after: number): boolean;
   judge(history: H, crash: Crash): Promise<{ lost: number; problems: string[] }>;
 }
 
-/** Resolves with what was tried and found. */
+/** Resolves with the crashes and their problems. */
 export async function tryPoints<H extends History>(
   { seed, points, dir, pointsEach }: CrashOptions,
   subject: CrashSubject<H>,

@@ -1,6 +1,6 @@
 /**
- * Commands that end at any moment, by any signal or with the terminal that they write to, as the shipped processes:
- * nothing of them may be left, neither a process nor a folder.
+ * Shipped commands that end at any moment, by any signal or with their terminal: nothing of them may be left, neither a
+ * process nor a folder.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { isBesideName } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
 
 export interface EndsOptions {
-  /** How many commands are ended. */
+  /** Number of commands to end. */
   ends: number;
   seed: number;
   /** An empty folder, removed by the caller. */
@@ -24,25 +24,25 @@ export interface EndsOptions {
 }
 
 export interface EndsResult {
-  /** Empty when nothing was left, and every command said how it had ended. */
+  /** Remains, and commands with a wrong exit. */
   problems: string[];
-  /** How many commands were still running when their end came. */
+  /** Commands that were still running at their end. */
   inTheMiddle: number;
 }
 
 const AT_ONCE = 2;
-/** Long enough for a machine that is busy; nothing waits for it but a command that does not end. */
+/** Limit for a busy machine; only a command that does not end reaches it. */
 const PATIENCE_MS = 180_000;
-/** Seconds into a command at which its end comes, at most. */
+/** Latest moment of an end, seconds after the start. */
 const LATEST_SECONDS = 12;
 
-/** `terminal`: what it writes to closes, and then it is told so, as when a connection to a machine is lost. */
+/** `terminal`: closes its output, then sends SIGHUP, as when a connection to a machine is lost. */
 const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'terminal'] as const;
 type Way = (typeof WAYS)[number];
 
 const NODE = process.execPath;
 const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} --log-level warn`;
-/** One that obeys nothing but SIGKILL, and has a child. */
+/** Agent that obeys only SIGKILL, and has a child. */
 const STUBBORN = `trap '' HUP INT TERM; ${AGENT} & wait; wait`;
 
 /** Words of each command, in a folder of its own. */
@@ -76,7 +76,7 @@ const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string
   ],
 };
 
-/** What each way may lead to, beside the code of a command that had come to its end before. */
+/** Valid exit codes of each way, beside the code of a command that had ended before. */
 const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
   SIGINT: [130],
   SIGTERM: [143],
@@ -108,9 +108,9 @@ export async function randomEnds({ ends, seed, dir, say }: EndsOptions): Promise
 interface End {
   name: string;
   way: Way;
-  /** A folder that is made for it. */
+  /** Its folder. */
   place: string;
-  /** In the environment of everything that it starts. */
+  /** Environment variable of everything that it starts. */
   tag: string;
   dice: Random;
 }
@@ -140,7 +140,7 @@ async function ended({ name, way, place, tag, dice }: End) {
 const within = (end: Promise<unknown>): Promise<unknown> =>
   Promise.race([end, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
 
-/** What is wrong with how it ended. */
+/** Problem of an exit. */
 function outcome(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
@@ -155,7 +155,7 @@ function outcome(name: string, way: Way, { child, stdout, stderr }: Running, und
   ];
 }
 
-/** What is left: processes after a while, folders at once, or with the next run where it was killed. */
+/** Remains: processes after a while, and folders at once, or after the next run where it was killed. */
 async function left(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
   const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
     timeoutMs: PATIENCE_MS,
@@ -174,7 +174,7 @@ async function left(tag: string, wasKilled: boolean, at: (name: string) => strin
   return problems;
 }
 
-/** Those that have the tag in their environment, and are no zombies. */
+/** Processes with the tag in their environment, apart from zombies. */
 function processesOf(tag: string): { pid: number; words: string }[] {
   return readdirSync('/proc').flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return [];

@@ -28,14 +28,12 @@ import { childrenOf, muster } from '../measure/process.ts';
 import { judge, page, Sampler, table } from '../measure/series.ts';
 import { amount, toolOptions } from '../options.ts';
 
-/** How the client says that it waited in vain; checks and fleets pass it on. */
+/** Timeouts in the words of the client, which checks and fleets pass on. */
 const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d/;
 
 const PAUSE_MS = 100;
 
-/**
- * What the work did, by name, what it found wrong, and what took longer than it waits, which a busy machine explains.
- */
+/** Counts of the work, its problems, and timeouts, which a busy machine explains. */
 export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];
@@ -51,7 +49,7 @@ export class Tally {
     this.done.set(what, (this.done.get(what) ?? 0) + times);
   }
 
-  /** Slow when every reason is a wait that was too long, else a problem. */
+  /** Counts as slow when every reason is a timeout, else as a problem. */
   note(what: string, reasons: readonly string[]): void {
     const slow = reasons.length > 0 && reasons.every((reason) => WAITED.test(reason));
     (slow ? this.slow : this.problems).push(`${what}: ${reasons.join('; ')}`);
@@ -62,7 +60,7 @@ export class Tally {
     await delay(ms, undefined, { signal: this.signal });
   }
 
-  /** Repeats the work until the time is up; what it throws is a problem, or slow, and it goes on after a pause. */
+  /** Repeats the work until the time is up; an error is a problem or a timeout, and it goes on after a pause. */
   async repeat(what: string, work: (round: number) => Promise<void>): Promise<void> {
     for (let round = 1; !this.signal.aborted; round += 1) {
       try {
@@ -76,10 +74,10 @@ export class Tally {
   }
 }
 
-/** A client without a record that grows. */
+/** Client without a growing recorder. */
 const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
-/** Publishes a few events at a time, and compacts now and then. `latest` is the last acknowledged id. */
+/** Publishes a few events at a time, and sometimes compacts. `latest` is the last acknowledged id. */
 export const publish = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
     const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
@@ -95,7 +93,7 @@ export const publish = (tally: Tally, control: HttpClient, state: { latest: numb
     await tally.pause();
   });
 
-/** Follows the stream, and comes back with its cursor, after a pause. No id may be missing or come twice. */
+/** Follows the stream, and reconnects with its cursor, after a pause. No id may be missing or come twice. */
 export function subscribe(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
@@ -142,7 +140,7 @@ export const restart = (tally: Tally, control: HttpClient, state: { latest: numb
     tally.count('restarts');
   });
 
-/** Calls that leave the platform as it is: lists, resources, pings, changes of a name, and refused ones. */
+/** Calls that leave the platform as it is: lists, resources, pings, renames, and refused ones. */
 function call(tally: Tally, http: HttpClient): Promise<void> {
   const expect = async (wanted: readonly number[], method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await fresh(http).request({ method, path, ...defined({ body }) });
@@ -167,8 +165,8 @@ function call(tally: Tally, http: HttpClient): Promise<void> {
 }
 
 /**
- * Runs a command of Muster to its end, which the end of the time asks for. Resolves with its exit code; rejects when
- * the time was up.
+ * Runs a command of Muster to its end; interrupts it when the time is up. Resolves with its exit code; rejects when the
+ * time was up.
  */
 async function command(words: readonly string[], { signal }: Tally): Promise<number> {
   const running = muster(words);
@@ -180,10 +178,7 @@ async function command(words: readonly string[], { signal }: Tally): Promise<num
   return code ?? -1;
 }
 
-/**
- * The harness itself: its command, again and again, each time before a simulator that is as it was at first. `file`:
- * its report.
- */
+/** Repeats a check of a simulator, each time in its initial state. `file`: its report. */
 function check(tally: Tally, words: readonly string[], file: string, after?: () => Promise<unknown>): Promise<void> {
   const what = words.slice(0, 2).join(' ');
   return tally.repeat(what, async () => {
@@ -195,7 +190,7 @@ function check(tally: Tally, words: readonly string[], file: string, after?: () 
   });
 }
 
-/** What a report found, a sentence for each. */
+/** Problems in a report, a sentence for each. */
 function badIn(file: string): string[] {
   const { checks } = JSON.parse(readFileSync(file, 'utf8')) as Report;
   return checks
@@ -206,14 +201,14 @@ function badIn(file: string): string[] {
     );
 }
 
-/** A small fleet with two roll-outs, from start to end. */
+/** Small fleet with two roll-outs, from start to end. */
 function fleet(tally: Tally, folder: string): Promise<void> {
   const [scenario, out] = [join(folder, 'soak.yaml'), join(folder, 'fleet')];
   writeFileSync(scenario, SCENARIO);
   const words = ['fleet', '--robots', '20', '--platform', 'embedded', '--scenario', scenario, '--out', out];
   return tally.repeat('fleet', async () => {
     const code = await command(words, tally);
-    // 98: the machine is too busy for the figures. What was lost shows all the same.
+    // 98: the machine is too busy for the figures. Losses show all the same.
     if (code === 0 || code === 98) return tally.count('fleets of 20 robots');
     const result = JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
     if (code === 2) tally.note('fleet ended with 2', result.incomplete_reasons);
@@ -229,7 +224,7 @@ phases:
   - { do: rollout, share: 100%, over: 10s }
 `;
 
-/** With nothing else to do, a server that answers no more hangs. */
+/** A server that answers no more without any load hangs. */
 async function answersStill(tally: Tally, what: string, http: HttpClient, path: string): Promise<void> {
   try {
     const { status } = await fresh(http).get(path);
@@ -280,7 +275,7 @@ export async function runMixed(words: readonly string[]): Promise<boolean> {
 
 const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
-/** Starts everything, works it until the time is up, and ends it. */
+/** Starts everything, loads it until the time is up, and ends it. */
 async function soak(ms: number, everyMs: number): Promise<{ sampler: Sampler; tally: Tally }> {
   await using all = new AsyncDisposableStack();
   const { path } = all.use(scratch());

@@ -26,14 +26,14 @@ export interface StormOptions {
   seed: number;
   /** An empty folder, removed by the caller. */
   dir: string;
-  /** Receives a line for each thing that happens. */
+  /** Receives a line for each event. */
   say(line: string): void;
   /** Ends everything; the run then rejects with its reason. */
   signal: AbortSignal;
 }
 
 export interface StormResult {
-  /** What was lost, applied twice, or not said. Empty when all held. */
+  /** Deployments that were lost or applied twice, and facts that the result lacks. */
   problems: string[];
   figures: Record<string, number>;
 }
@@ -43,11 +43,11 @@ const RATE = { ramp: 200, rollout: 200 };
 /** The share of a roll-out that is posted before the platform goes. */
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
-/** How long nothing may move, and how often it is told how far it is. */
+/** Milliseconds without progress that fail a run, and between two reports of progress. */
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
-/** The machine did not get as far as the storms, so nothing is known of them. */
+/** The machine was too slow for the storms, so that nothing is known. */
 export class Undecided extends Error {
   override name = 'Undecided';
 }
@@ -65,13 +65,12 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
   for (const [number, how] of SIGNALS.entries()) {
     await allOnline();
     await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-    // Of this roll-out hardly any, or more where the machine is slow: then the storm comes at once.
+    // Hardly any of this roll-out, or more where the machine is slow: then the storm comes at once.
     const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
     await reach(posted, 'deployments posted', () => totalOf(platform.url));
     const down = await platform.restart(how);
     const served = performance.now();
-    // What a platform did not take is missed at once, so after the last storm the fleet may be done before all are
-    // back.
+    // A failed deployment counts as missed at once, so after the last storm the fleet may end before all are back.
     const online = await allOnline(how === SIGNALS.at(-1));
     const back = performance.now() - served;
     const then = online
@@ -79,13 +78,13 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
       : 'the fleet was done before all robots were online';
     say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
   }
-  // The end of a fleet comes by its own time limits.
+  // The fleet ends by its own time limits.
   return await judged(options, platform.url, await unlessAborted(fleet.ended, options.signal));
 }
 
 /**
- * Waits until `what` has got to `goal`; false when the fleet ended before, where it may. It goes by progress and not by
- * the clock: a slow machine takes its time, and one that stands still is told.
+ * Waits until `what` reaches `goal`; false when the fleet ended before, where it may. It goes by progress and not by
+ * the clock: a slow machine may take its time, and one that stands still is reported.
  */
 function reacher({ say, signal }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
@@ -118,7 +117,7 @@ function reacher({ say, signal }: StormOptions, fleet: Running) {
 
 const ms = (duration: number): string => `${Math.round(duration).toLocaleString('en')} ms`;
 
-/** A platform that keeps a file, and its broker, on ports that it gets back. */
+/** Platform with a file, and its broker, on ports that it gets back. */
 async function startPlatform(start: (words: readonly string[]) => Running, dir: string, seed: number) {
   const [port, mqttPort] = await keepablePorts(seed);
   const options = { port, 'mqtt-port': mqttPort, db: join(dir, 'platform.db'), 'api-key': API_KEY };
@@ -144,8 +143,8 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
 type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
 /**
- * Two free ports below those that the system gives to clients: while nobody listens, a client of the own machine may be
- * given the very port that it connects to, and then nobody can listen there.
+ * Two free ports below the system's range for clients: while nobody listens, a client of the same machine could be
+ * given the very port that it connects to, which would block it.
  */
 async function keepablePorts(seed: number): Promise<[number, number]> {
   const { integer } = random(`${seed}/${process.pid}/ports`);
@@ -175,7 +174,7 @@ function fleetWords({ robots, seed, dir }: StormOptions, { url, agentUrl, mqtt }
   return ['fleet', '--keep', ...wordsOf({ robots, seed, platform: url, 'agent-url': agentUrl, mqtt, ...places })];
 }
 
-/** Compares what the fleet, its robots and the platform remember. */
+/** Compares the records of the fleet, its robots and the platform. */
 async function judged({ robots, dir, say }: StormOptions, url: string, { code, stderr }: Ended): Promise<StormResult> {
   const file = join(dir, 'out', 'result.json');
   if (!existsSync(file)) throw new Error(`the fleet left no result (exit code ${code}): ${stderr}`);
@@ -189,7 +188,7 @@ async function judged({ robots, dir, say }: StormOptions, url: string, { code, s
   const deployments = await deploymentsOf(url);
   const known = new Set(deployments.map(({ id }) => id));
   const files = robotsIn(join(dir, 'robots'));
-  // Nobody waits for a deployment whose answer was lost: that of the next roll-out may replace it before it is applied.
+  // A deployment whose answer was lost may be replaced by that of the next roll-out before it is applied.
   const unanswered = new Set(deployments.filter(({ id }) => !acknowledged.has(id)).map(({ device_id: id }) => id));
   const [some, others] = [true, false].map((is) => files.filter(({ deviceId }) => unanswered.has(deviceId) === is));
   const problems = [
@@ -212,7 +211,7 @@ async function judged({ robots, dir, say }: StormOptions, url: string, { code, s
   return { problems, figures };
 }
 
-/** What the result of the fleet does not say of two storms. */
+/** Facts about the two storms that the fleet's result lacks. */
 function unsaid(result: FleetResult, robots: number, code: number | null): string[] {
   const { counters, verdict, verdict_reasons, complete, violations, notes } = result;
   const problems: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: long runs of the simulators and the harness as real processes. A run exits with 1 when anything was
- * lost or grows.
+ * `npm run soak`: long runs of the simulators and the harness as real processes. Exits with 1 when anything was lost or
+ * grows.
  */
 
 import { accessSync, constants } from 'node:fs';
@@ -53,7 +53,7 @@ async function runCrash(words: readonly string[]): Promise<boolean> {
   return held;
 }
 
-/** A folder in memory where there is one: what is left on a disk is worked out, and need not be waited for. */
+/** Folder in memory, if there is one: states on a disk are computed, and need no durability. */
 function inMemory(): string | undefined {
   try {
     accessSync(MEMORY, constants.W_OK);
@@ -74,8 +74,8 @@ minutes.`;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Resolves with whether platform and robots agree, and the fleet says what happened; `undecided` when a storm could not
- * be made.
+ * Resolves with whether platform and robots agree, and the fleet's result is complete; `undecided` when a storm could
+ * not be made.
  */
 async function runFaults(words: readonly string[]): Promise<boolean | 'undecided'> {
   const options = { robots: count('robots of the fleet', 5000), seed: count('seed of the fleet', 1, 0) };

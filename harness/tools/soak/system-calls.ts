@@ -1,6 +1,6 @@
 /**
- * Runs a process under strace, which records what it does to the files of one folder, and makes some of it fail. That
- * shows SQLite's own steps, in their order, with the bytes.
+ * Runs a process under strace, which records its operations on the files of one folder, and makes some of them fail. So
+ * SQLite's own steps show in order, with their bytes.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,15 +20,15 @@ export interface Injection {
 }
 
 export interface TracedRun {
-  /** Of the files right in the folder. */
+  /** Operations on files right in the folder. */
   steps: Step[];
-  /** What was written to the notes, line by line, with the number of steps before it. */
+  /** Notes, line by line, with the number of steps before each. */
   notes: { step: number; line: string }[];
   /** Failed calls by kind, each with the number of steps before it. */
   failures: { step: number; kind: string }[];
 }
 
-/** Why nothing can be traced here; undefined when it can. */
+/** Reason why nothing can be traced here; undefined when it can. */
 export function untraceable(): string | undefined {
   if (process.platform !== 'linux') return 'system calls are recorded by strace, which is for Linux';
   for (const tool of ['strace', 'prlimit']) {
@@ -50,11 +50,11 @@ const CALLS = [
   'unlinkat',
   '?rename',
 ];
-/** Longer than anything that is written at once. */
+/** Above the longest text that is written at once. */
 const LONGEST_TEXT = 16_777_216;
 
 /**
- * Runs `command` and resolves with what its main thread did in `folder`. `largest`: bytes that a file of it may have; a
+ * Runs `command` and resolves with the operations of its main thread in `folder`. `largest`: maximum bytes of a file; a
  * write beyond is cut short, then refused with EFBIG.
  */
 export async function traced(
@@ -92,7 +92,7 @@ const LINE = /^(\w+)\((.*)\)\s+= (-?\d+)( E\w+)?/s;
 const QUOTED = /"((?:\\x[0-9a-f]{2})*)"/;
 
 const bytesIn = (words: string): Buffer => Buffer.from((QUOTED.exec(words)?.[1] ?? '').replaceAll('\\x', ''), 'hex');
-/** The numbers behind the quoted text. */
+/** Numbers behind the quoted text. */
 const numbersAfter = (words: string): number[] =>
   words
     .slice(words.lastIndexOf('"') + 1)
@@ -131,7 +131,7 @@ class Folder implements TracedRun {
     this.failures.push({ step: this.steps.length, kind });
   }
 
-  /** The name in the folder; undefined for what is elsewhere. */
+  /** Name in the folder; undefined for other paths. */
   #nameOf(path: string): string | undefined {
     const name = path.slice(this.#folder.length + 1);
     return dirname(path) === this.#folder && path !== this.#notes ? name : undefined;

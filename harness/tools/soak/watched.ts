@@ -1,6 +1,6 @@
 /**
  * `npm run soak -- watch`: correct servers and correct clients with `muster watch` between them, each in a process of
- * its own. Whatever is found is wrong, and nothing may grow.
+ * its own. Any finding is wrong, and nothing may grow.
  */
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -27,7 +27,7 @@ A device that restarts, breaks connections off and keeps few events, with client
 cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of \
 it goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
 
-/** Few events, so that whoever sleeps comes back with a cursor that has expired. */
+/** Few events, so that a client that sleeps comes back with an expired cursor. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
 /** Events come twice as fast. */
@@ -78,7 +78,7 @@ export async function runWatched(words: readonly string[]): Promise<boolean> {
 const named = (options: HttpClientOptions, agent: string): HttpClient =>
   new HttpClient({ ...options, timeoutMs: 60_000, headers: { ...options.headers, 'user-agent': agent } });
 
-/** Each client that follows has a name of its own, so that it is judged by what it does. */
+/** Each client that follows has a name of its own, so that it is judged by itself. */
 function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   const near = onSocket(at('w.sock'), '/v0.2');
   const control = new HttpClient({ ...onSocket(at('c.sock')), timeoutMs: 60_000 });
@@ -108,7 +108,7 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
     const path = `/v0.2/events${last === undefined ? '' : `?after=${last}`}`;
     const headers = { accept: 'text/event-stream', 'user-agent': 'slow' };
     const asking = request({ socketPath, path, headers, agent: false, signal: tally.signal }).end();
-    asking.on('error', () => {}); // Told where it is awaited.
+    asking.on('error', () => {}); // Handled where it is awaited.
     try {
       const [answer] = (await once(asking, 'response')) as [IncomingMessage];
       if (answer.statusCode === 410) last = undefined;
@@ -124,13 +124,13 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
         await tally.pause(SLOW_MS);
       }
     } catch {
-      // The device restarts, breaks connections off, and ends the stream of whoever is too far behind.
+      // The device restarts, breaks connections off, and ends the stream of a slow reader.
     }
     await tally.pause(BETWEEN_CALLS_MS);
   });
 }
 
-/** A job of the reference client again and again; whether it succeeds is up to the faults of its server. */
+/** Repeats a job of the reference client; its success depends on the faults of its server. */
 const calling = (tally: Tally, values: ClientValues): Promise<void> =>
   tally.repeat(String(values.job), async () => {
     await called(values, undefined, tally.signal);
@@ -156,10 +156,10 @@ function onThePlatform(tally: Tally, url: string): Promise<void>[] {
   ];
 }
 
-/** Rules of clients that this work must give something to go by: a watch that takes nobody for one finds nothing. */
+/** Rules of clients that must have sightings: a watch that recognises no client finds nothing. */
 const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
-/** Ends both, and says what came of it. */
+/** Ends both, and reports their findings. */
 async function told(watches: Record<string, Watch>, tally: Tally, sampler: Sampler, minutes: number): Promise<boolean> {
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const { problems } = tally;
@@ -183,7 +183,7 @@ async function told(watches: Record<string, Watch>, tally: Tally, sampler: Sampl
     }
     say(`· ${name}: ${checks.filter(({ outcome }) => outcome === 'pass').length} rules decided`);
   }
-  // Whoever was left to itself for want of time may be anybody from then on.
+  // A client that was dropped for lack of time may be anyone from then on.
   for (const rule of DECIDED)
     if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : problems).push(`${rule} was never decided`);
   const judged = judge(sampler.series.values());

@@ -1,10 +1,10 @@
-/** Clients that run in this process, with real sockets: the reference, and what is no client at all. */
+/** Clients in this process, with real sockets: the reference, and null clients. */
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { runClient } from '../../../simulators/client/run.ts';
 import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
 import type { ClientListener, RunningClient, StartClient } from '../../targets/opened.ts';
 
-/** A client that is a function: it prints, and returns its exit code when it ends, or nothing for 0. */
+/** Client as a function: it prints, and returns its exit code when it ends, or nothing for 0. */
 export type InProcessClient = (
   variables: Readonly<Record<string, string>>,
   print: (line: string) => void,
@@ -12,7 +12,7 @@ export type InProcessClient = (
   complain: (text: string) => void,
 ) => Promise<unknown>;
 
-/** Starts it in this process. What it throws is how it ends. */
+/** Starts it in this process. An error that it throws is its end. */
 export const inProcess =
   (run: InProcessClient): StartClient =>
   ({ variables }, { line, ended }: ClientListener): RunningClient => {
@@ -23,7 +23,7 @@ export const inProcess =
     const complain = (text: string): void => {
       diagnostics += `${text}\n`;
     };
-    // What a client prints is never heard while it is being started.
+    // Starts later, since the first output of a client would be lost.
     const done = Promise.resolve()
       .then(() => run(variables, (text) => !over.signal.aborted && line(text), over.signal, complain))
       .catch((error: unknown) => {
@@ -53,13 +53,13 @@ export const inProcess =
     };
   };
 
-/** The reference client, with a behaviour that is made anew for each start. */
+/** Reference client, with a new behaviour for each start. */
 export const referenceWith =
   (behaviour: () => ClientBehaviour): InProcessClient =>
   (variables, print, signal, complain) =>
     runClient({ variables, behaviour: behaviour(), signal, print, complain });
 
-/** What is no client: none of these may pass a MUST. */
+/** Null clients, none of which may pass a MUST. */
 export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProcessClient }[] = [
   { name: 'exits-at-once', summary: 'Ends at once, with success.', run: async () => {} },
   { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },
@@ -88,7 +88,7 @@ export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProc
           for await (const piece of answer?.body ?? [])
             for (const each of text.decode(piece, { stream: true }).split('\n')) print(each);
         } catch {
-          // It asks again.
+          // The loop asks again.
         }
       }
     },

@@ -1,4 +1,4 @@
-/** Runs a suite on what has been started: for the matrix, and for tests. */
+/** Runs a suite on a started target, for the matrix and for tests. */
 
 import { execFile } from 'node:child_process';
 import process from 'node:process';
@@ -30,28 +30,28 @@ import {
   type Workspace,
 } from './simulators.ts';
 
-/** What is run, and how. */
+/** Choice of checks and conditions. */
 export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
-  /** How long a check waits for what should come. */
+  /** Patience of a check, milliseconds. */
   patienceMs?: number;
   seed?: number;
-  /** Multiplier of the runs of every property. */
+  /** Multiplier for the runs of properties. */
   runs?: number;
   maxTimeMs?: number;
   /** `shared` checks at once. */
   concurrency?: number;
-  /** Tries findings again alone. */
+  /** Whether to retry findings alone. */
   tries?: boolean;
-  /** Asks in other forms, too: what makes a difference in one is asked again. Default false. */
+  /** Whether to ask in variant forms too. Default false. */
   varied?: boolean;
-  /** Runs every check whatever becomes of its premises, as each is run when it is the only one. */
+  /** Whether every check runs regardless of its premises, as if it was the only one. */
   alone?: boolean;
-  /** Ends the run; a `RunOver` as its reason says why. */
+  /** Ends the run; a `RunOver` as its reason gives the reason. */
   signal?: AbortSignal;
   listeners?: readonly RunListener[];
 }
 
-/** A shell line that starts the target, in place of one that is there. */
+/** Shell line that starts the target, instead of a running one. */
 interface Commanded {
   command: string;
 }
@@ -80,7 +80,7 @@ export async function runPlatformSuite(
   return await runOn(platformSuite, { description, unreachable, context, capabilities }, common.redactor, choice);
 }
 
-/** `url`: of what takes the place of the platform that the device is enrolled in. */
+/** `url`: address to use instead of that of the device's platform. */
 export async function runSystemSuite(
   { platform, device: place, deviceId, links, keys }: Workspace,
   { apiVersion, url = platform.url, ...choice }: RunChoice & { apiVersion?: string; url?: string } = {},
@@ -91,7 +91,7 @@ export async function runSystemSuite(
   const at = { url, apiKey: keys.apiKey, onlineDevice: deviceId, ...defined({ apiVersion }) };
   const opened = stack.use(await openPlatformTarget({ ...common, ...at }));
   const target = openSystemTarget({ device, platform: opened, deviceId, links, close: async () => {} });
-  // What does not answer at all has to fail the checks, and not to block them.
+  // A platform that does not answer must fail the checks, not block them.
   return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
@@ -122,7 +122,7 @@ export async function runClientSuite(
   return await runOn(clientSuite, target, redactor, { concurrency: CLIENT_CHECKS_AT_ONCE, ...choice });
 }
 
-/** What every target is opened with. */
+/** Settings of every target. */
 const commonOf = ({ patienceMs = PATIENCE_MS }: RunChoice) => ({ env: {}, redactor: new Redactor(), patienceMs });
 
 type Target<Context> = Pick<OpenedTarget<Context>, 'description' | 'context' | 'capabilities' | 'unreachable'>;
@@ -164,28 +164,27 @@ function runOn<Context>(
 export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
   report.checks.filter(({ outcome }) => outcomes.includes(outcome)).map(inOneLine);
 
-/** What was found, in words. */
+/** Finding in words. */
 function inOneLine({ id, outcome, expected, actual, reason, counterexample, observations }: CheckResult): string {
   const what = reason ?? `expected ${expected}; actual: ${actual}`;
   const example = counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`;
   return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
 }
 
-// Subjects where Muster itself lacks something: the command runs with few descriptors, a small heap or a full disk,
-// against correct targets.
+// Starved subjects: the command runs with few descriptors, a small heap or a full disk, against correct targets.
 
 interface Starved {
   api: Extract<Api, 'device' | 'platform'>;
   name: string;
   summary: string;
-  /** What the shell does before it runs the command. */
+  /** Shell line before the command. */
   limit?: string;
   /** Arguments of Node. */
   node?: readonly string[];
   /** Arguments of the command. */
   words?: readonly string[];
   reason?: RegExp;
-  /** Exit codes that are due. */
+  /** Expected exit codes. */
   codes: readonly number[];
 }
 
@@ -221,7 +220,7 @@ export const STARVED: readonly Starved[] = [
 ];
 
 const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
-/** No run may hang, milliseconds. */
+/** Limit of a run, milliseconds. */
 const LONGEST_MS = 300_000;
 const MOST_OUTPUT = 64 * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-/** What is checked: a simulated device, or a simulated platform with a seeded workspace and a device enrolled in it. */
+/** Simulated targets: a device, or a platform with a seeded workspace and an enrolled device. */
 import { join } from 'node:path';
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
@@ -24,23 +24,23 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 
 const KEY = 'key_full_0123456789abcdefghij';
-/** May read releases and nothing else. */
+/** Key that may only read releases. */
 const LIMITED_KEY = 'key_limited_0123456789abcdef';
 /** Headers of requests to a platform with that key. */
 export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
-/** Small keys, because large ones take long to make. */
+/** Bits of a key: large ones take long to make. */
 export const KEY_BITS = 1024;
 const SEED = 11;
 const DEVICES = 24;
-/** Short, so that waits for heartbeats are; long enough that a busy machine keeps it. */
+/** Short for the sake of waits for heartbeats, and long enough for a busy machine. */
 const HEARTBEAT_MS = 2000;
-/** Events of a past that a compaction has cut off, so that checks that need no control have something to check. */
+/** Events that a compaction has cut off, so that checks without control have something to check. */
 const PAST_EVENTS = 30;
 
 export interface DevicePlace {
   socket?: string;
   discovery?: string;
-  /** Of its control API. */
+  /** Address of its control API. */
   control?: string;
 }
 
@@ -54,17 +54,17 @@ export interface PlatformPlace {
   apiVersion?: string;
 }
 
-/** What differs from the reference, by the simulator that differs. */
+/** Differences from the reference, by simulator. */
 export interface Changes {
   device?: readonly Variant<DeviceBehaviour>[];
   platform?: readonly Variant<PlatformBehaviour>[];
   agent?: readonly Variant<AgentHabits>[];
   client?: readonly Variant<ClientBehaviour>[];
-  /** The one that a device shows these changes over; any other will do when left out. */
+  /** Transport that alone shows these changes. Default: any. */
   transport?: TransportName;
 }
 
-/** The reference with all the changes made to it. Throws ConflictError when some of them exclude each other. */
+/** Reference with all the changes. Throws ConflictError when some of them exclude each other. */
 export const behavioursWith = ({ device = [], platform = [], agent = [], client = [] }: Changes) => ({
   device: combined(device, referenceDevice),
   platform: combined(platform, referencePlatform),
@@ -77,18 +77,18 @@ export interface Robot extends AsyncDisposable {
   place: DevicePlace;
 }
 
-/** A device in a folder of its own. */
+/** Starts a device in a folder of its own. */
 export async function startRobot(
   options: {
     /** Default: a unix socket. */
     transport?: TransportName | undefined;
-    /** The reference when left out. */
+    /** Default: the reference. */
     behaviour?: DeviceBehaviour;
-    /** Nothing has ever happened on it. */
+    /** Whether it has no history. */
     fresh?: boolean;
-    /** Events of its past, of which a compaction has cut off some. */
+    /** Past events, of which a compaction has cut off some. */
     past?: number;
-    /** Events that it keeps at most. */
+    /** Limit of stored events. */
     retain?: number;
     heartbeatMs?: number;
   } = {},
@@ -118,7 +118,7 @@ export async function startRobot(
     await device.publish(past);
     await device.compact();
     await device.deploy();
-    // Only where there is an error does it show how statuses are merged.
+    // Only an error shows how statuses are merged.
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const all = starting.move();
@@ -149,16 +149,15 @@ export async function enrolDevice(
 
 export interface Workspace extends AsyncDisposable {
   platform: SimulatedPlatform;
-  /** Of the enrolled device. */
+  /** Id of the enrolled device. */
   deviceId: string;
-  /** Where the device is. */
   device: DevicePlace;
-  /** Of the platform: one for everything, and one that may only read releases. */
+  /** Keys of the platform: one for everything, and one that may only read releases. */
   keys: { apiKey: string; limitedKey: string };
-  /** All that the device reaches the platform by. */
+  /** Proxies of all connections from the device to the platform. */
   links: readonly TcpProxy[];
   create(path: string, body: object): Promise<Record<string, string>>;
-  /** Where the platform is, with both its keys, and with a device that was never online. */
+  /** Address of the platform, with both its keys, and with a device that was never online. */
   place(): Promise<PlatformPlace>;
 }
 
@@ -221,7 +220,7 @@ export async function startWorkspace(
   };
 }
 
-/** A place as options of the command. */
+/** Options of the command for a place. */
 export const optionsFor = (place: DevicePlace | PlatformPlace): string[] =>
   Object.entries(place).flatMap(([name, value]) => [
     `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,

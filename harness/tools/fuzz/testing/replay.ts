@@ -1,9 +1,9 @@
-/** Attacks again with what fuzzers have found. For tests. */
+/** Repeats the finds of fuzzers, for tests. */
 import { expect, it } from 'vitest';
 import { kept, openAttack } from '../engine.ts';
 import { FUZZERS } from '../fuzzers.ts';
 
-/** A test for each fuzzer that has found something; of those whose subjects take seconds, or of the others. */
+/** Test for each fuzzer with finds, either of slow subjects or of the others. */
 export function replayFinds({ slow }: { slow: boolean }): void {
   for (const fuzzer of FUZZERS.filter((one) => (one.slow ?? false) === slow)) {
     const finds = kept(fuzzer.name);

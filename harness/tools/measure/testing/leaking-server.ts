@@ -1,4 +1,4 @@
-/** An HTTP server in a process of its own that keeps as many bytes of each request as it is told. For tests. */
+/** HTTP server in a process of its own that leaks a given number of bytes with each request, for tests. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serveTask } from '../process.ts';
