@@ -1,11 +1,11 @@
 /** Probes this machine: one probe for each capability that a user may need. Probes clean up after themselves. */
+
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
 import { tmpdir, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { listening, listenUnix } from '../../simulators/device/transport.ts';
-import { mebibytes } from '../../simulators/fleet/measure/cgroup.ts';
 import { thousands } from '../../simulators/fleet/measure/costs.ts';
 import {
   baseDirFor,
@@ -19,6 +19,7 @@ import {
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
 import { ownedFolder } from '../common/owner.ts';
+import { memoryText } from '../common/sizes.ts';
 import { Patience } from '../common/waiting.ts';
 import { containerRuntime, reasonOf } from '../targets/launch/container.ts';
 import { OLDEST_NODE, VERSION } from './version.ts';
@@ -67,7 +68,7 @@ const PROBES: readonly Probe[] = [
     group: NEEDED,
     name: 'temporary folder',
     probe: temporaryFolder,
-    todo: `Set TMPDIR to a folder that this user can write to, with ${mebibytes(FREE_BYTES)} free.`,
+    todo: `Set TMPDIR to a folder that this user can write to, with ${memoryText(FREE_BYTES)} free.`,
   },
   {
     group: CONTAINERS,
@@ -150,7 +151,7 @@ function temporaryFolder(): string {
   const { bavail, blocks, bsize } = statfsSync(folder.path);
   // Some network disks report no size.
   if (blocks === 0) return tmpdir();
-  const seen = `${tmpdir()}, ${mebibytes(bavail * bsize)} free`;
+  const seen = `${tmpdir()}, ${memoryText(bavail * bsize)} free`;
   if (bavail * bsize < FREE_BYTES) throw new Error(seen);
   return seen;
 }
@@ -211,7 +212,7 @@ function memory(): string {
   const { memoryBytes, containerBytes } = fleet().limits;
   const whole = containerBytes === undefined ? totalmem() : containerBytes;
   const of = containerBytes === undefined ? '' : ' of this container (cgroup)';
-  return `${mebibytes(memoryBytes)} free of ${mebibytes(whole)}${of}`;
+  return `${memoryText(memoryBytes)} free of ${memoryText(whole)}${of}`;
 }
 
 function user(): string {

@@ -107,8 +107,14 @@ describe('the summary of a fleet', () => {
     ],
     [
       { thresholds: [{ expr: 'x.ms.p99<1s', value: null, ok: false, reason: 'never' }] },
-      /✗ missed .* never/,
-      /exit 99: /,
+      /· not measured .* never/,
+      /✗ outcome: INCOMPLETE\n(.|\n)*exit 2: /,
+    ],
+    [{ thresholds: [{ expr: 'x.ms.p99<1s', value: 1200, ok: false }] }, /✗ missed .* 1\.2 s/, /exit 99: /],
+    [
+      { complete: false, ended_by: 'x.errors.rate>1%', incomplete_reasons: ['ended early: x'] },
+      /✗ outcome: FAILED\n {4}- ended early: x/,
+      /exit 99: .*a condition ended the run/,
     ],
     [
       { violations: [{ robot: 3, name: 'robot-3', kind: 'gap', message: 'id 2 missing' }] },

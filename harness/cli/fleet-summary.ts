@@ -55,9 +55,9 @@ type Ending = ReturnType<typeof exitCode> | 129 | 130 | 143;
 const EXIT_WORDS: Record<Ending, string> = {
   0: '',
   1: 'an event stream was not whole, or an answer of the platform was wrong',
-  2: 'the run is not complete',
+  2: 'the run is not complete, or a threshold was not measured',
   98: 'the generator saturated',
-  99: 'a threshold was missed',
+  99: 'a threshold was missed, or a condition ended the run',
   129: 'hung up',
   130: 'interrupted',
   143: 'terminated',
@@ -174,7 +174,7 @@ const STANDING_COLUMNS = 8;
 function thresholds(result: FleetResult, paint: Paint): string[] {
   const columns = Math.max(NAME_COLUMNS + 2, ...result.thresholds.map(({ expr }) => expr.length));
   return result.thresholds.map(({ expr, value, ok, reason }) => {
-    const { tone, words } = standingOf(result, { ok });
+    const { tone, words } = standingOf(result, { ok, value });
     const met = paint(STANDING_FORMATS[tone], words.padEnd(STANDING_COLUMNS));
     return `${met}  ${expr.padEnd(columns)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
   });

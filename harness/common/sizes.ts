@@ -5,3 +5,11 @@ export function size(text: string): number | undefined {
   const [, number, unit = 'B'] = /^(\d{1,12})(B|kB|KB|MB|GB)?$/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
 }
+
+const [KIB, MIB, GIB] = [2 ** 10, 2 ** 20, 2 ** 30];
+
+/** `5.8 KiB`, `1,430 MiB`, `12.5 GiB`: in the unit that gives a figure people can read. */
+export function memoryText(bytes: number): string {
+  if (bytes < MIB) return `${(bytes / KIB).toFixed(1)} KiB`;
+  return bytes < 10 * GIB ? `${Math.round(bytes / MIB).toLocaleString('en')} MiB` : `${(bytes / GIB).toFixed(1)} GiB`;
+}

@@ -41,7 +41,7 @@ const EXIT_CODES = {
     code: 2,
     check: 'incomplete (undecided, blocked, or not as declared)',
     compare: 'undecided',
-    fleet: 'incomplete, or the platform did not answer',
+    fleet: 'incomplete, a threshold was not measured, or the platform did not answer',
     mutate: 'undecided: the tests fail on the faithful simulator, ask nothing, or are not the same each time',
     watch: 'nothing was seen that decides anything',
     verify: 'refused',
@@ -49,7 +49,7 @@ const EXIT_CODES = {
   harness: { code: 3, ...afterEach('Muster itself failed'), doctor: 'checks cannot run here, or Muster itself failed' },
   usage: { code: 64, ...afterEach('usage error') },
   saturated: { code: 98, fleet: 'the load generator could not keep up, so the figures mean nothing' },
-  threshold: { code: 99, fleet: 'a threshold was missed' },
+  threshold: { code: 99, fleet: 'a threshold was missed, or a gate or abort_on ended the run' },
   hungUp: { code: 129, ...afterRuns('hung up'), simulate: 'hung up', watch: 'hung up' },
   interrupted: { code: 130, ...afterRuns('interrupted') },
   terminated: { code: 143, ...afterRuns('terminated') },
@@ -74,7 +74,9 @@ export function exitCodesText(command: ExitTable): string {
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   // A pattern matches more words, so it must be closer.
-  let least = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
+  const most = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
+  // A word of which no letter is left was not meant.
+  let least = Math.min(most, text.length - 1);
   for (const candidate of known) {
     const distance = editDistance(text, candidate);
     if (distance <= least && (best === undefined || distance < least)) {

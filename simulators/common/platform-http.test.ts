@@ -102,7 +102,18 @@ describe('a request to the platform', () => {
     const broken = await http.get().catch((error: ApiError) => error);
     expect(broken).toBeInstanceOf(ApiError);
     expect(broken).toMatchObject({ status: 503, code: 'unknown', refused: false });
+    expect((broken as ApiError).message).toMatch(/^HTTP 503: oops \(/);
     expect(http.requests).toHaveLength(2);
+  });
+
+  it.each([
+    ['{"error":"boom"}', /^HTTP 500: \{"error":"boom"\} \(/],
+    ['', /^HTTP 500: no body \(/],
+    ['{"error":{"code":"x"}}', /^HTTP 500 x: \{"error":/],
+    [`"${'long '.repeat(100)}"`, /^HTTP 500: .{200} \(/],
+  ])('quotes the beginning of an error body of another form: %j', async (body, message) => {
+    await using http = await setUp([answer(500, body)]);
+    await expect(http.get()).rejects.toThrow(message);
   });
 
   it.each(['', 'nonsense', '{"ok":"yes"}', '[]'])('fails when it is answered with %j', async (body) => {

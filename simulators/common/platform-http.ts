@@ -100,16 +100,19 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
 const TIMEOUT_MS = 30_000;
 const RETRIES = 3;
 
+/** Code of an error whose body names none. */
+const UNKNOWN = 'unknown';
+
 /** The platform answered with an error. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
-  /** `error.code` of the answer; `unknown` without an error body. */
+  /** `error.code` of the answer, or `unknown`. */
   readonly code: string;
   /** Delay that the platform asks for, milliseconds; undefined if it names none. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, code: string, message: string, retryAfterMs?: number) {
-    super(`HTTP ${status} ${code}: ${message}`);
+    super(`HTTP ${status}${code === UNKNOWN ? '' : ` ${code}`}: ${message}`);
     this.status = status;
     this.code = code;
     this.retryAfterMs = retryAfterMs;
@@ -335,10 +338,25 @@ export const tlsOver = (
 
 /** `request`: method and path, for the message. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
+  const text = Buffer.from(bytes).toString();
+  const { code, message } = errorIn(text);
+  const words = message ?? (text.trim() === '' ? 'no body' : text.trim().slice(0, QUOTED));
+  return new ApiError(status, code ?? UNKNOWN, `${words} (${request})`, retryAfter);
+}
+
+/** Beginning of a body without `error.message`, characters: no error body is specified. */
+const QUOTED = 200;
+
+/** The `error` of the published document, if the body has that form. */
+function errorIn(text: string): { code?: string; message?: string } {
   try {
-    const { error } = JSON.parse(Buffer.from(bytes).toString());
-    return new ApiError(status, String(error.code), `${error.message} (${request})`, retryAfter);
+    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
+    const { code, message } = error ?? {};
+    return defined({
+      code: typeof code === 'string' ? code : undefined,
+      message: typeof message === 'string' ? message : undefined,
+    });
   } catch {
-    return new ApiError(status, 'unknown', `no error body (${request})`, retryAfter);
+    return {};
   }
 }

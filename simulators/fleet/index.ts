@@ -11,6 +11,7 @@ import { rm } from 'node:fs/promises';
 import { defined } from '../../harness/common/defined.ts';
 import { ownedFolder } from '../../harness/common/owner.ts';
 import type { FleetConsole, FleetPage } from './console/fleet-console.ts';
+import { failureText } from './host/failures.ts';
 import type { RolloutRow, StopMode } from './host/host.ts';
 import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
 import type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
@@ -164,8 +165,9 @@ async function bringUp(fleet: Fleet, { robots, over = '0s', signal }: StartFleet
   signal?.throwIfAborted();
   const { counters } = await fleet.snapshot();
   const failed = counters['start.errors'] ?? 0;
-  const [error = ''] = fleet.record.errors;
-  if (failed > 0) throw new Error(`${failed} of ${robots} robots did not come online: ${error}`);
+  const [first] = fleet.record.failures;
+  const why = first === undefined ? '' : `: ${failureText(first)}`;
+  if (failed > 0) throw new Error(`${failed} of ${robots} robots did not come online${why}`);
 }
 
 async function openConsole(

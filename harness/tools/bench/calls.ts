@@ -63,7 +63,7 @@ async function byFleet(url: string, robots: number): Promise<Outcome> {
   const scenario = `name: calls\nuplink: calls\n${phases}`;
   const { metrics, counters, verdict } = await fleetCommand({ robots, platform: url, scenario, apiKey: PLATFORM_KEY });
   const of = (kind: Kind): Measured => metrics[`${kind}.target.ms`] ?? { count: 0, p50: Number.NaN, p99: Number.NaN };
-  const failed = (counters['http.errors'] ?? 0) + (counters['ping.errors'] ?? 0);
+  const failed = counters['http.errors'] ?? 0;
   return { http: of('http'), ping: of('ping'), failed, verdict };
 }
 

@@ -10,6 +10,7 @@ import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { type Action, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second } from '../../console/page/fleet/document.ts';
+import { addFailure, failureText } from '../host/failures.ts';
 import type { StateChanges } from '../host/host.ts';
 import { foundText, judgedText } from '../result/judged.ts';
 import { type FleetResult, standingOf, type Tick } from '../result/result.ts';
@@ -179,7 +180,7 @@ export class FleetConsole {
     const lines = [
       ...record.violations.map(({ name, message }) => `${name}: ${message}`),
       ...(judged?.findings.map(foundText) ?? []),
-      ...record.errors,
+      ...record.failures.map(failureText),
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
@@ -206,10 +207,8 @@ export class FleetConsole {
       answers: judged,
     } = result;
     const wrong = judged?.findings.filter(({ level }) => level === 'MUST').map(foundText) ?? [];
-    const missed = thresholds.flatMap(({ expr, ok, reason }) =>
-      standingOf(result, { ok }).tone !== 'bad'
-        ? []
-        : [`${expr} was missed${reason === undefined ? '' : `: ${reason}`}`],
+    const missed = thresholds.flatMap((threshold) =>
+      standingOf(result, threshold).tone === 'bad' ? [`${threshold.expr} was missed`] : [],
     );
     this.#showBands();
     const { document } = this.#feed;
@@ -256,7 +255,7 @@ export class FleetConsole {
     const begin = (phase: Phase, note: string, only?: number[]): object => {
       byHand.refuseUnlessUp();
       const done = byHand.carryOut(phase, note, only);
-      done.catch((error: unknown) => fleet.record.errors.push(`by hand: ${(error as Error).message}`));
+      done.catch(({ message }: Error) => addFailure(fleet.record.failures, { kind: 'by hand', message, count: 1 }));
       this.#showBands();
       return { begun: note };
     };

@@ -19,6 +19,7 @@ import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { TRAFFIC } from '../scenario/uplinks.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import { type ActionKind, scheduleMs } from '../schedule/schedule.ts';
+import { addFailure } from './failures.ts';
 import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
 import { traceparentOf } from './traced.ts';
 
@@ -110,7 +111,6 @@ class Rollouts {
 /** `code` of a ping that the device answered (section 2.5). */
 const SUCCESS = 'success';
 const DEFAULT_DOWN_MS = 1000;
-const MAX_ERRORS = 5;
 const ONLINE_TIMEOUT_MS = 120_000;
 const PAGE = 100;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
@@ -224,16 +224,17 @@ export class Actions {
     const { client } = this.#options;
     const { deviceId, state, disturbances } = robot;
     if (client === undefined || deviceId === undefined) return recordLateness(action);
-    record.count('ping.attempts');
-    record.count('ping.errors', 0);
+    for (const name of ['ping.attempts', 'http.attempts'] as const) record.count(name);
+    for (const name of ['ping.errors', 'http.errors'] as const) record.count(name, 0);
     const code = await this.#sent(
       action,
       'ping.target.ms',
       (sending) => client.ping(deviceId, sending),
       (answer) => answer === SUCCESS,
     ).catch((error: unknown) => {
-      if (!this.#standsIn || !(error instanceof PlatformFailure && UNANSWERED.has(error.status))) throw error;
-      return 'unanswered';
+      if (this.#standsIn && error instanceof PlatformFailure && UNANSWERED.has(error.status)) return 'unanswered';
+      record.count('http.errors');
+      throw error;
     });
     // An existing device may be offline without the fleet's knowing.
     const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
@@ -246,7 +247,7 @@ export class Actions {
   }
 
   begin(byHand: boolean): PhaseOutcome {
-    const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], errors: [], late: [] };
+    const outcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], trace: [], failures: [], late: [] };
     if (!byHand) this.#outcome = outcome;
     return outcome;
   }
@@ -371,9 +372,9 @@ export class Actions {
     if (this.#deadlines.ended) return;
     record.count(`${kind}.errors`);
     if (kind === 'start') outcome.notStarted += 1;
-    const message = masked(error instanceof Error ? error.message : String(error), this.#options.config.platform);
-    const known = outcome.errors.some((other) => other.startsWith(`${kind} of `) && other.endsWith(`: ${message}`));
-    if (!known && outcome.errors.length < MAX_ERRORS) outcome.errors.push(`${kind} of ${robot.name}: ${message}`);
+    const text = masked(error instanceof Error ? error.message : String(error), this.#options.config.platform);
+    const message = robot.deviceId === undefined ? text : text.replaceAll(robot.deviceId, '{device}');
+    addFailure(outcome.failures, { kind, robot: robot.name, message, count: 1 });
     if (error instanceof PlatformFailure && error.status > 0) record.count(`http.status.${error.status}`);
     for (let at = error; at instanceof Error; at = at.cause) {
       if ('code' in at && typeof at.code === 'string' && EXHAUSTED.has(at.code)) this.#options.onExhausted();

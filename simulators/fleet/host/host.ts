@@ -10,6 +10,7 @@ import type { Disturbance } from '../result/verdict.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
 import type { ActionKind } from '../schedule/schedule.ts';
+import type { FailedAction } from './failures.ts';
 import type { TracedRollouts } from './traced.ts';
 
 export type RolloutState = 'pending' | 'reached' | 'missed';
@@ -152,7 +153,8 @@ export interface PhaseOutcome {
   notStarted: number;
   missed: string[];
   trace: TracedAction[];
-  errors: string[];
+  /** The first few failures that differ in more than the robot. */
+  failures: FailedAction[];
   late: LateRollout[];
 }
 

@@ -1,7 +1,9 @@
 /** Memory and processor limits of this process's control group, cgroup v1 and v2. */
+
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { memoryText } from '../../../harness/common/sizes.ts';
 
 const ROOT = '/sys/fs/cgroup';
 /** cgroup v1 writes "no limit" as the largest number of pages. */
@@ -90,8 +92,6 @@ export function readText(file: string): string | undefined {
   }
 }
 
-export const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20).toLocaleString('en')} MiB`;
-
 /** Detects kills by the kernel at the memory limit since construction. */
 export class MemoryKills {
   readonly #look: () => MemoryLimit | undefined;
@@ -106,6 +106,6 @@ export class MemoryKills {
   get cause(): string {
     const limit = this.#look();
     if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';
-    return `; likely cause: the memory limit of this container (cgroup), ${mebibytes(limit.limitBytes)}`;
+    return `; likely cause: the memory limit of this container (cgroup), ${memoryText(limit.limitBytes)}`;
   }
 }

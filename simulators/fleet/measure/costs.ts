@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Static } from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
+import { memoryText } from '../../../harness/common/sizes.ts';
 import { oneOf } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
-import { mebibytes } from './cgroup.ts';
 
 /**
  * PSS divides shared pages among processes; RSS counts them in each, so a sum of RSS is too high. Neither includes
@@ -156,18 +156,16 @@ export const costParts = ({ parts }: RunCosts): [name: PartName, part: CostPart]
 
 export const thousands = (value: number): string => value.toLocaleString('en');
 
-export const kibibytes = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
-
 export function costLine(costs: RunCosts): string {
   const { whole } = costs.parts;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   const each = [
-    ...(whole.robot_whole_bytes === null ? [] : [`a robot ${kibibytes(whole.robot_whole_bytes)}`]),
+    ...(whole.robot_whole_bytes === null ? [] : [`a robot ${memoryText(whole.robot_whole_bytes)}`]),
     // Too few robots leave the growth hidden or negative.
-    ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${kibibytes(whole.robot_marginal_bytes ?? 0)}`] : []),
+    ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${memoryText(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
   return [
-    `${mebibytes(whole.peak_bytes)} ${costs.memory} ` +
+    `${memoryText(whole.peak_bytes)} ${costs.memory} ` +
       `(${parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ')})`,
     ...(each === '' ? [] : [each]),
     `${whole.cpu_seconds.toFixed(1)} CPU s`,

@@ -93,6 +93,13 @@ const lackingOf = async (...args: Parameters<typeof surveyed>): Promise<string> 
   return (error as Error).message;
 };
 
+it('doubts the base URL where every route is answered 404, and only there', async () => {
+  const all = { uplink: 'calls', phase: { lists: '1/s', ping: '1/s' } } as const;
+  expect(await lackingOf({}, all)).toMatch(/every route was answered 404: is --platform right\?/);
+  const unauthorized: Routes = { 'GET /config_instances': () => [403, {}] };
+  expect(await lackingOf({ 'GET /devices': () => [403, {}], ...unauthorized }, all)).not.toContain('--platform');
+});
+
 describe('preflight of robots that call', () => {
   const all = { uplink: 'calls', phase: { lists: '1/s', reads: '1/s', expands: '1/s', ping: '1/s' } } as const;
 

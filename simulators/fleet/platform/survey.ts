@@ -98,6 +98,9 @@ const expandedList = shape(
   'list of devices with their deployments',
   Type.Object({ data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })) }),
 );
+/** A base URL that is wrong answers all routes so. */
+const NOT_SERVED = 'was answered 404';
+
 const anyList = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
 const LISTING = ['lists', 'reads', 'expands'] as const;
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
@@ -141,6 +144,8 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
     await close();
   }
   if (lacking.length === 0) return { offer: surveyor.offer, notes };
+  if (surveyor.servesNoList && lacking.every((line) => line.includes(NOT_SERVED)))
+    lacking.push(`every route ${NOT_SERVED}: is --platform right? A base URL may end in a path, e.g. /beta`);
   throw new LackingError(
     [`the platform lacks what robots with uplink ${uplinks.join(' or ')} and this scenario need:`, ...lacking].join(
       '\n  ',
@@ -192,6 +197,10 @@ class Surveyor {
       if (error.status === 401) throw new KeyError(error.message);
       this.#unlisted = error;
     }
+  }
+
+  get servesNoList(): boolean {
+    return this.#unlisted?.status === 404;
   }
 
   whyMissing(name: RouteName): Promise<string | undefined> {

@@ -2,16 +2,17 @@
 
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING, PALETTE, scriptOf, styleOf, trusted } from '../../../harness/common/html.ts';
+import { memoryText } from '../../../harness/common/sizes.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
-import { mebibytes } from '../measure/cgroup.ts';
-import { costParts, kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
-import { decode, ofWhole, percentileMs } from '../measure/metrics.ts';
+import { costParts, type RunCosts, thousands } from '../measure/costs.ts';
+import { decode, ofWhole, percentileMs, type Summary } from '../measure/metrics.ts';
 import { isWrong, judgedText } from '../result/judged.ts';
 import {
   type FleetOutcome,
   type FleetResult,
   figuresCount,
   isJudged,
+  isMissed,
   measuredNothing,
   outcomeOf,
   type Reach,
@@ -53,8 +54,8 @@ function costPart(costs: RunCosts | undefined): Markup {
   const rows = costParts(costs).map(([name, part]) => [
     name,
     thousands(part.processes),
-    mebibytes(part.peak_bytes),
-    mebibytes(part.end_bytes),
+    memoryText(part.peak_bytes),
+    memoryText(part.end_bytes),
     `${part.cpu_seconds.toFixed(1)} s`,
     each(part.robot_whole_bytes),
     each(part.robot_marginal_bytes),
@@ -64,7 +65,7 @@ function costPart(costs: RunCosts | undefined): Markup {
 <i>one more</i> is the growth per robot while they came up.</p>`;
 }
 
-const each = (bytes: number | null): string => (bytes === null ? '–' : kibibytes(bytes));
+const each = (bytes: number | null): string => (bytes === null ? '–' : memoryText(bytes));
 
 const AT_ONCE = 12;
 
@@ -199,13 +200,17 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
       'reordered events'
     );
   if (isWrong(result.answers)) return wrongText(result);
+  const saturated = 'The load generator could not keep up, so its figures decide nothing';
+  if (outcome === 'FAILED' && result.ended_by !== undefined) return `It ended early by ${result.ended_by}`;
   if (!complete) return 'The run did not do all that it should, so nothing is decided';
-  if (outcome === 'INCOMPLETE') return 'The load generator could not keep up, so its figures decide nothing';
+  if (result.verdict === 'invalid') return saturated;
   if (!isJudged(result))
     return 'This shard did all that it should; muster merge judges the thresholds of the whole fleet';
-  const missed = wanted.filter(({ ok }) => !ok);
+  const missed = wanted.filter(isMissed);
   if (missed.length > 0)
     return `${missed.length} of ${wanted.length} thresholds missed: ${missed.map(({ expr }) => expr).join(', ')}`;
+  const unmeasured = wanted.filter(({ ok }) => !ok);
+  if (unmeasured.length > 0) return `Not measured: ${unmeasured.map(({ expr }) => expr).join(', ')}`;
   return wanted.length === 0
     ? 'Nothing went wrong; no thresholds were given'
     : `${wanted.length === 1 ? 'The threshold was met' : `All ${wanted.length} thresholds met`}, and every event ` +
@@ -264,7 +269,7 @@ function tiles(result: FleetResult): Markup[] {
 const TOLD_MS = 1000;
 
 function measuredTiles(result: FleetResult): Record<string, string | undefined> {
-  const { metrics: measured, start_ms, rss_bytes_per_robot, costs, counters: counted } = result;
+  const { metrics: measured, start_ms, rss_bytes_per_robot, costs, counters: counted, uplink } = result;
   const rollout = measured['rollout.ms'];
   const bytesEach = costs === undefined ? rss_bytes_per_robot : (costs.parts.whole.robot_whole_bytes ?? 0);
   const ofThose = (counted['rollout.missed'] ?? 0) > 0 ? ' of those in time' : '';
@@ -273,8 +278,22 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
     [`roll-out p99${ofThose}`]: rollout && readableDuration(rollout.p99),
     'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : thousands(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
-    'memory per robot': bytesEach === 0 ? undefined : kibibytes(bytesEach),
+    ...requestTiles(result),
+    // Robots that only call are names: the memory is that of the load generator.
+    'memory per robot': bytesEach === 0 || uplink === 'calls' ? undefined : memoryText(bytesEach),
     'stream violations': thousands(counted['subscriber.violations'] ?? 0),
+  };
+}
+
+function requestTiles({ metrics, counters, measured_seconds: seconds }: FleetResult): Record<string, string> {
+  const { 'http.attempts': attempts = 0, 'http.errors': failed = 0 } = counters;
+  if (attempts === 0 || seconds === 0) return {};
+  const times = (label: string, of: Summary | undefined): [string, string][] =>
+    of === undefined ? [] : [[`${label} p50 · p99`, `${readableDuration(of.p50)} · ${readableDuration(of.p99)}`]];
+  return {
+    'requests a second': thousands(Number((attempts / seconds).toPrecision(3))),
+    'requests failed': `${Number(((100 * failed) / attempts).toPrecision(3))} %`,
+    ...Object.fromEntries([...times('pings', metrics['ping.ms']), ...times('requests', metrics['http.ms'])]),
   };
 }
 
@@ -314,7 +333,7 @@ const STANDING_TONES = { good: 'pass', bad: 'fail', open: 'soft' } as const;
 
 function thresholds(result: FleetResult): Markup {
   const rows = result.thresholds.map(({ expr, value, ok, reason }) => {
-    const { tone, words } = standingOf(result, { ok });
+    const { tone, words } = standingOf(result, { ok, value });
     const why = reason === undefined ? NOTHING : html`<small>${reason}</small>`;
     return [
       html`<th scope="row" class="wide"><code>${expr}</code>${why}</th>`,

@@ -100,6 +100,9 @@ export const fleetResult = shape(
     verdict_reasons: Type.Array(Type.String()),
     complete: Type.Boolean({ description: 'False when interrupted, or when a shard or worker is missing' }),
     incomplete_reasons: Type.Array(Type.String()),
+    ended_by: Type.Optional(
+      Type.String({ description: 'Condition that ended the run early: of abort_on, or of a gate that did not hold' }),
+    ),
     start_ms: Type.Number({ description: 'Duration of the ramp, milliseconds' }),
     rss_bytes_per_robot: Type.Number({
       description: 'Growth of the resident memory of the workers alone, over the ramp',
@@ -149,23 +152,31 @@ export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): bool
 
 type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thresholds' | 'shard'> & {
   answers?: FleetResult['answers'] | undefined;
+  ended_by?: string | undefined;
 };
 
 /** Whether thresholds decide the outcome. Those of a shard concern the whole fleet: only `muster merge` can decide. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * Exit code of `muster fleet`. 1: a subscriber saw a violation, or an answer broke a MUST. 2: incomplete. 98: the
- * generator saturated, so the figures mean nothing. 99: a threshold was missed, never by a shard. Violations and wrong
- * answers hold whatever the generator did, so they come before the verdict, and the verdict before thresholds.
+ * Exit code of `muster fleet`. 1: a subscriber saw a violation, or an answer broke a MUST. 2: incomplete, or a
+ * threshold was not measured. 98: the generator saturated, so the figures mean nothing. 99: a threshold was missed or
+ * a condition ended the run, never by a shard. Violations and wrong answers hold whatever the generator did, so they
+ * come before the verdict, and the verdict before thresholds.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0 || isWrong(result.answers)) return 1;
-  if (!result.complete) return 2;
+  const endedBy = isJudged(result) ? result.ended_by : undefined;
+  if (!result.complete && endedBy === undefined) return 2;
   if (result.verdict === 'invalid') return 98;
-  if (isJudged(result) && result.thresholds.some(({ ok }) => !ok)) return 99;
-  return 0;
+  if (!isJudged(result)) return 0;
+  if (endedBy !== undefined || result.thresholds.some(isMissed)) return 99;
+  return result.thresholds.every(({ ok }) => ok) ? 0 : 2;
 }
+
+/** Whether the figures do not hold; a threshold that was not measured has none. */
+export const isMissed = ({ ok, value }: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>): boolean =>
+  !ok && value !== null;
 
 /** Whether the figures describe the platform: a saturated generator measures itself, an interrupted run too little. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
@@ -174,13 +185,14 @@ export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 
 /** Standing of a threshold: met or missed only if this run decides it. */
 export function standingOf(
   result: Decisive,
-  { ok }: { ok: boolean },
+  threshold: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>,
 ): { tone: 'good' | 'bad' | 'open'; words: string } {
   const open = (words: string) => ({ tone: 'open' as const, words: `· ${words}` });
   if (!isJudged(result)) return open('of this shard; muster merge decides');
   if (!result.complete) return open('not evaluated');
   if (result.verdict === 'invalid') return open('not judged');
-  return ok ? { tone: 'good', words: '✓ met' } : { tone: 'bad', words: '✗ missed' };
+  if (threshold.ok) return { tone: 'good', words: '✓ met' };
+  return isMissed(threshold) ? { tone: 'bad', words: '✗ missed' } : open('not measured');
 }
 
 export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>

@@ -67,7 +67,7 @@ describe('the saturation verdict', () => {
       const metrics = { 'schedule.lateness.ms': lateness(1000), 'start.ms': { ...lateness(1), count: started } };
       return gradeRun({ metrics, counters, samples, robots: 20, cores: 1, rates: { fields, part } }).reasons.at(-1);
     };
-    const counters = { 'http.attempts': 9000, 'ping.attempts': 1000 };
+    const counters = { 'http.attempts': 10_000, 'ping.attempts': 1000 };
     expect(advice(counters, ['reads'])).toBe(
       'this machine carries about 700 requests a second: use reads: 700/s in the scenario, or --shard on 2 machines',
     );

@@ -137,7 +137,7 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
   const rollouts = count('rollout.attempts');
-  const traffic = count('http.attempts') + count('ping.attempts') - rollouts;
+  const traffic = count('http.attempts') - rollouts;
   const own = WORK_OF_ROBOTS.reduce((sum, name) => sum + (metrics[name]?.count ?? 0), rollouts + count('sse.events'));
   return seconds === 0 || traffic < own ? 0 : traffic / seconds;
 }

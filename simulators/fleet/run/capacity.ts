@@ -3,8 +3,9 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { cpuLimit, mebibytes, memoryLimit, processors, readText } from '../measure/cgroup.ts';
-import { kibibytes, type RunCosts, thousands } from '../measure/costs.ts';
+import { memoryText } from '../../../harness/common/sizes.ts';
+import { cpuLimit, memoryLimit, processors, readText } from '../measure/cgroup.ts';
+import { type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
 import { meanOf, USUAL_RETAIN } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
@@ -236,7 +237,7 @@ function remedyFor(resource: Resource, robots: number, workers: number, cost: Ro
       const more =
         containerBytes === undefined
           ? 'use a machine with more memory'
-          : `raise its limit (now ${mebibytes(containerBytes)})`;
+          : `raise its limit (now ${memoryText(containerBytes)})`;
       return `${more}, or spread the fleet with --shard${fewer}`;
     }
     case 'ports':
@@ -277,8 +278,8 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
   );
   const marginal = memoryOf(robots + 1, cost, processes).whole - whole;
   return (
-    `preflight: about ${mebibytes(whole)} of memory (${held.join(', ')}): a robot ` +
-    `${kibibytes(whole / Math.max(robots, 1))}, one more ${kibibytes(marginal)}`
+    `preflight: about ${memoryText(whole)} of memory (${held.join(', ')}): a robot ` +
+    `${memoryText(whole / Math.max(robots, 1))}, one more ${memoryText(marginal)}`
   );
 }
 

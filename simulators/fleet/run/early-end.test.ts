@@ -24,7 +24,7 @@ function ended(end: EarlyEnd, seconds: readonly Second[]): { after: number; why:
     const metrics = pings.totalCount === 0 ? {} : { 'ping.ms': summary(pings) };
     const phases = [{ label: '1-hold', seconds: elapsedMs / 1000 }];
     const standing = { metrics, counters, times: () => pings, measuredSeconds: elapsedMs / 1000, phases };
-    end.look({ standing, elapsedMs, incomplete });
+    end.look({ standing, elapsedMs, incomplete, endedBy: undefined });
     expect(end.signal.aborted).toBe(incomplete.length > 0);
   };
   look();

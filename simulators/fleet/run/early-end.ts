@@ -39,7 +39,7 @@ export class EarlyEnd {
    * Call about once a second, first before any measurement. Aborts the signal and records the reason when a condition
    * holds over the window; older measurements do not count.
    */
-  look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete'>): void {
+  look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete' | 'endedBy'>): void {
     if (this.signal.aborted || this.#conditions.length === 0) return;
     const { standing, elapsedMs, incomplete } = record;
     const recent = this.#window.push(standing, elapsedMs);
@@ -50,6 +50,7 @@ export class EarlyEnd {
       const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
       if (!ok || !lasts) continue;
       const time = readableDuration(this.#afterMs);
+      record.endedBy = expr;
       this.now(`${expr} held in the last ${time}: it was ${thresholdValue(expr, value)}`, { incomplete });
       return;
     }
@@ -67,13 +68,19 @@ export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): stri
 }
 
 /**
- * Reason to end the run after this phase, from all measurements so far; undefined to go on. `index`: place in the
- * scenario.
+ * Reason to end the run after this phase, from all measurements so far, and the condition that does not hold if it was
+ * measured; undefined to go on. `index`: place in the scenario.
  */
-export function closedGate({ do: kind, gate = [] }: Phase, index: number, measured: Measured): string | undefined {
+export function closedGate(
+  { do: kind, gate = [] }: Phase,
+  index: number,
+  measured: Measured,
+): { why: string; endedBy: string | undefined } | undefined {
   const standing = measuredIn(measured);
   const missed = gate.map((expr) => evaluate(parseThreshold(expr), standing)).find(({ ok }) => !ok);
   if (missed === undefined) return undefined;
   const is = missed.value === null ? `unknown: ${missed.reason}` : thresholdValue(missed.expr, missed.value);
-  return `${ENDED_EARLY}: the gate after phase ${phaseLabel(index, kind)} asks for ${missed.expr}, and it is ${is}`;
+  const after = `the gate after phase ${phaseLabel(index, kind)}`;
+  const why = `${ENDED_EARLY}: ${after} asks for ${missed.expr}, and it is ${is}`;
+  return { why, endedBy: missed.value === null ? undefined : missed.expr };
 }

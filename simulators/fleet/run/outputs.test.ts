@@ -49,10 +49,13 @@ it('begins with the outcome, whatever the verdict on the generator', () => {
 it('says why a robot stayed away, and notes other failures', () => {
   const record = recordWith({ trouble: true });
   record.notStarted = 499;
-  record.errors.push('ping of robot-1: HTTP 500', `start of robot-7: not online after 120 s: ${REFUSED}`);
+  record.failures.push(
+    { kind: 'ping', robot: 'robot-1', message: 'HTTP 500', count: 30 },
+    { kind: 'start', robot: 'robot-7', message: `not online after 120 s: ${REFUSED}`, count: 499 },
+  );
   expect(resultFrom(record, false)).toMatchObject({
     incomplete_reasons: [`499 of 500 robots did not come online: robot-7: not online after 120 s: ${REFUSED}`],
-    notes: ['failed: ping of robot-1: HTTP 500'],
+    notes: ['failed: ping of robot-1: HTTP 500 (30 times)'],
   });
 });
 

@@ -4,6 +4,7 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rm
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
+import { type FailedAction, failureText } from '../host/failures.ts';
 import type { RolloutRow } from '../host/host.ts';
 import type { RunCosts } from '../measure/costs.ts';
 import { thousands } from '../measure/costs.ts';
@@ -51,7 +52,7 @@ type ToldOptions = Pick<
 export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Measured, run: RunFacts): FleetResult {
   const { scenario, platform } = options;
   const { robots, record } = fleet;
-  const whyNotStarted = record.notStarted > 0 ? record.errors.find((error) => error.startsWith(START)) : undefined;
+  const whyNotStarted = record.notStarted > 0 ? record.failures.find(({ kind }) => kind === 'start') : undefined;
   const incomplete = incompleteReasons(fleet, run, whyNotStarted);
   const decisive = {
     shard: options.shard ?? null,
@@ -59,6 +60,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     verdict: measured.verdict,
     violations: record.violations,
     answers: run.judged,
+    ended_by: record.endedBy,
     thresholds: evaluatedThresholds(options, measuredIn(measured)),
   };
   return defined({
@@ -89,7 +91,7 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     series: record.progress.series,
     soak: run.soak,
     notes: [
-      ...record.errors.filter((error) => error !== whyNotStarted).map((error) => `failed: ${error}`),
+      ...record.failures.filter((each) => each !== whyNotStarted).map((each) => `failed: ${failureText(each)}`),
       ...byHandNotes(record),
       ...notesOn(options, fleet, measured.counters),
       ...run.notes,
@@ -97,9 +99,11 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
   });
 }
 
-const START = 'start of ';
-
-function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNotStarted: string | undefined): string[] {
+function incompleteReasons(
+  { robots, record }: FleetFacts,
+  run: RunFacts,
+  notStarted: FailedAction | undefined,
+): string[] {
   const reasons = [...record.incomplete];
   if (run.goesOn === true) reasons.push(GOES_ON);
   if (run.interrupted === true) {
@@ -110,7 +114,7 @@ function incompleteReasons({ robots, record }: FleetFacts, run: RunFacts, whyNot
       reasons.push(`${thousands(robots - online)} of ${thousands(robots)} robots were not online: ${trouble}`);
   }
   if (record.notStarted > 0) {
-    const example = whyNotStarted === undefined ? '' : `: ${whyNotStarted.slice(START.length)}`;
+    const example = notStarted === undefined ? '' : `: ${notStarted.robot}: ${notStarted.message}`;
     reasons.push(`${thousands(record.notStarted)} of ${thousands(robots)} robots did not come online${example}`);
   }
   return reasons;

@@ -29,8 +29,13 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
   for (const [option, folder] of folders) {
     try {
       for (const missing of missingFolders(folder)) {
-        mkdirSync(missing);
-        created.unshift(missing);
+        try {
+          mkdirSync(missing);
+          created.unshift(missing);
+        } catch (error) {
+          // Another fleet creates the folder that both share.
+          if (codeOf(error) !== 'EEXIST') throw error;
+        }
       }
       rmdirSync(mkdtempSync(join(folder, '.muster-')));
     } catch (error) {

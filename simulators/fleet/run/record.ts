@@ -1,6 +1,7 @@
 /** Record of a fleet so far: phases, measurements and failures. */
 
 import { defined } from '../../../harness/common/defined.ts';
+import { addFailure, type FailedAction } from '../host/failures.ts';
 import type { LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { processors } from '../measure/cgroup.ts';
 import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure/metrics.ts';
@@ -56,7 +57,6 @@ export const GOES_ON = 'the run goes on';
 export const INTERRUPTED = 'the run was interrupted';
 const PASSING = new RegExp(`^${GOES_ON}$|^${INTERRUPTED}$|robots (were not|did not come) online`);
 const NO_ROLLOUTS: NonNullable<FleetResult['rollouts']> = { missed: [], map: { bands: 1, column_ms: 0, cells: [] } };
-const MAX_ERRORS = 5;
 
 export class FleetRecord {
   readonly phases: PhaseReport[] = [];
@@ -65,7 +65,10 @@ export class FleetRecord {
   readonly pauses: { fromMs: number; untilMs?: number }[] = [];
   readonly violations: Violation[] = [];
   readonly missed: string[] = [];
-  readonly errors: string[] = [];
+  /** The first few failures that differ in more than the robot. */
+  readonly failures: FailedAction[] = [];
+  /** Condition of the scenario that ended the run early. */
+  endedBy: string | undefined;
   readonly incomplete: string[] = [];
   readonly progress = new Progress();
   readonly keysMade = new Map<string, number>();
@@ -167,7 +170,7 @@ export class FleetRecord {
     this.incomplete.push(...last.incomplete_reasons.filter((reason) => !PASSING.test(reason)));
     this.#earlier = { verdict, reasons: verdict_reasons };
     this.#past = rollouts;
-    const nothing = { notStarted: 0, rollouts: [], missed: [], trace: [], errors: [], late: [] };
+    const nothing = { notStarted: 0, rollouts: [], missed: [], trace: [], failures: [], late: [] };
     for (const { do: kind, started_ms: startedMs, duration_ms: durationMs, ...told } of last.phases) {
       const { measured, actions, within_ms: withinMs, rounds, by_hand: note } = told;
       const known = { do: kind as PhaseReport['do'], startedMs, durationMs, roundMs: durationMs, measured, actions };
@@ -197,11 +200,11 @@ export class FleetRecord {
       rollouts: outcomes.flatMap(({ rollouts }) => rollouts),
       missed: outcomes.flatMap(({ missed }) => missed),
       trace: outcomes.flatMap(({ trace }) => trace),
-      errors: outcomes.flatMap(({ errors }) => errors),
+      failures: outcomes.flatMap(({ failures }) => failures),
       late: [],
       ...(phase.do === 'rollout' && { withinMs: withinMs(phase) }),
     };
-    for (const error of report.errors) this.#addError(error);
+    for (const failure of report.failures) addFailure(this.failures, failure);
     this.notStarted += report.notStarted;
     this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
     return report;
@@ -325,13 +328,6 @@ export class FleetRecord {
       reasons: withEarlier(reasons, [...generator.reasons, ...disturbed.reasons]),
       atBest: worst([verdict, generator.atBest, disturbed.atBest]),
     };
-  }
-
-  /** Keeps one of several failures that differ only in the robot. */
-  #addError(text: string): void {
-    const withoutRobot = (error: string): string => error.replace(/ of \S+: /, '');
-    const known = this.errors.some((other) => withoutRobot(other) === withoutRobot(text));
-    if (!known && this.errors.length < MAX_ERRORS) this.errors.push(text);
   }
 }
 

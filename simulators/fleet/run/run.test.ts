@@ -26,7 +26,8 @@ it('ends early, with a result that says why, once a condition has held', async (
   const scenario = 'uplink: none\nabort_after: 1s\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 10m }]\n';
   const result = await runFleet({ ...runOptionsIn(folder(), scenario), abortOn: ['start.ms.count>=1'] });
   expect(result).toMatchObject({
-    outcome: 'INCOMPLETE',
+    outcome: 'FAILED',
+    ended_by: 'start.ms.count>=1',
     incomplete_reasons: [expect.stringMatching(/^ended early: start\.ms\.count>=1 held in the last 1 s: it was [12]$/)],
     phases: [{ do: 'ramp' }, { do: 'hold', interrupted: true }],
   });
@@ -38,10 +39,20 @@ it('goes on after a gate that is open, and ends at one that is closed, with what
     "{ do: ramp, over: 0s, gate: ['start.ms.count==2'] }, { do: hold, for: 0s, gate: ['start.ms.count==3'] }";
   const scenario = `uplink: none\nphases: [${gates}, { do: hold, for: 10m }]\n`;
   const result = await runFleet(runOptionsIn(folder(), scenario));
+  expect(result).toMatchObject({ outcome: 'FAILED', ended_by: 'start.ms.count==3' });
   expect(result.incomplete_reasons).toEqual([
     'ended early: the gate after phase 2-hold asks for start.ms.count==3, and it is 2',
   ]);
   expect(result.phases.map(({ do: name }) => name)).toEqual(['ramp', 'hold']);
+});
+
+it('is incomplete, not failed, by what was not measured: a threshold, or a gate', async () => {
+  const unmeasured = await runFleet(optionsWith({ thresholds: ['start.ms.count==2', 'ping.ms.p99<1s'] }));
+  expect(unmeasured).toMatchObject({ outcome: 'INCOMPLETE', complete: true });
+  const both = await runFleet(optionsWith({ thresholds: ['start.ms.count==3', 'ping.ms.p99<1s'] }));
+  expect(both).toMatchObject({ outcome: 'FAILED' });
+  const gated = "uplink: none\nphases: [{ do: ramp, over: 0s, gate: ['rollout.ms.p99<5s'] }]\n";
+  expect(await runFleet(runOptionsIn(folder(), gated))).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
 });
 
 it('rejects when it is interrupted while it reaches the platform', async () => {

@@ -272,7 +272,8 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
     if (signal.aborted || nobodyLeft) return;
     const closed = phase.gate === undefined ? undefined : closedGate(phase, turn.index, await fleet.measured());
     if (closed !== undefined) {
-      fleet.record.incomplete.push(closed);
+      fleet.record.incomplete.push(closed.why);
+      fleet.record.endedBy = closed.endedBy;
       if (phase.do === 'rollout' && phase.rollback !== undefined) await rollBack(phase, fleet, outputs);
       return;
     }

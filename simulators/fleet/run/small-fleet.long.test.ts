@@ -34,7 +34,7 @@ describe('a scenario', () => {
   - { do: hold, for: 400ms, ping: 100/s, lists: 50/s, arrivals: constant }`);
     await runAll(fleet);
     const { counters, metrics, measured_seconds } = await fleet.measured();
-    expect(counters).toMatchObject({ 'ping.attempts': 40, 'http.attempts': 20, 'ping.errors': 0, 'http.errors': 0 });
+    expect(counters).toMatchObject({ 'ping.attempts': 40, 'http.attempts': 60, 'ping.errors': 0, 'http.errors': 0 });
     expect(metrics['ping.ms']?.count).toBe(40);
     expect(metrics['ping.target.ms']?.count).toBe(40);
     expect(metrics['http.target.ms']?.count).toBe(20);

@@ -1,6 +1,7 @@
 /** Reads a scenario file; reports every mistake with line, column and the accepted values. */
 import { type Document, isNode } from 'yaml';
 import { DURATION_FORM, durationMs } from '../../../harness/common/durations.ts';
+import { nearest } from '../../../harness/common/usage.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import type { Problem, Shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold, type Parts } from '../result/thresholds.ts';
@@ -78,7 +79,8 @@ export const contradictionsIn = (scenario: Scenario): string[] =>
   contradictions(scenario as unknown as Record<string, unknown>, scenario.phases).map(({ message }) => message);
 
 function mistakesIn(value: unknown): Mistake[] {
-  if (!isMap(value)) return [{ path: [], message: `a scenario is a map of fields: ${fieldsOf(scenarioHead)}` }];
+  if (!isMap(value))
+    return [{ path: [], message: `a scenario is a map of fields: ${fieldsOf(scenarioHead).join(', ')}` }];
   const mistakes = against(scenarioHead, value, []);
   const phases = Array.isArray(value['phases']) ? (value['phases'] as unknown[]) : [];
   for (const [index, phase] of phases.entries()) {
@@ -95,7 +97,10 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   const properties = propertiesOf(shape);
   const unknown = Object.keys(value)
     .filter((name) => !(name in properties))
-    .map((name) => ({ path: [...base, name], message: `unknown field '${name}'; accepted: ${fieldsOf(shape)}` }));
+    .map((name) => ({
+      path: [...base, name],
+      message: `unknown field '${name}'; ${acceptedOf(name, fieldsOf(shape))}`,
+    }));
   const wrong = shape
     .problems(value)
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
@@ -119,6 +124,7 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
   const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
   const accepted = Object.entries(ACCEPTED).find(([pattern]) => message === `must match pattern "${pattern}"`)?.[1];
   if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
+  if (name === 'do') return `'do' is ${JSON.stringify(found)}; ${acceptedOf(found, PHASES)}`;
   const { description } = within(around, name) ?? {};
   return description === undefined ? `${subject}: ${message}` : `${subject}: ${message} (${description})`;
 }
@@ -128,7 +134,7 @@ const UNKNOWN = 'is not known here';
 function unknownIn(around: Property | undefined, path: Path): string {
   const [form] = Object.keys(around?.patternProperties ?? {});
   if (form !== undefined) return `'${path.join('.')}' is not accepted as a name; accepted: ${ACCEPTED[form] ?? form}`;
-  return `unknown field '${path.join('.')}'; accepted: ${Object.keys(around?.properties ?? {}).join(', ')}`;
+  return `unknown field '${path.join('.')}'; ${acceptedOf(path.at(-1), Object.keys(around?.properties ?? {}))}`;
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
@@ -137,7 +143,13 @@ const pointer = (path: Path): string => path.map((part) => `/${part}`).join('');
 const step = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part);
 const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
   'properties' in schema ? (schema.properties as Record<string, Property>) : {};
-const fieldsOf = (shape: Shape): string => Object.keys(propertiesOf(shape)).join(', ');
+const fieldsOf = (shape: Shape): string[] => Object.keys(propertiesOf(shape));
+
+/** All that is accepted, and the one that was probably meant. */
+function acceptedOf(given: unknown, known: readonly string[]): string {
+  const near = nearest(String(given), known);
+  return `accepted: ${known.join(', ')}${near === undefined ? '' : `; did you mean ${near}?`}`;
+}
 
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
@@ -170,7 +182,7 @@ function excluded(scenario: Record<string, unknown>, phases: readonly unknown[])
     if (Array.isArray(curve) && curve.length > 0 && curve.every((point) => /^0+(\.0+)?%$/.test(String(point))))
       add(index, 'a curve of 0% alone leaves nothing to do');
     if (typeof wanted === 'string' && !classes.includes(wanted)) {
-      const accepted = classes.length === 0 ? 'the scenario has no classes' : `accepted: ${classes.join(', ')}`;
+      const accepted = classes.length === 0 ? 'the scenario has no classes' : acceptedOf(wanted, classes);
       mistakes.push({ path: ['phases', index, 'class'], message: `there is no class '${wanted}'; ${accepted}` });
     }
     if (kind === 'rollout' && phase['rollback'] !== undefined) {
@@ -247,7 +259,7 @@ function networkMistakes(scenario: Record<string, unknown>): Mistake[] {
         { path, message: `'network' needs robots with a connection of their own, and uplink is ${String(uplink)}` },
       ];
     if (known.includes(name)) return [];
-    return [{ path, message: `there is no network '${name}'; accepted: ${known.join(', ')}` }];
+    return [{ path, message: `there is no network '${name}'; ${acceptedOf(name, known)}` }];
   });
   return [...wrong, ...Object.entries(own).flatMap(([name, fields]) => impossible(name, fields))];
 }

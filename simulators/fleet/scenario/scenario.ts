@@ -15,7 +15,10 @@ const RATE_FORM = '^\\d+(\\.\\d+)?/(s|m|h)$';
 const RATE_WORDS = 'a number per time unit over the whole fleet, e.g. 50/s, 300/m (units s, m, h)';
 
 export const SHARE_FORM = '^(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)%$';
-const SHARE_WORDS = 'a percentage of the fleet, 0% to 100%';
+const SHARE_WORDS = 'a percentage, 0% to 100%';
+
+const SOME_FORM = SHARE_FORM.replace('\\d{1,2}', '(?!0+(\\.0+)?%)\\d{1,2}');
+const SOME_WORDS = 'a percentage of the fleet, more than 0% up to 100%; at least one robot takes part';
 
 /** Parses events per second. Throws RangeError with the accepted form. */
 export function ratePerSecond(text: string): number {
@@ -50,6 +53,7 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
   [DURATION_FORM]: DURATION_WORDS,
   [RATE_FORM]: RATE_WORDS,
   [SHARE_FORM]: SHARE_WORDS,
+  [SOME_FORM]: SOME_WORDS,
   [BITS_FORM]: BITS_WORDS,
   [SKEW_FORM]: SKEW_WORDS,
   [CLASS_FORM]: 'small letters, digits and _, a letter first, e.g. arm_2',
@@ -60,7 +64,7 @@ const text = (pattern: string, purpose: string) =>
   Type.String({ pattern, description: `${purpose}: ${ACCEPTED[pattern] ?? ''}` });
 const duration = (purpose: string) => text(DURATION_FORM, purpose);
 const rate = (purpose: string) => text(RATE_FORM, purpose);
-const share = Type.Optional(text(SHARE_FORM, 'The robots that take part, default 100%'));
+const share = Type.Optional(text(SOME_FORM, 'The robots that take part, default 100%'));
 const events = Type.Optional(
   Type.Integer({
     minimum: 1,

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { random } from '../../common/random.ts';
@@ -22,6 +23,11 @@ phases:
 `,
   'plan.yaml',
 );
+
+const SCENARIOS = new URL('../../../fixtures/scenarios/', import.meta.url);
+const BUILT_IN = readdirSync(SCENARIOS)
+  .filter((name) => name.endsWith('.yaml'))
+  .map((name) => [name, readFileSync(new URL(name, SCENARIOS), 'utf8')] as const);
 
 const all = (moments: Moments): number[] => {
   const found: number[] = [];
@@ -54,6 +60,26 @@ describe('the plan of a fleet', () => {
         },
       ),
       { numRuns: 20 },
+    );
+  });
+
+  it.each(BUILT_IN)('has somebody to act in every phase of %s, however small the fleet', (name, text) => {
+    const { phases, classes } = parseScenario(text, name);
+    for (const robots of [1, 2, 3, 10, 4999]) {
+      for (const [index, phase] of phases.entries()) {
+        const streams = streamsOf({ seed: robots, robots, classes, phases }, index, phase, membersOf(robots));
+        expect(streams.length, `phase ${index} of ${robots} robots`).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it('gives a share of some at least one robot, and a share of a large fleet to the nearest', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 1000 }), (robots, permille) => {
+        const kill = { do: 'kill', share: `${permille / 10}%`, over: '1s' } as const;
+        const streams = streamsOf({ seed: 1, robots }, 0, kill, membersOf(robots));
+        expect(streams).toHaveLength(Math.max(1, Math.round((permille / 1000) * robots)));
+      }),
     );
   });
 

@@ -186,7 +186,9 @@ function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number
     const place = places === undefined ? robot : places.get(robot);
     return place === undefined ? LAST : (rank[place] ?? LAST);
   };
-  return { of: Math.round((mainAction(phase)?.share ?? 0) * robots), rankOf };
+  const share = (mainAction(phase)?.share ?? 0) * robots;
+  // A small fleet has no whole robot in a small share, and the phase is meant to do something.
+  return { of: share === 0 ? 0 : Math.max(1, Math.round(share)), rankOf };
 }
 
 function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: number; arrivals: Arrivals } | undefined {
