@@ -70,7 +70,7 @@ describe('a platform that throttles', () => {
     );
     expect(exitCode(result)).toBe(2);
     expect(result.incomplete_reasons).toEqual([
-      expect.stringMatching(/^the phase rollout could not begin: HTTP 429 .*; sent .* within 0\.4 s/),
+      expect.stringMatching(/^the phase rollout could not begin: HTTP 429: .*; sent .* within 0\.4 s/),
     ]);
     expect(result.metrics['start.ms']?.count).toBe(2);
     expect(written()).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
