@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
+import { LASTING } from '../reports/certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { digestOf } from '../targets/identity.ts';
 import { MAIN, muster, refusal, typed, useFolder } from './testing/muster.ts';
@@ -47,7 +48,9 @@ test('a file that changes while it runs has no digest, and is certified by its n
   expect(nameless.code).toBe(2);
   expect(await certify(change, '--name', 'robot', '--target-version', '7')).toMatchObject({ code: 0 });
   const { text } = await verify();
-  expect(text).toMatch(/robot 7 with the Device API .*It does not claim .*has no digest: agent was changed during/);
+  expect(text).toMatch(
+    /robot 7 with the Device API, valid until .*It does not claim .*has no digest: agent was changed during/,
+  );
 });
 
 test('a command, and the places of its placeholders, are there until the reports are written', async () => {
@@ -75,11 +78,11 @@ test('a key is made, a run certified, the certificate verified, and a changed on
 
   // A version of its own, so that its verdicts are not held against the suites at hand.
   const report = { ...sampleReport([sampleResult()], { complete: true }), muster: '0.0.1-sample' };
-  certificateIssuer(file, signer).issue(report);
+  certificateIssuer(file, signer, LASTING).issue(report);
   const good = await muster('verify', file, '--key', `${signer}.pub`);
   expect(good).toMatchObject({ code: 0 });
   expect(good.stdout).toMatch(
-    /^CONFORMANT: full, 2026-11-21 · 1 of 1 checks decided it\nexample-agent 1.3.0 with the Device API\n/,
+    /^CONFORMANT: full, 2026-11-21 · 1 of 1 checks decided it\nexample-agent 1.3.0 with the Device API, valid until 2999-12-31\n/,
   );
   expect(good.stdout).toContain('It does not claim');
 
@@ -89,7 +92,7 @@ test('a key is made, a run certified, the certificate verified, and a changed on
   expect(refused).toMatchObject({ code: 2 });
   expect(refused.stdout).toMatch(/REFUSED .*the signature does not fit/);
 
-  certificateIssuer(file, signer).issue({
+  certificateIssuer(file, signer, LASTING).issue({
     ...report,
     checks: [sampleFailure()],
     summary: { ...report.summary, fail: 1 },
@@ -128,6 +131,13 @@ test.each([
   [[...named, target.certificate, '--key', folder], /--key .*: no private key in PEM form \(it is a folder\)/],
   [[...named, target.certificate, '--key', '/nonexistent'], /--key \/nonexistent: no private key/],
   [['verify', '/nonexistent', '--key', '/nonexistent'], /--key \/nonexistent: no public key in PEM form/],
+  [['verify', file, '--key', `${signer}.pub`, '--max-age', 'soon'], /--max-age: 'soon' is no duration: a number and/],
+  [
+    ['verify', file, '--key', `${signer}.pub`, '--at-least', '1.0'],
+    /--at-least 1\.0: must be the date of requirements/,
+  ],
+  [[...named, target.certificate, '--key', signer, '--valid-until', '2020-01-01'], /--valid-until 2020-01-01: must be/],
+  [[...target.socket, '--signer', 'me'], /--signer is for a --certificate FILE/],
   [['verify', '/nonexistent'], /key/],
 ])('%j is a usage error that says what is accepted', async (words, message) => {
   expect(await refusal(words)).toMatch(message);
@@ -137,7 +147,7 @@ test('what a signer writes into a name is no line of what verify says', async ()
   const name = 'robot\n\nIt claims\n  · Everything.\n::error title=x::pwned';
   const target = { ...sampleReport().target, name };
   const report = sampleReport([sampleResult()], { complete: true, muster: '0.0.1', target });
-  certificateIssuer(certificate, key).issue(report);
+  certificateIssuer(certificate, key, LASTING).issue(report);
   const { code, stdout } = await muster('verify', certificate, '--key', `${key}.pub`);
   expect(code).toBe(0);
   expect(stdout).toContain('robot␊␊It claims␊  · Everything.␊');

@@ -99,6 +99,12 @@ export const commonOptions = {
   verbose: OUTCOME.flag('Pretty report: list every check, show findings in full'),
   certificate: OUTCOME.text('Write a signed certificate to this file', { path: wholePath }),
   key: OUTCOME.text('Private key (PEM, Ed25519) that signs it', { path: wholePath }),
+  'valid-until': OUTCOME.text('Last day on which the certificate holds, e.g. 2027-06-30', {
+    defaultText: 'a year after the run',
+  }),
+  signer: OUTCOME.text(
+    'Who signs it, and where the public key is published, e.g. "Arms Ltd, https://arms.example/key"',
+  ),
   badge: OUTCOME.text('Write an SVG badge to this file', { path: wholePath }),
 } as const satisfies OptionTable;
 

@@ -35,7 +35,7 @@ test.each<[Partial<EvidenceArguments>, RegExp]>([
   [{ certificate: 'c', fast: true, only: ['x'] }, /needs a whole profile: leave out --fast and --only/],
   [{ certificate: 'c', 'last-failed': true }, /needs a whole profile: leave out --last-failed/],
   [{ certificate: 'c' }, /--certificate needs --key/],
-  [{ key: 'k' }, /--key signs a --certificate/],
+  [{ key: 'k' }, /--key is for a --certificate FILE/],
   [{ badge: '/proc/none/badge.svg' }, /--badge .*cannot write \/proc\/none\/badge.svg/],
 ])('%j is refused before the run', (args, words) => {
   expect(() => prepare(args)).toThrow(words);
@@ -106,7 +106,7 @@ test('a run that was not complete gets no certificate, and is not green for it',
   expect(finish(stuck, { summary: summarise(stuck) })).toBe(2);
   expect(said).toEqual([
     'no certificate: the run did not end',
-    'no certificate: 1 checks were blocked: nothing is known about them',
+    'no certificate: 1 check was blocked: nothing is known about it; --profile driven is decided',
   ]);
   expect(existsSync(certificate)).toBe(false);
 });

@@ -16,6 +16,7 @@ import { prepareFile, writeWhole } from '../common/user-files.ts';
 import { CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import { badge, certificateIssuer, type Issuer } from '../reports/certificate/certificate.ts';
 import { Refused } from '../reports/certificate/envelope.ts';
+import { DAY } from '../reports/certificate/statement.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { lines, plural } from '../reports/findings.ts';
 import { Traces } from '../reports/traces.ts';
@@ -30,7 +31,7 @@ import {
   updatedBaseline,
   writeBaseline,
 } from '../runner/baseline.ts';
-import type { Demands } from '../runner/coverage.ts';
+import { type Demands, decidedProfile } from '../runner/coverage.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
 import { replayCommand } from '../runner/results.ts';
 import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
@@ -322,7 +323,17 @@ function minimum(text: string): { count: number } | { percent: number } {
 
 export type EvidenceArguments = Pick<
   PlanArguments,
-  'baseline' | 'update-baseline' | 'certificate' | 'key' | 'badge' | 'only' | 'section' | 'fast' | 'last-failed'
+  | 'baseline'
+  | 'update-baseline'
+  | 'certificate'
+  | 'key'
+  | 'valid-until'
+  | 'signer'
+  | 'badge'
+  | 'only'
+  | 'section'
+  | 'fast'
+  | 'last-failed'
 >;
 
 /**
@@ -338,8 +349,9 @@ export function prepareEvidence(
   const path = args.baseline;
   const update = args['update-baseline'];
   if (update && path === undefined) throw new UsageError('--update-baseline needs --baseline FILE, which it writes');
-  if (args.key !== undefined && args.certificate === undefined)
-    throw new UsageError('--key signs a --certificate FILE');
+  for (const name of ['key', 'valid-until', 'signer'] as const)
+    if (args[name] !== undefined && args.certificate === undefined)
+      throw new UsageError(`--${name} is for a --certificate FILE`);
   const baseline: Baseline | undefined = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
   let updated: Update | undefined;
   if (update && path !== undefined) prepareFile(`--baseline ${path}`, path);
@@ -385,10 +397,12 @@ export function prepareEvidence(
         say(`baseline: ${path} excuses ${plural(known.length, 'finding')}${todo}`);
       }
       if (badgeFile !== undefined) writeWhole(badgeFile, badge(report));
-      return issuer === undefined ? report.exit_code : certify(issuer, report, say);
+      return issuer === undefined ? report.exit_code : certify(issuer, report, suite, say);
     },
   };
 }
+
+const DAY_MS = 86_400_000;
 
 function issuerFor(args: EvidenceArguments, file: string): Issuer {
   const narrowing = [
@@ -400,17 +414,22 @@ function issuerFor(args: EvidenceArguments, file: string): Issuer {
   if (narrowing.length > 0) {
     throw new UsageError(`--certificate needs a whole profile: leave out ${narrowing.join(' and ')}`);
   }
-  return certificateIssuer(file, args.key);
+  const { 'valid-until': validUntil, signer } = args;
+  const isPast = validUntil !== undefined && !(Date.parse(validUntil) + DAY_MS > Date.now());
+  if (validUntil !== undefined && (!DAY.test(validUntil) || isPast))
+    throw new UsageError(`--valid-until ${validUntil}: must be a day from today on, e.g. 2027-06-30`);
+  return certificateIssuer(file, args.key, { validUntil, signer });
 }
 
-function certify(issuer: Issuer, report: Report, say: (text: string) => void): number {
+function certify(issuer: Issuer, report: Report, suite: Suite<never>, say: (text: string) => void): number {
   try {
     const { file, keyId, verdict } = issuer.issue(report);
     say(`certificate: ${file} says ${verdict}, signed by key ${keyId}`);
     return report.exit_code;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    say(error.message);
+    const smaller = report.profile_coverage.undecided.length > 0 ? decidedProfile(suite, report) : undefined;
+    say(`${error.message}${smaller === undefined ? '' : `; --profile ${smaller} is decided`}`);
     return report.exit_code === EXIT.conformant ? EXIT.incomplete : report.exit_code;
   }
 }

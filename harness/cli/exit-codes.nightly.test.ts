@@ -8,6 +8,7 @@ import { EXIT_TABLES, type ExitTable, exitCodesOf, exitCodesText } from '../comm
 import { DEPLOYMENT } from '../contract/client.ts';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { generateKey } from '../reports/certificate/envelope.ts';
+import { LASTING } from '../reports/certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { MAIN, type Running, shownText, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
@@ -62,7 +63,9 @@ const gated = () => compared(report('1.json'), report('2.json'));
 /** A certificate, and its key. */
 function certified(checks = GOOD): string[] {
   if (!existsSync(at('key.pem'))) generateKey(at('key.pem'));
-  certificateIssuer(at('c.json'), at('key.pem')).issue(sampleReport(checks, { complete: true, muster: '0.0.1' }));
+  certificateIssuer(at('c.json'), at('key.pem'), LASTING).issue(
+    sampleReport(checks, { complete: true, muster: '0.0.1' }),
+  );
   return ['verify', at('c.json'), '--key', at('key.pem.pub')];
 }
 

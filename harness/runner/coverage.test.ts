@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { coverageOf, unmetDemands } from './coverage.ts';
+import { coverageOf, decidedProfile, unmetDemands } from './coverage.ts';
 import { suite } from './define.ts';
 import { makePlan } from './plan.ts';
 import { declared, one, planOf, run } from './testing/checks.ts';
-import type { Capability } from './types.ts';
+import type { Capability, Check } from './types.ts';
 
 const all = [
   declared('test.plain'),
@@ -81,4 +81,19 @@ test('checks that rest on a failed one are told from those that are blocked othe
       { checks: 1, why: 'blocked' },
     ],
   });
+});
+
+test.each([
+  [{ plain: 'pass', driven: 'warn', compacted: 'undecided' }, 'driven'],
+  [{ plain: 'fail', driven: 'undecided', compacted: 'pass' }, 'observed'],
+  [{ plain: 'undecided', driven: 'pass', compacted: 'undecided' }, undefined],
+] as const)('of a run that decided %j, the largest profile below its own is %s', async (outcomes, name) => {
+  const [plain, driven, compacted] = all as [Check<object>, Check<object>, Check<object>];
+  const checks = [plain, driven, compacted];
+  const report = await run(checks);
+  const results = report.checks.map((each) => {
+    const outcome = outcomes[each.id.replace('test.', '') as keyof typeof outcomes];
+    return { ...each, outcome };
+  });
+  expect(decidedProfile({ checks }, { ...report, profile: 'full', checks: results })).toBe(name);
 });

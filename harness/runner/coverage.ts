@@ -1,8 +1,10 @@
 /** Coverage of a run: decided checks of the requirement set, reasons for the others, and demands that were not met. */
 import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
-import type { Plan } from './plan.ts';
-import type { Capability, CheckResult, Coverage, Outcome, Undecided } from './types.ts';
+import { PROFILES } from '../contract/profiles.ts';
+import { type Plan, profilesOf } from './plan.ts';
+import { isHeld } from './requirements.ts';
+import type { Capability, CheckResult, Coverage, Outcome, Report, Suite, Undecided } from './types.ts';
 
 /** Parts of a plan that explain checks that did not run. */
 type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
@@ -53,6 +55,20 @@ export function coverageOf(
     decided: own.length - open.length,
     undecided: undecided.toSorted((a, b) => b.checks - a.checks),
   };
+}
+
+/** The largest profile below that of the run of which each requirement was decided; undefined if there is none. */
+export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report: Report): string | undefined {
+  const { api, profile, requirements_version: date } = report;
+  const results = new Map(report.checks.map((result) => [result.id, result.outcome]));
+  const isDecided = (name: string): boolean => {
+    const due = checks.filter((check) => profilesOf(api, check).includes(name) && isHeld(check.requirement, date));
+    const decided = due.filter(({ id }) => DECIDED.has(results.get(id) ?? 'blocked'));
+    const requirements = new Set(decided.map(({ requirement }) => requirement.id));
+    return due.length > 0 && due.every(({ requirement }) => requirements.has(requirement.id));
+  };
+  const names = PROFILES[api].map(({ name }) => name);
+  return names.slice(0, names.indexOf(profile)).findLast(isDecided);
 }
 
 const TOO_LITTLE = 'saw too little';

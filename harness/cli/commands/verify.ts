@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
+import { durationMs } from '../../common/durations.ts';
 import {
   inert,
   type Paint,
@@ -19,6 +20,7 @@ import {
   verifyCertificate,
 } from '../../reports/certificate/certificate.ts';
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
+import { DAY } from '../../reports/certificate/statement.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
 import { columns, command, OPTION, wholePath } from '../options.ts';
@@ -30,6 +32,8 @@ export const verify = command({
     key: OPTION.text('Public key of the signer (PEM)', { required: true, path: wholePath }),
     digest: OPTION.text('Digest of the artifact that the certificate must cover (sha256:…)', { conflicts: 'artifact' }),
     artifact: OPTION.text('Artifact that the certificate must cover', { path: wholePath }),
+    'max-age': OPTION.text('Refuse a run that began longer ago, e.g. 90d'),
+    'at-least': OPTION.text('Refuse requirements of an earlier date, e.g. 2026-11-25'),
     json: OPTION.flag('Print the verified statement as JSON'),
   },
   examples: [
@@ -40,13 +44,16 @@ export const verify = command({
     ],
   ],
   epilogue: `Exit codes: ${exitCodesText('verify')}.`,
-  async run({ file, key, digest, artifact, json }) {
+  async run({ file, key, digest, artifact, json, ...limits }) {
     const publicKey = readPublicKey(key);
     const wanted = digestFrom(digest) ?? digestOf(artifact);
     const own = ownSuites(VERSION, await loadSuites());
     const paint = painter(process.stdout, process.env);
     try {
-      const statement = verifyCertificate(readText(file), publicKey, { own, ...defined({ digest: wanted }) });
+      const statement = verifyCertificate(readText(file), publicKey, {
+        own,
+        ...defined({ digest: wanted, maxAgeMs: ageFrom(limits['max-age']), atLeast: dayFrom(limits['at-least']) }),
+      });
       const good = statement.predicate.result !== 'FAILED';
       const claims = (): string =>
         claimsText(
@@ -101,6 +108,20 @@ function digestFrom(text: string | undefined): string | undefined {
   const hex = text === undefined ? undefined : /^(?:sha256:)?([0-9a-f]{64})$/i.exec(text)?.[1];
   if (text !== undefined && hex === undefined) throw new UsageError('--digest: must be sha256: and 64 hex digits');
   return hex === undefined ? undefined : `sha256:${hex.toLowerCase()}`;
+}
+
+function ageFrom(text: string | undefined): number | undefined {
+  try {
+    return text === undefined ? undefined : durationMs(text);
+  } catch (error) {
+    throw new UsageError(`--max-age: ${(error as Error).message}`);
+  }
+}
+
+function dayFrom(text: string | undefined): string | undefined {
+  if (text !== undefined && !DAY.test(text))
+    throw new UsageError(`--at-least ${text}: must be the date of requirements, e.g. 2026-11-25`);
+  return text;
 }
 
 function readText(file: string): string {

@@ -34,6 +34,55 @@ test.each([
   expect(() => verifyCertificate(signed, publicKey)).toThrow(said);
 });
 
+test('a certificate ends: by its own word, and by the age or requirements that its reader accepts', () => {
+  const ended = forged(changed({ valid_until: '2026-12-31' }));
+  const verify = (options: object) => () => verifyCertificate(ended, publicKey, options);
+  expect(verify({ now: new Date('2027-01-01T13:00:00Z') })).not.toThrow();
+  expect(verify({ now: new Date('2027-01-03') })).toThrow('it was valid until 2026-12-31');
+  const now = new Date('2026-12-01');
+  expect(verify({ now, maxAgeMs: 86_400_000 })).toThrow(/its run began at .*, longer ago than is accepted/);
+  expect(verify({ now, maxAgeMs: 60 * 86_400_000, atLeast: '2026-11-21' })).not.toThrow();
+  expect(verify({ now, atLeast: '2026-11-25' })).toThrow('its requirements are of 2026-11-21, and those of 2026-11-25');
+  const old = forged(({ predicate }) => delete predicate.muster.valid_until);
+  expect(claimsOf(verifyCertificate(old, publicKey)).not).toContain('It does not say until when it holds.');
+});
+
+test('a certificate holds for a year after its run unless its signer says otherwise, and names the signer', () => {
+  const { started_at: started } = complete();
+  const next = `${Number(started.slice(0, 4)) + 1}${started.slice(4, 10)}`;
+  expect(claimsOf(statementOf(complete(), suites)).about).toContain(`, valid until ${next}`);
+  const words = { validUntil: '2030-06-30', signer: 'Arms Ltd, https://arms.example/key' };
+  const { about, claims } = claimsOf(statementOf(complete(), suites, words));
+  expect(about).toContain(', valid until 2030-06-30');
+  expect(claims).toContain('The holder of the key goes by: Arms Ltd, https://arms.example/key.');
+});
+
+test('a reader learns of later requirements, and how many checks they add', () => {
+  const added = (ids: string[]) => {
+    const checkIds = (_api: string, _profile: string, date: string) => (date > '2026-11-21' ? ids : ['device.a']);
+    const own = { ...ownSuites('0.0.1', []), checkIds, newestRequirements: '2026-11-25' };
+    return claimsOf(statementOf(complete(), suites), own).not.join('\n');
+  };
+  expect(added(['device.a'])).toContain('of 2026-11-25 are later, and ask nothing more of the profile full.');
+  expect(added(['device.a', 'device.e'])).toContain('later, and ask 1 check more (device.e) of the profile full.');
+});
+
+test('a signer cannot call a profile decided of which a requirement is not', () => {
+  const open = { id: 'device.c', level: 'MUST', section: '2', outcome: 'undecided', reason: 'few', in_profile: true };
+  const signed = forged(({ predicate }) => Object.assign(predicate.muster.verdicts[2] ?? {}, open));
+  const own = {
+    ...{ version: '0.1.0', suites, checkIds: () => [], requirementsDigest: () => undefined },
+    ...{ requirementOf: (_: string, id: string) => id, newestRequirements: '2026-01-01' },
+  };
+  expect(() => verifyCertificate(signed, publicKey, { own })).toThrow('the profile full asks for device.c too');
+  const shared = { ...own, requirementOf: () => 'device.shared' };
+  const two = forged(({ predicate }) => {
+    Object.assign(predicate.muster.verdicts[2] ?? {}, open);
+    Object.assign(predicate.muster.verdicts[0] ?? {}, { in_profile: true });
+  });
+  expect(verifyCertificate(two, publicKey, { own: shared }).predicate.result).toBe('WARNED');
+});
+
 test('requirements that never were are refused, and newer ones are not compared', () => {
   const at = '2026-11-30T00:00:00.000Z';
   const of = (date: string) => forged(changed({ requirements_version: date, started_at: at }));
@@ -105,6 +154,7 @@ test('a certificate of the same version is held against the suites at hand', () 
     suites,
     checkIds: () => ['device.a', 'device.b', 'device.c'],
     requirementsDigest: () => undefined,
+    requirementOf: (_: string, id: string) => id,
     newestRequirements: '2026-01-01',
   };
   expect(verifyCertificate(certificate(), publicKey, { own }).predicate.result).toBe('WARNED');
@@ -126,7 +176,14 @@ test('a certificate names its requirement set and the digest of that', () => {
   });
   expect(claimsOf(statement).claims[0]).toContain(`requirements of 2026-11-21 (${requirements_digest})`);
   const [newestRequirements, requirementsDigest] = ['2026-01-01', () => requirements_digest];
-  const own = { version: '0.2.0', suites, checkIds: () => [], requirementsDigest, newestRequirements };
+  const own = {
+    version: '0.2.0',
+    suites,
+    checkIds: () => [],
+    requirementsDigest,
+    requirementOf: () => undefined,
+    newestRequirements,
+  };
   expect(verifyCertificate(named, publicKey, { own }).predicate.result).toBe('WARNED');
   const unknown = { ...own, requirementsDigest: () => undefined };
   expect(verifyCertificate(named, publicKey, { own: unknown }).predicate.result).toBe('WARNED');
@@ -158,7 +215,7 @@ const nameless = { kind: 'unix', address: 'x', capabilities: [], control: 'none'
 
 test.each<[string, Report, RegExp]>([
   ['a narrowed run', complete(good, { narrowed_by: ['--fast'] }), /narrowed by --fast/],
-  ['a run with a blocked check', complete([...good, ended('blocked')]), /1 checks were blocked/],
+  ['a run with a blocked check', complete([...good, ended('blocked')]), /1 check was blocked/],
   ['an interrupted run', complete(good, { complete: false }), /did not end/],
   ['a run in which nothing ran', complete(good.slice(2)), /no check ran/],
   ['a run with a stale baseline', complete([...good, ended('fixed')]), /stale/],
@@ -187,7 +244,7 @@ test('what fails is certified as failed, whatever the baseline excuses', () => {
 test('a certificate says in words what it claims and what it does not', () => {
   const { headline, about, claims, not } = claimsOf(statementOf(complete(), suites));
   expect(headline).toBe('CONFORMANT: full, 2026-11-21 · 2 of 3 checks decided it, 1 could not be decided');
-  expect(about).toBe('example-agent 1.3.0 with the Device API');
+  expect(about).toBe('example-agent 1.3.0 with the Device API, valid until 2027-11-21');
   const few = sampleResult({ id: 'device.e', outcome: 'undecided', reason: 'it saw nothing' });
   const outside = { profile_coverage: { checks: 3, decided: 3, undecided: [] } };
   const unseen = claimsOf(statementOf(complete([...good, few], outside), suites));

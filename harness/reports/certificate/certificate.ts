@@ -10,16 +10,18 @@ import { differenceInWords } from '../../runner/declarations.ts';
 import { profilesOf } from '../../runner/plan.ts';
 import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Api, Outcome, Report, Suite } from '../../runner/types.ts';
-import { lines, OUTCOME_WORDS, SYMBOLS, sawInWords } from '../findings.ts';
+import { lines, OUTCOME_WORDS, plural, SYMBOLS, sawInWords } from '../findings.ts';
 import { conformantTo, type Verdict, verdict } from '../verdict.ts';
 import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
 import {
+  DAY,
   declaredDigest,
   isFailed,
   isWarned,
   type JudgedCheck,
   type Predicate,
   requirementsName,
+  type SignersWords,
   type Statement,
   type SuitesDigest,
   statement,
@@ -34,6 +36,8 @@ export interface OwnSuites {
   checkIds(api: string, profile: string, requirements: string): readonly string[];
   /** `sha256:…` of a requirement set of an API; undefined if this Muster lacks the date. */
   requirementsDigest(api: string, date: string): string | undefined;
+  /** Requirement that a check decides; undefined if this Muster lacks the check. */
+  requirementOf(api: string, id: string): string | undefined;
   newestRequirements: string;
 }
 
@@ -41,6 +45,10 @@ export interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
+  /** Milliseconds since the beginning of the run. */
+  maxAgeMs?: number;
+  /** Oldest date of requirements that is accepted. */
+  atLeast?: string;
 }
 
 export function ownSuites(version: string, suites: readonly Suite<never>[]): OwnSuites {
@@ -59,6 +67,10 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
         .filter((check) => profilesOf(api as Api, check).includes(profile))
         .filter((check) => isHeld(check.requirement, requirements))
         .map((check) => check.id),
+    requirementOf: (api, id) =>
+      suitesOf(api)
+        .flatMap((suite) => suite.checks)
+        .find((check) => check.id === id)?.requirement.id,
     requirementsDigest(api, date) {
       const [suite] = suitesOf(api);
       return suite?.requirementSets.includes(date) ? requirementSet(suite, date).digest : undefined;
@@ -83,7 +95,7 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
   consistent(content);
   complete(content);
   subject(content, options.digest);
-  dated(content, options.now ?? new Date());
+  dated(content, options);
   if (options.own !== undefined) {
     sameRequirements(content, options.own);
     sameSuites(content, options.own);
@@ -141,16 +153,23 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
 /** Milliseconds of tolerance for clocks and time zones: a day. */
 const CLOCK_SLACK_MS = 86_400_000;
 
-/** Checks that the run began after its requirements were written, and before now. */
-function dated({ predicate: { muster } }: Statement, now: Date): void {
-  const { started_at: started, requirements_version: date } = muster;
+/** Checks that the run began after its requirements were written, before now, and not too long ago. */
+function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeMs, atLeast }: VerifyOptions): void {
+  const { started_at: started, requirements_version: date, valid_until: until } = muster;
   const written = Date.parse(date);
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || Number.isNaN(written)) throw new Refused(`its requirements are of ${date}`);
+  if (!DAY.test(date) || Number.isNaN(written)) throw new Refused(`its requirements are of ${date}`);
   const began = Date.parse(started);
   if (began > now.getTime() + CLOCK_SLACK_MS)
     throw new Refused(`its run began at ${started}, which is to come by the clock of this machine`);
   if (began < written - CLOCK_SLACK_MS)
     throw new Refused(`its run began at ${started}, before its requirements of ${date} were written`);
+  // The whole last day counts, in every time zone.
+  if (until !== undefined && now.getTime() >= Date.parse(until) + 2 * CLOCK_SLACK_MS)
+    throw new Refused(`it was valid until ${until}`);
+  if (maxAgeMs !== undefined && now.getTime() - began > maxAgeMs)
+    throw new Refused(`its run began at ${started}, longer ago than is accepted`);
+  if (atLeast !== undefined && date < atLeast)
+    throw new Refused(`its requirements are of ${date}, and those of ${atLeast} or later are asked for`);
 }
 
 /** Compares requirement sets, which never change once released, across versions of Muster. */
@@ -177,6 +196,12 @@ function sameSuites({ predicate: { muster } }: Statement, own: OwnSuites): void 
     .checkIds(muster.api, muster.profile, muster.requirements_version)
     .filter((id) => !decided.has(id));
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
+  const ofProfile = muster.verdicts.filter(({ in_profile }) => in_profile === true);
+  const requirementsOf = (verdicts: readonly JudgedCheck[]) =>
+    new Set(verdicts.map(({ id }) => own.requirementOf(muster.api, id)));
+  const known = requirementsOf(ofProfile.filter(({ outcome }) => outcome !== 'undecided'));
+  const open = [...requirementsOf(ofProfile)].filter((id) => id !== undefined && !known.has(id));
+  if (open.length > 0) throw new Refused(`incomplete: the profile ${muster.profile} asks for ${open.join(', ')} too`);
 }
 
 const API_NAMES = {
@@ -219,12 +244,12 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
   const left = muster.verdicts.filter(isOpen);
   const identity = identityIn(subject, muster);
-  const { requirements_version: date } = muster;
+  const { requirements_version: date, valid_until: until, signer } = muster;
   const isNewer = own !== undefined && date > own.newestRequirements;
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
     headline: `${verdictOf(predicate)} · ${tally(predicate)}`,
-    about: `${subject?.name} with ${API_NAMES[muster.api]}`,
+    about: `${subject?.name} with ${API_NAMES[muster.api]}${until === undefined ? '' : `, valid until ${until}`}`,
     claims: lines(
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
         `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
@@ -237,6 +262,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       (muster.declarations ?? []).map((one) => `It is not what it says of itself: ${differenceInWords(one)}.`),
       identity.claims,
       sameSuites && 'The suites were the same as those of this muster.',
+      signer !== undefined && `The holder of the key goes by: ${signer}.`,
     ),
     not: lines(
       muster.profile !== 'full' && `Only the profile ${muster.profile} was asked of it; full asks for more.`,
@@ -247,10 +273,14 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       muster.capabilities.includes('restart') &&
         muster.control !== OWN_PROCESS &&
         'Where its control carried out a kill (SIGKILL), that it was one is the word of that control.',
+      own !== undefined && newerRequirements(muster, own),
       isNewer && `This muster does not know the requirements of ${date}, so they were not compared.`,
       !sameSuites &&
         `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not ` +
           'compared with those of this muster.',
+      until === undefined && 'It does not say until when it holds.',
+      'Who holds the key, and when the run was, are words of the signer: nobody else has attested them. Ask for the ' +
+        'key elsewhere than where the certificate comes from.',
       'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
       'It says nothing about security, performance, or any other version of what was tested.',
       `The holder of the key ran it: that shows what was run, not what is sold. To know, run it on your own copy: ` +
@@ -263,6 +293,19 @@ const WAYS: Readonly<Record<string, string>> = {
   image: '--image IMAGE',
   executable: "--command 'PROGRAM …'",
 };
+
+/** Checks that the profile has in the newest requirements beyond those of the run. */
+function newerRequirements({ api, profile, requirements_version: date }: Predicate['muster'], own: OwnSuites): string {
+  const newest = own.newestRequirements;
+  if (newest <= date) return `No later requirements than those of ${date} were known to this muster.`;
+  const asked = new Set(own.checkIds(api, profile, date));
+  const more = own.checkIds(api, profile, newest).filter((id) => !asked.has(id));
+  const named = `${more.slice(0, FEW).join(', ')}${more.length > FEW ? ', …' : ''}`;
+  const what = more.length === 0 ? 'nothing more' : `${plural(more.length, 'check')} more (${named})`;
+  return `The requirements of ${newest} are later, and ask ${what} of the profile ${profile}.`;
+}
+
+const FEW = 5;
 
 /** Command with which a customer repeats the run on a copy. */
 const runYourself = ({
@@ -367,14 +410,14 @@ export interface Issuer {
 }
 
 /** Reads the key and tries the file before the run. Throws UsageError. */
-export function certificateIssuer(file: string, keyFile: string | undefined): Issuer {
+export function certificateIssuer(file: string, keyFile: string | undefined, words: SignersWords = {}): Issuer {
   if (keyFile === undefined)
     throw new UsageError('--certificate needs --key FILE, a private key (`muster keygen FILE` makes one)');
   const key: KeyObject = readPrivateKey(keyFile);
   const place = prepareFile(`--certificate ${file}`, file);
   return {
     issue(report) {
-      const statement = statementOf(report, suitesDigest());
+      const statement = statementOf(report, suitesDigest(), words);
       writeWhole(place, seal(Buffer.from(JSON.stringify(statement)), key));
       return {
         file: place,

@@ -25,6 +25,9 @@ import { Refused } from './envelope.ts';
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
+/** A day, in UTC. */
+export const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
 const text = Type.String();
 const sha256 = exact({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
 const names = Type.Array(text, { uniqueItems: true });
@@ -67,6 +70,9 @@ export const statement = shape(
         seed: Type.Integer(),
         started_at: Timestamp,
         duration_ms: Type.Integer({ minimum: 0 }),
+        // Absent in certificates before 2026-11-28.
+        valid_until: Type.Optional(Type.String({ pattern: DAY.source })),
+        signer: Type.Optional(text),
         transport: text,
         control: text,
         capabilities: Type.Array(oneOf(CAPABILITIES)),
@@ -101,12 +107,15 @@ export function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
   const { undecided } = report.profile_coverage;
+  if (summary.blocked === 1) return '1 check was blocked: nothing is known about it';
   if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
   if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
   if (ran(summary) === 0) return 'no check ran';
+  const failed =
+    summary.fail === 0 ? '' : `${summary.fail === 1 ? 'a MUST does' : `${summary.fail} MUSTs do`} not hold, and `;
   if (undecided.length > 0) {
     const why = undecided.map(({ checks, why: each }) => `${checks} ${each}`).join(', ');
-    return `the profile ${report.profile} is not decided: ${why}`;
+    return `${failed}the profile ${report.profile} is not decided: ${why}`;
   }
   if (report.unmet !== undefined) return report.unmet.join('; ');
   if (summary.fail === 0 && differencesIn(report).length > 0) return differencesIn(report).join('; ');
@@ -125,8 +134,21 @@ export function whyNotCertifiable(report: Report): string | undefined {
   return undefined;
 }
 
+/** Words of the signer: the last day of validity (UTC), and the name, with the place where the key is published. */
+export interface SignersWords {
+  validUntil?: string | undefined;
+  signer?: string | undefined;
+}
+
+/** A year after the run. */
+function lastDay({ started_at: started }: Report): string {
+  const day = new Date(started);
+  day.setUTCFullYear(day.getUTCFullYear() + 1);
+  return day.toISOString().slice(0, 10);
+}
+
 /** Statement about a run. Throws Refused if it cannot be certified. */
-export function statementOf(report: Report, suites: SuitesDigest): Statement {
+export function statementOf(report: Report, suites: SuitesDigest, words: SignersWords = {}): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
   const { target } = report;
@@ -157,6 +179,8 @@ export function statementOf(report: Report, suites: SuitesDigest): Statement {
         seed: report.seed,
         started_at: report.started_at,
         duration_ms: report.duration_ms,
+        valid_until: words.validUntil ?? lastDay(report),
+        ...defined({ signer: words.signer }),
         transport: target.kind,
         control: target.control,
         capabilities: target.capabilities,
