@@ -1,7 +1,9 @@
 /**
- * SARIF 2.1.0 (OASIS), for code scanning. A rule for each requirement, a result for each check: a failed MUST is an
- * error, a failed SHOULD a warning, an undecided check `open`, and an excused one suppressed.
+ * SARIF 2.1.0 (OASIS) as code scanning takes it: it shows every result as an alert, wants locations that are relative
+ * and the same in every run, and knows an alert again by `primaryLocationLineHash`. So results are problems alone, and
+ * checks without an answer are notifications.
  */
+import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
@@ -14,21 +16,18 @@ export const sarifFormat: DocumentFormat = {
   document: (report) => `${printableJson(documentOf(report), 2)}\n`,
 };
 
-/** Kinds of results; only `fail` has a level other than `none`. */
-const KINDS: Record<Outcome, 'pass' | 'fail' | 'open' | 'notApplicable' | 'review'> = {
-  pass: 'pass',
-  warn: 'fail',
-  fail: 'fail',
-  blocked: 'open',
-  undecided: 'open',
-  not_applicable: 'notApplicable',
-  known: 'fail',
-  flaky: 'fail',
-  fixed: 'review',
+/** A baseline excuses its findings from alerts, too. */
+const isProblem = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
+/** Levels of notifications, by the outcome of a check that no result tells of. */
+const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
+  blocked: 'error',
+  fixed: 'warning',
+  undecided: 'note',
 };
 
 function documentOf(report: Report): object {
-  const rules = [...new Map(report.checks.map((check) => [check.requirement_id, check])).values()];
+  const problems = report.checks.filter(isProblem);
+  const rules = [...new Map(problems.map((check) => [check.requirement_id, check])).values()];
   const indices = new Map(rules.map(({ requirement_id }, index) => [requirement_id, index]));
   const start = Date.parse(report.started_at);
   return {
@@ -45,9 +44,10 @@ function documentOf(report: Report): object {
             exitCodeDescription: headlineOf(report).meaning,
             startTimeUtc: new Date(start).toISOString(),
             endTimeUtc: new Date(start + report.duration_ms).toISOString(),
+            toolExecutionNotifications: report.checks.flatMap(notificationOf),
           },
         ],
-        results: report.checks.map((check) => resultOf(check, report, indices.get(check.requirement_id) ?? -1)),
+        results: problems.map((check) => resultOf(check, report, indices.get(check.requirement_id) ?? -1)),
         properties: {
           seed: report.seed,
           profile: report.profile,
@@ -68,29 +68,30 @@ const ruleOf = ({ requirement_id: id, requirement, clause, level, section }: Che
   properties: { level, section, tags: [level, `section ${section}`] },
 });
 
-function resultOf(check: CheckResult, { target }: Report, ruleIndex: number): object {
-  const { outcome, level, reason, fails_by: failsBy } = check;
-  const kind = KINDS[outcome];
-  const isError = level === 'MUST' || failsBy !== undefined;
-  const isExcused = outcome === 'known' || outcome === 'flaky';
+const notificationOf = (check: CheckResult): object[] => {
+  const level = NOTIFIED[check.outcome];
+  return level === undefined ? [] : [{ level, descriptor: { id: check.id }, message: { text: findingText(check) } }];
+};
+
+function resultOf(check: CheckResult, { api }: Report, ruleIndex: number): object {
+  const { id, outcome, level, fails_by: failsBy } = check;
+  const isError = outcome === 'fail' && level === 'MUST';
   const last = check.exchanges?.at(-1);
   return {
     ruleId: check.requirement_id,
     ruleIndex,
-    kind,
-    level: kind === 'fail' ? (isError ? 'error' : 'warning') : 'none',
-    message: { text: outcome === 'pass' ? check.requirement : findingText(check) },
+    level: isError || failsBy !== undefined ? 'error' : 'warning',
+    message: { text: findingText(check) },
     locations: [
       {
-        // The target's address stands for the file at which code scanning shows a result.
-        physicalLocation: { artifactLocation: { uri: encodeURI((target.name ?? target.address).toWellFormed()) } },
-        logicalLocations: [{ fullyQualifiedName: `${target.address} ${check.id}`, kind: 'resource' }],
+        // No file is at fault: a name that is the same on every machine stands for the API.
+        physicalLocation: { artifactLocation: { uri: `muster/${api}` }, region: { startLine: 1 } },
+        logicalLocations: [{ fullyQualifiedName: id, kind: 'resource' }],
       },
     ],
-    partialFingerprints: { 'check/v1': check.id },
-    ...(isExcused && { suppressions: [{ kind: 'external', ...defined({ justification: reason }) }] }),
-    ...(kind !== 'pass' && last !== undefined && { ...requestOf(last), ...responseOf(last) }),
-    properties: { check: check.id, outcome, ...defined({ rate: check.rate, counterexample: check.counterexample }) },
+    partialFingerprints: { primaryLocationLineHash: `${createHash('sha256').update(id).digest('hex').slice(0, 16)}:1` },
+    ...(last !== undefined && { ...requestOf(last), ...responseOf(last) }),
+    properties: { check: id, outcome, ...defined({ rate: check.rate, counterexample: check.counterexample }) },
   };
 }
 
