@@ -1,4 +1,4 @@
-/** Each kind does what it says, to what it is given. */
+/** Changes by kind. */
 import { describe, expect, it } from 'vitest';
 import { changeMember, changePage, itemsOf, writtenAs } from './change.ts';
 import { changedStreamRequest } from './device.ts';
@@ -90,7 +90,7 @@ const event = (id: number, minute: number, type = 'deployment.removed'): string 
     envelope: { object: 'event', id, type, occurred_at, data: { deployment_id: `d${id}`, text: AWKWARD } },
   });
 };
-/** A replay of three events, and two that come after it. */
+/** Replay of three events, and two live ones. */
 const STREAM = [
   event(1, 0),
   event(2, 1),
@@ -101,7 +101,7 @@ const STREAM = [
   ': heartbeat',
 ];
 
-/** What a client gets of the stream, with the letters of the trace. */
+/** Text of the stream for a client, with the letters of the trace. */
 function streamed(it: Pick<Perturbation, 'kind'> & Partial<Perturbation>): [string, string] {
   let [text, letters] = ['', ''];
   const trace: Trace = (letter) => {

@@ -1,4 +1,4 @@
-/** Changes of JSON and of the blocks of an event stream, by kind. Pure, and without knowledge of any API. */
+/** Changes of JSON values by kind, independent of any API. */
 import type { Item, Kind } from './perturbation.ts';
 
 export type Json = Record<string, unknown>;
@@ -6,7 +6,7 @@ export type Json = Record<string, unknown>;
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const at = (value: unknown, path: readonly string[]): unknown =>
+export const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>(
     (inner, name) => (isObject(inner) || Array.isArray(inner) ? (inner as Json)[name] : undefined),
     value,
@@ -17,7 +17,7 @@ export const isTime = (value: unknown): boolean => typeof value === 'string' && 
 const shifted = (text: string): string =>
   text.replace(HOUR, (_, hour: string) => `T${String((Number(hour) + 23) % 24).padStart(2, '0')}`);
 
-/** Words of one vocabulary stand for each other. */
+/** Vocabularies whose words replace each other. */
 const VOCABULARIES = [
   ['staged', 'queued', 'deployed', 'removing', 'archived', 'drifted'],
   ['none', 'retrying', 'failed'],
@@ -41,9 +41,9 @@ function retyped(value: unknown): unknown {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Changes a member in place. `other`: what stands in its place for the kinds that take it from elsewhere. */
+/** Changes a member in place. `other`: its value in another record or event, for kinds that take it from there. */
 export function changeMember(root: unknown, path: readonly string[], kind: Kind, other?: unknown): void {
-  const holder = at(root, path.slice(0, -1)) as Json | undefined;
+  const holder = valueAt(root, path.slice(0, -1)) as Json | undefined;
   const name = path.at(-1) ?? '';
   if (holder === undefined || holder === null || typeof holder !== 'object' || !Object.hasOwn(holder, name)) return;
   const value = holder[name];
@@ -55,28 +55,32 @@ export function changeMember(root: unknown, path: readonly string[], kind: Kind,
   else if (other !== undefined) holder[name] = other;
 }
 
-/** The members of an earlier record, where the later one has them too. */
-export function becomeStale(record: Json, before: Json): void {
+/** Gives a record the values of an earlier one, for members that both have. */
+export function makeStale(record: Json, before: Json): void {
   for (const name of Object.keys(record)) if (Object.hasOwn(before, name)) record[name] = before[name];
 }
 
-/** Those of a page that are changed. `one`: the record whose id it is. */
+/** Items of a page to change. `one`: id of the record for `one`. */
 export function itemsOf(page: readonly unknown[], item: Item, one: string | undefined): unknown[] {
   if (item === 'first') return page.slice(0, 1);
   if (item === 'last') return page.slice(-1);
-  return item === 'each' ? [...page] : page.filter((each) => at(each, ['id']) === one);
+  return item === 'each' ? [...page] : page.filter((each) => valueAt(each, ['id']) === one);
 }
 
-/** Changes the items of a page in place. Returns nothing where the page is too short. */
+/** Replacements of one or two items in a row. */
+const ITEM_CHANGES: Partial<Record<Kind, [length: number, change: (here: unknown, next: unknown) => unknown[]]>> = {
+  'item-lost': [1, () => []],
+  'item-doubled': [1, (here) => [here, here]],
+  'item-repeated': [2, (here) => [here, here]],
+  'items-swapped': [2, (here, next) => [next, here]],
+};
+
+/** Changes items at one end of a page in place, unless the page is too short. */
 export function changePage(page: unknown[], kind: Kind, item: Item): void {
-  const least = kind === 'item-lost' || kind === 'item-doubled' ? 1 : 2;
-  if (page.length < least) return;
-  const index = item === 'last' ? page.length - least : 0;
-  const [here, next] = [page[index], page[index + 1]];
-  if (kind === 'item-lost') page.splice(index, 1);
-  else if (kind === 'item-doubled') page.splice(index, 0, here);
-  else if (kind === 'item-repeated') page.splice(index + 1, 1, here);
-  else if (kind === 'items-swapped') page.splice(index, 2, next, here);
+  const [length, change] = ITEM_CHANGES[kind] ?? [];
+  if (length === undefined || change === undefined || page.length < length) return;
+  const index = item === 'last' ? page.length - length : 0;
+  page.splice(index, length, ...change(page[index], page[index + 1]));
 }
 
 const reversed = (value: unknown): unknown => {
@@ -88,23 +92,24 @@ const reversed = (value: unknown): unknown => {
 
 const TIME = /"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(Z|\+00:00)"/g;
 const otherForm = (_: string, time: string, zone: string): string => `"${time}${zone === 'Z' ? '+00:00' : 'Z'}"`;
-/** Stands around what is written in a form that `JSON.stringify` does not have. */
+/** Delimiter of text that replaces the output of `JSON.stringify`. */
 const MARK = '\uE000';
 const integers = (_: string, value: unknown): unknown =>
   Number.isSafeInteger(value) ? `${MARK}${value}.0${MARK}` : value;
 const texts = (_: string, value: unknown): unknown => (typeof value === 'string' ? `${MARK}${value}` : value);
 const asEscape = (_: string, first: string): string => `"\\u00${first.charCodeAt(0).toString(16)}`;
 
-/** The same JSON written in another way, with one member more at most; undefined for kinds that do something else. */
-export function writtenAs(kind: Kind, value: unknown): string | undefined {
-  if (kind === 'member-added') return JSON.stringify(isObject(value) ? { ...value, x_note: { of: ['a', 1] } } : value);
-  if (kind === 'members-reversed') return JSON.stringify(reversed(value));
-  if (kind === 'whitespace') return `${JSON.stringify(value, undefined, '\t')}\n`;
-  if (kind === 'number-form') return JSON.stringify(value, integers).replaceAll(new RegExp(`"?${MARK}"?`, 'g'), '');
-  if (kind === 'escaped')
-    return JSON.stringify(value, texts)
+const WRITINGS: Partial<Record<Kind, (value: unknown) => string>> = {
+  'member-added': (value) => JSON.stringify(isObject(value) ? { ...value, x_note: { of: ['a', 1] } } : value),
+  'members-reversed': (value) => JSON.stringify(reversed(value)),
+  whitespace: (value) => `${JSON.stringify(value, undefined, '\t')}\n`,
+  'number-form': (value) => JSON.stringify(value, integers).replaceAll(new RegExp(`"?${MARK}"?`, 'g'), ''),
+  escaped: (value) =>
+    JSON.stringify(value, texts)
       .replaceAll(new RegExp(`"${MARK}([a-z])`, 'g'), asEscape)
-      .replaceAll(MARK, '');
-  if (kind === 'time-form') return JSON.stringify(value).replaceAll(TIME, otherForm);
-  return undefined;
-}
+      .replaceAll(MARK, ''),
+  'time-form': (value) => JSON.stringify(value).replaceAll(TIME, otherForm),
+};
+
+/** Equivalent JSON text, with at most one additional member; undefined for kinds that change something else. */
+export const writtenAs = (kind: Kind, value: unknown): string | undefined => WRITINGS[kind]?.(value);

@@ -5,22 +5,21 @@ import { platformChange } from './draw-platform.ts';
 import { kindsOf, type Perturbation } from './perturbation.ts';
 import type { Server, Survey } from './servers.ts';
 
-/** The share of open perturbations. */
+/** Share of legal perturbations. */
 const OPEN_SHARE = 0.2;
-const DEVICE_OPERATIONS = ['GET /deployments/current', 'GET /events'];
 
 export function drawn(api: Perturbation['api'], seed: number, servers: readonly [Server, Survey][]): Perturbation {
   const chance = random(`${api}/${seed}`);
   const [server, survey] = chance.pick(servers.flatMap((one) => Array.from({ length: one[0].weight }, () => one)));
-  const common = { api, seed, server: server.name };
+  const origin = { api, seed, server: server.name };
   if (chance.chance(OPEN_SHARE)) {
     const kind = chance.pick([...kindsOf('json', 'bytes'), ...(api === 'device' ? kindsOf('stream') : [])]);
     const isWide = chance.chance(0.6) || !kindsOf('json').includes(kind);
-    const operations = api === 'platform' ? [...survey.keys()] : DEVICE_OPERATIONS;
-    return { ...common, kind, cell: isWide ? {} : { operation: chance.pick(operations) } };
+    const operations = api === 'platform' ? [...survey.keys()] : ['GET /deployments/current', 'GET /events'];
+    return { ...origin, kind, cell: isWide ? {} : { operation: chance.pick(operations) } };
   }
   for (;;) {
     const made = api === 'device' ? deviceChange(chance) : platformChange({ chance, server, survey });
-    if (made !== undefined) return { ...common, ...made };
+    if (made !== undefined) return { ...origin, ...made };
   }
 }

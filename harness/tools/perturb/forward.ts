@@ -1,16 +1,16 @@
-/** HTTP as the proxy forwards it, and what it does alike to the answers of both APIs. */
+/** HTTP as the proxy forwards it, and changes of whole answers that both APIs share. */
 import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { isObject, type Json, writtenAs } from './change.ts';
-import type { Perturbation } from './perturbation.ts';
+import { type Perturbation, subjectOf } from './perturbation.ts';
 
-/** Where the server is. */
+/** Address of the server. */
 export type Upstream = { socketPath: string } | { host: string; port: number };
 
 export interface Exchange {
   method: string;
   url: string;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   headers: string[];
   body: Buffer;
   connection: 'new' | 'kept';
@@ -19,26 +19,28 @@ export interface Exchange {
 export interface Answer {
   status: number;
   reason: string;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   headers: string[];
   body: Buffer;
-  /** As the server gave it. */
+  /** Content-Length of the server. */
   length?: string | undefined;
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect', 'upgrade']);
+/** Milliseconds after which a server with a full queue of connections accepts another. */
+const QUEUE_MS = 5;
 
-/** Headers without those that belong to one connection. */
+/** Headers without those of a single connection. */
 export const endToEnd = (raw: readonly string[]): string[] =>
   raw.filter((_, n) => !HOP_BY_HOP.has((raw[n - (n % 2)] ?? '').toLowerCase()));
 
-/** The first value of a header; the name in small letters. */
+/** First value of a header; the name in lower case. */
 export function headerOf(raw: readonly string[], name: string): string | undefined {
   const index = raw.findIndex((each, n) => n % 2 === 0 && each.toLowerCase() === name);
   return index === -1 ? undefined : raw[index + 1];
 }
 
-/** The headers with that one instead; without it where there is no value. */
+/** Headers with this value only, or without the header. */
 export function withHeader(raw: readonly string[], name: string, value: string | undefined): string[] {
   const others = raw.filter((_, n) => raw[n - (n % 2)]?.toLowerCase() !== name);
   return value === undefined ? others : [...others, name, value];
@@ -46,7 +48,7 @@ export function withHeader(raw: readonly string[], name: string, value: string |
 
 export const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'));
 
-/** The address without a parameter; of `expand.NAME`, without that name. Everything else stays as it was written. */
+/** URL without a parameter, or for `expand.NAME` without that name. Keeps the writing of all others. */
 export function withoutParameter(url: string, parameter: string): string {
   const [path = '', ...rest] = url.split('?');
   const [name, one] = parameter.split('.');
@@ -62,43 +64,7 @@ export function withoutParameter(url: string, parameter: string): string {
   return left.length === 0 ? path : `${path}?${left.join('&')}`;
 }
 
-/** A server whose queue of connections is full takes the next one soon. */
-const FULL_MS = 5;
-
-/** Sends a request on a connection of its own. Resolves with the head of the answer. */
-export async function ask(
-  upstream: Upstream,
-  { method, url, headers, body }: Omit<Exchange, 'connection'>,
-  signal?: AbortSignal,
-): Promise<http.IncomingMessage> {
-  const length = body.length > 0 || !['GET', 'HEAD'].includes(method) ? ['Content-Length', String(body.length)] : [];
-  const own = [...endToEnd(headers), ...length, 'Connection', 'close'];
-  const options = { ...upstream, method, path: url, headers: own, agent: false, ...(signal && { signal }) };
-  for (;;) {
-    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
-    http.request(options, resolve).on('error', reject).end(body);
-    try {
-      return await promise;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      await setTimeout(FULL_MS);
-    }
-  }
-}
-
-/** The whole of an answer. */
-export async function whole(message: http.IncomingMessage): Promise<Answer> {
-  const { statusCode = 0, statusMessage = '', rawHeaders } = message;
-  return {
-    status: statusCode,
-    reason: statusMessage,
-    headers: endToEnd(rawHeaders),
-    length: headerOf(rawHeaders, 'content-length'),
-    body: Buffer.concat(await message.toArray()),
-  };
-}
-
-/** The JSON of an answer; undefined where it is none. */
+/** JSON of an answer; undefined where it is none. */
 export function jsonOf({ headers, body }: Answer): unknown {
   if (headerOf(headers, 'content-type')?.includes('json') !== true) return undefined;
   try {
@@ -108,10 +74,10 @@ export function jsonOf({ headers, body }: Answer): unknown {
   }
 }
 
-/** Called with `v` for each exchange of the class, and with `a` for each that was changed. */
+/** Records `v` for each exchange of the class, and `a` for each change. */
 export type Trace = (letter: 'v' | 'a') => void;
 
-/** What stands before either API. */
+/** Proxy in front of either API. */
 export abstract class Changes {
   protected readonly it: Perturbation;
   protected readonly upstream: Upstream;
@@ -121,6 +87,43 @@ export abstract class Changes {
     this.it = it;
     this.upstream = upstream;
     this.trace = trace;
+  }
+
+  /** Sends a request on a connection of its own. Resolves with the head of the answer. */
+  protected async open(
+    { method, url, headers, body }: Exchange,
+    upstream = this.upstream,
+    signal?: AbortSignal,
+  ): Promise<http.IncomingMessage> {
+    const length = body.length > 0 || !['GET', 'HEAD'].includes(method) ? ['Content-Length', String(body.length)] : [];
+    const own = [...endToEnd(headers), ...length, 'Connection', 'close'];
+    const options = { ...upstream, method, path: url, headers: own, agent: false, ...(signal && { signal }) };
+    for (;;) {
+      const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+      http.request(options, resolve).on('error', reject).end(body);
+      try {
+        return await promise;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+        await setTimeout(QUEUE_MS);
+      }
+    }
+  }
+
+  protected async whole(message: http.IncomingMessage): Promise<Answer> {
+    const { statusCode: status = 0, statusMessage: reason = '', rawHeaders } = message;
+    const length = headerOf(rawHeaders, 'content-length');
+    return { status, reason, headers: endToEnd(rawHeaders), length, body: Buffer.concat(await message.toArray()) };
+  }
+
+  protected async ask(exchange: Exchange, upstream = this.upstream): Promise<Answer> {
+    return this.whole(await this.open(exchange, upstream));
+  }
+
+  /** JSON at a path of the server, for the proxy's own use; undefined for an error. */
+  protected async read(url: string, headers: string[]): Promise<unknown> {
+    const answer = await this.ask({ method: 'GET', url, headers, body: Buffer.alloc(0), connection: 'new' });
+    return answer.status === 200 ? jsonOf(answer) : undefined;
   }
 
   protected applied(answer: Answer): Answer {
@@ -134,7 +137,7 @@ export abstract class Changes {
     return this.applied({ status: Number(this.it.value), reason: '', headers, body });
   }
 
-  /** A success with another status or media type, or a refusal in its place; or its body as `change` leaves it. */
+  /** Answer with another status, media type or writing, a refusal in its place, or its body after `change`. */
   protected changed(answer: Answer, change: (body: Json) => void): Answer {
     const { kind, value } = this.it;
     if (kind === 'refused') return this.refusal();
@@ -142,17 +145,12 @@ export abstract class Changes {
     if (kind === 'media')
       return this.applied({ ...answer, headers: withHeader(answer.headers, 'content-type', 'text/plain') });
     const body = jsonOf(answer);
-    if (!isObject(body)) return answer;
-    const text = JSON.stringify(body);
-    change(body);
-    const made = JSON.stringify(body);
-    return made === text ? answer : this.applied({ ...answer, body: Buffer.from(made) });
-  }
-
-  /** The same body in another writing. */
-  protected rewritten(answer: Answer): Answer {
-    const body = jsonOf(answer);
-    const text = body === undefined ? undefined : writtenAs(this.it.kind, body);
-    return text === undefined ? answer : this.applied({ ...answer, body: Buffer.from(text) });
+    const before = JSON.stringify(body);
+    const isWriting = subjectOf(kind) === 'json';
+    if (!isWriting && isObject(body)) change(body);
+    const made = isWriting && body !== undefined ? writtenAs(kind, body) : JSON.stringify(body);
+    return made === undefined || (made === before && !isWriting)
+      ? answer
+      : this.applied({ ...answer, body: Buffer.from(made) });
   }
 }

@@ -1,17 +1,17 @@
-/** An event stream, block by block: what the kinds do to its frames, and which frames lie in the cell. */
-import { at, changeMember, isObject, type Json, writtenAs } from './change.ts';
+/** Event stream, block by block: changes of its frames by kind, and the frames of a cell. */
+import { changeMember, isObject, type Json, valueAt, writtenAs } from './change.ts';
 import type { Trace } from './forward.ts';
-import { type Cell, KINDS, type Perturbation } from './perturbation.ts';
+import { type Cell, type Perturbation, subjectOf } from './perturbation.ts';
 
-/** A block with an event. */
+/** Block with an event. */
 interface Frame {
   id: string | undefined;
   event: string | undefined;
   envelope: Json;
 }
 
-/** Undefined for a comment, and for what is no event. */
-export function frameIn(block: string): Frame | undefined {
+/** Undefined for a comment, or any other block without an event. */
+function frameIn(block: string): Frame | undefined {
   const fields = new Map(
     block
       .split('\n')
@@ -34,7 +34,7 @@ const OTHER_TYPE: Readonly<Record<string, string>> = {
   'deployment.removed': 'deployment.deployed',
 };
 
-/** The frame as a kind has it that keeps the number and the order of frames. `before`: the event that came before. */
+/** Frame after a change that keeps number and order of frames. `before`: the previous event. */
 function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: Json | undefined): Frame {
   const { id, event, envelope } = frame;
   if (kind === 'id-altered') return { ...frame, id: String(Number(id) + 1) };
@@ -42,12 +42,12 @@ function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: J
   if (kind === 'event-altered') return { ...frame, event: OTHER_TYPE[event ?? ''] ?? 'deployment.deployed' };
   if (kind === 'event-dropped') return { ...frame, event: undefined };
   const made = structuredClone(envelope);
-  changeMember(made, path, kind, at(before, path));
+  changeMember(made, path, kind, valueAt(before, path));
   return { id, event, envelope: made };
 }
 
-/** The block as an open kind writes it. Text may hold U+2028, which ends a line for a pattern, and not for a stream. */
-export function writtenBlock({ kind }: Perturbation, block: string): string {
+/** Block as a legal kind writes it. Text may hold U+2028, which ends a line in a pattern, but not in a stream. */
+function writtenBlock({ kind }: Perturbation, block: string): string {
   const lines = block.split('\n');
   if (kind === 'comment-added') return `: note\n${block}`;
   if (kind === 'field-added') return `${block}\nnote: 1`;
@@ -62,10 +62,10 @@ export function writtenBlock({ kind }: Perturbation, block: string): string {
   return lines.flatMap((line) => (line.startsWith('data: ') ? (data ?? line) : line)).join('\n');
 }
 
-/** How long the last event of a replay is waited for, milliseconds. */
+/** Milliseconds without an event after which a replay is over. */
 const QUIET_MS = 50;
 
-/** The blocks of one stream, as they are to be sent. */
+/** Blocks of one stream, on their way to the client. */
 export class Frames {
   readonly #it: Perturbation;
   readonly #opened = Date.now();
@@ -75,9 +75,9 @@ export class Frames {
   #text = '';
   #heartbeats = 0;
   #before: Json | undefined;
-  /** Kept back until the next event. */
+  /** Blocks held back until the next event. */
   #kept: string[] = [];
-  /** May be the last one of the replay. */
+  /** Event that may be the last one of the replay. */
   #candidate: { block: string; frame: Frame; timer: NodeJS.Timeout } | undefined;
 
   constructor(it: Perturbation, send: (text: string) => void, trace: Trace) {
@@ -92,15 +92,14 @@ export class Frames {
     for (const block of blocks) this.#block(block);
   }
 
-  /** The server has ended the stream. */
+  /** Ends the stream. */
   end(): void {
     this.#settle(true);
   }
 
   #block(block: string): void {
     const { kind } = this.#it;
-    const { of } = KINDS[kind];
-    if (of === 'stream' || of === 'json') {
+    if (['stream', 'json'].includes(subjectOf(kind))) {
       const made = writtenBlock(this.#it, block);
       this.#trace(made === block ? 'v' : 'a');
       this.#send(made);
@@ -128,7 +127,7 @@ export class Frames {
     else this.#pass(block, frame);
   }
 
-  /** What is known now of the event that may have been the last one of the replay. */
+  /** Sends the candidate, changed if it was the last event of the replay. */
   #settle(isLast = false): void {
     if (this.#candidate === undefined) return;
     const { block, frame, timer } = this.#candidate;
@@ -148,7 +147,7 @@ export class Frames {
     const { kind } = this.#it;
     this.#trace('v');
     if (kind === 'late' || kind === 'reordered') {
-      // One that waits already comes with this one.
+      // An event that waits already comes with this one.
       if (this.#kept.length > 0) this.#pass(block, frame);
       else {
         this.#kept.push(block);
@@ -164,7 +163,7 @@ export class Frames {
   }
 }
 
-/** Whether a stream that is asked for in this way lies in the cell. `nth`: its number, from 1 on. */
+/** Whether a request for a stream lies in the cell. `nth`: number of the stream, from 1. */
 export function streamInCell(
   cell: Cell,
   { query, header, nth }: { query: URLSearchParams; header: boolean; nth: number },

@@ -1,9 +1,8 @@
-/** The proxy before a Platform API. It knows routes and versions, and what it has seen pass. */
+/** Proxy in front of a Platform API. It knows routes, versions and the records that it has forwarded. */
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { at, becomeStale, changeMember, changePage, isObject, itemsOf, type Json } from './change.ts';
+import { changeMember, changePage, isObject, itemsOf, type Json, makeStale, valueAt } from './change.ts';
 import {
   type Answer,
-  ask,
   Changes,
   type Exchange,
   headerOf,
@@ -11,15 +10,14 @@ import {
   queryOf,
   type Trace,
   type Upstream,
-  whole,
   withHeader,
   withoutParameter,
 } from './forward.ts';
-import { type Cell, type Form, KINDS, type Perturbation } from './perturbation.ts';
+import { type Cell, type Form, type Perturbation, subjectOf } from './perturbation.ts';
 
 const VERSION = 'service-version';
 const KEY = 'x-api-key';
-/** A write to a record that is there. */
+/** Write to an existing record. */
 const WRITE = /^(PATCH|POST) \/\w+\/[^/]+(?!\/ping$)(\/\w+)?$/;
 
 export interface Keys {
@@ -27,21 +25,19 @@ export interface Keys {
   limited: string;
 }
 
-/** Path below the base address, and that address. */
+/** Base address, and the path below it. */
 function parts(url: string): { base: string; path: string } {
   const [, base = '', path = ''] = /^((?:\/api)?\/beta)(\/[^?]*)/.exec(url) ?? [];
   return { base, path };
 }
 
-const FORM_OF: Readonly<Record<string, Form>> = { limit: 'paged', offset: 'paged' };
-
-/** The forms of a request, by its query. */
-export function formsOf(query: URLSearchParams): Form[] {
+/** Forms of a request. */
+function formsOf(query: URLSearchParams): Form[] {
   const forms = [...query].flatMap(([name, value]): Form[] => {
-    if (!/^expand(\[\])?$/.test(name)) return [FORM_OF[name] ?? 'filtered'];
+    if (!/^expand(\[\])?$/.test(name)) return [name === 'limit' || name === 'offset' ? 'paged' : 'filtered'];
     return value.split(',').map((one) => (one === 'total_count' ? 'counted' : 'expanded'));
   });
-  return forms.length === 0 ? ['plain'] : [...new Set(forms)];
+  return forms.length === 0 ? ['plain'] : forms;
 }
 
 /** Whether a request lies in the cell. */
@@ -60,7 +56,7 @@ export function requestInCell(cell: Cell, { method, url, headers, connection }: 
   );
 }
 
-/** The request as a kind has it that changes what is asked; the same one where there is nothing to change. */
+/** Request after a change of its kind; the same object where none applies. */
 export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exchange, keys: Keys): Exchange {
   const { url, headers, body } = exchange;
   if (kind === 'other-version') return { ...exchange, headers: withHeader(headers, VERSION, value) };
@@ -83,12 +79,12 @@ export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exc
 
 export class PlatformChanges extends Changes {
   readonly #keys: Keys;
-  /** The last two records of each kind that have passed. */
+  /** Last two records of each kind. */
   readonly #seen = new Map<unknown, Json[]>();
-  /** Records as they were before the last write to them, by version and id. */
+  /** Records before the last write to them, by version and id. */
   readonly #before = new Map<string, Json>();
   readonly #created = new Set<unknown>();
-  /** Id of the record that is changed wherever it is listed. */
+  /** Id of the record to change wherever it is listed. */
   #one: string | undefined;
 
   constructor(it: Perturbation, upstream: Upstream, trace: Trace, keys: Keys) {
@@ -98,30 +94,30 @@ export class PlatformChanges extends Changes {
 
   async answer(exchange: Exchange): Promise<Answer> {
     const { kind, cell } = this.it;
-    const { of } = KINDS[kind];
+    const subject = subjectOf(kind);
     if (kind === 'stale' && WRITE.test(`${exchange.method} ${parts(exchange.url).path}`))
       await this.#lookBefore(exchange);
-    if (!requestInCell(cell, exchange, this.#keys)) return this.#ask(exchange);
+    if (!requestInCell(cell, exchange, this.#keys)) return this.#forward(exchange);
     this.trace('v');
-    if (of === 'request') return this.#changedByRequest(exchange);
-    // A write that is refused has no effect.
+    if (subject === 'request') return this.#changedByRequest(exchange);
+    // A refused write has no effect.
     if (kind === 'refused' && exchange.method !== 'GET') return this.refusal();
-    const answer = await this.#ask(exchange);
-    if (of === 'json') return this.rewritten(answer);
-    return answer.status < 300 ? this.changed(answer, (body) => this.#change(body, exchange)) : answer;
+    const answer = await this.#forward(exchange);
+    if (subject !== 'json' && answer.status >= 300) return answer;
+    return this.changed(answer, (body) => this.#change(body, exchange));
   }
 
-  async #ask(exchange: Exchange): Promise<Answer> {
-    const answer = await whole(await ask(this.upstream, exchange));
+  async #forward(exchange: Exchange): Promise<Answer> {
+    const answer = await this.ask(exchange);
     if (answer.status < 300) this.#remember(exchange, jsonOf(answer));
     return answer;
   }
 
   async #changedByRequest(exchange: Exchange): Promise<Answer> {
     const made = changedRequest(this.it, exchange, this.#keys);
-    const usual = made === exchange || exchange.method === 'GET' ? await this.#ask(exchange) : undefined;
+    const usual = made === exchange || exchange.method === 'GET' ? await this.#forward(exchange) : undefined;
     if (made === exchange && usual !== undefined) return usual;
-    const answer = await this.#ask(made);
+    const answer = await this.#forward(made);
     const isSame = answer.status === usual?.status && answer.body.equals(usual.body);
     return isSame || (this.it.kind === 'let-through' && answer.status >= 300) ? answer : this.applied(answer);
   }
@@ -132,12 +128,12 @@ export class PlatformChanges extends Changes {
     const page = Array.isArray(body['data']) && body['object'] === 'list' ? (body['data'] as unknown[]) : undefined;
     if (kind === 'counted') {
       if (page !== undefined && !Object.hasOwn(body, 'total_count')) body['total_count'] = page.length;
-    } else if (KINDS[kind].of === 'page') {
+    } else if (subjectOf(kind) === 'page') {
       if (page === undefined) return;
-      if (kind === 'creation-undone') body['data'] = page.filter((each) => !this.#created.has(at(each, ['id'])));
+      if (kind === 'creation-undone') body['data'] = page.filter((each) => !this.#created.has(valueAt(each, ['id'])));
       else changePage(page, kind, item ?? 'first');
     } else if (item !== undefined && page !== undefined) {
-      this.#one ??= at(page, ['0', 'id']) as string | undefined;
+      this.#one ??= valueAt(page, ['0', 'id']) as string | undefined;
       for (const each of itemsOf(page, item, this.#one)) this.#changeRecord(each, exchange);
     } else if (kind === 'foreign' || kind === 'stale') this.#changeRecord(body, exchange);
     else changeMember(body, path ?? [], kind);
@@ -147,16 +143,16 @@ export class PlatformChanges extends Changes {
     if (!isObject(record)) return;
     const { kind, path } = this.it;
     const before = this.#before.get(`${headerOf(exchange.headers, VERSION)} ${record['id']}`);
-    if (path === undefined) becomeStale(record, before ?? {});
-    else if (kind === 'stale') changeMember(record, path, kind, at(before, path));
+    if (path === undefined) makeStale(record, before ?? {});
+    else if (kind === 'stale') changeMember(record, path, kind, valueAt(before, path));
     else {
       const others = this.#seen.get(record['object']) ?? [];
       const other = others.find(({ id }) => id !== record['id']);
-      changeMember(record, path, kind, at(other, path));
+      changeMember(record, path, kind, valueAt(other, path));
     }
   }
 
-  /** Of the records that pass, the last of each kind that differ. */
+  /** Keeps the last records of each kind that differ. */
   #remember({ method, url }: Exchange, body: unknown): void {
     if (!isObject(body)) return;
     const records = Array.isArray(body['data']) ? body['data'] : [body];
@@ -168,30 +164,20 @@ export class PlatformChanges extends Changes {
     if (method === 'POST' && /^\/\w+$/.test(parts(url).path)) this.#created.add(body['id']);
   }
 
-  /** Reads the record that a write names, as each version of the cell has it. */
+  /** Reads the record of a write in each version of the cell. */
   async #lookBefore({ url }: Exchange): Promise<void> {
     const { base, path } = parts(url);
     const [, collection, id = ''] = path.split('/');
     const { version } = this.it.cell;
     for (const each of version === undefined ? SUPPORTED_VERSIONS : [version]) {
       const headers = ['Host', 'platform', KEY, this.#keys.full, VERSION, each];
-      const read = async (to: string): Promise<unknown> => {
-        const asked = {
-          method: 'GET',
-          url: `${base}/${to}`,
-          headers,
-          body: Buffer.alloc(0),
-          connection: 'new',
-        } as const;
-        const answer = await this.#ask(asked);
-        return answer.status === 200 ? jsonOf(answer) : undefined;
-      };
+      const read = (to: string): Promise<unknown> => this.read(`${base}/${to}`, headers);
       let record = await read(`${collection}/${id}`);
       // Some servers have no route for one record.
       for (let offset = 0; record === undefined && offset < 300; offset += 100) {
-        const data = at(await read(`${collection}?limit=100&offset=${offset}`), ['data']);
+        const data = valueAt(await read(`${collection}?limit=100&offset=${offset}`), ['data']);
         if (!Array.isArray(data) || data.length === 0) break;
-        record = data.find((one) => at(one, ['id']) === decodeURIComponent(id));
+        record = data.find((one) => valueAt(one, ['id']) === decodeURIComponent(id));
       }
       if (isObject(record)) this.#before.set(`${each} ${id}`, record);
     }

@@ -1,12 +1,8 @@
-/** The correct servers that are perturbed, in three languages and our simulator: how they start, what they serve. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+/** Correct servers to perturb, in three languages and our simulator: their start, and a survey of their answers. */
 import process from 'node:process';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Api, GO, LANGUAGES, type Language } from '../../../fixtures/servers/languages.ts';
-import type { Operation } from '../../contract/platform/operation.ts';
-import { inVersion } from '../../contract/platform/operation.ts';
+import { type Api, GO, LANGUAGES, type Language, serving } from '../../../fixtures/servers/languages.ts';
+import { inVersion, type Operation } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { isObject, isTime, type Json } from './change.ts';
@@ -17,22 +13,22 @@ const MUSTER = `'${process.execPath}' '${file('harness/cli/launch.cjs')}'`;
 
 export interface Server {
   name: string;
-  /** How often it is drawn. */
+  /** Relative frequency. */
   weight: number;
   missing: string | undefined;
-  /** The shell words that start it, but for its place. `folder` gets what has to be built. */
+  /** Shell line without its addresses. `folder` is for built programs. */
   start(api: Api, folder: string): string;
-  /** Writes that its Platform API has; what it reads is asked. */
+  /** Writes of its Platform API; the survey finds its reads. */
   writes: RegExp;
-  /** Filters and orders of the reference are served. */
+  /** Whether it serves filters and orders of the reference. */
   filters?: boolean;
 }
 
 const ALL = '(devices|groups|config_types|config_schemas|config_instances|releases|deployments)';
 const ON_ONE = 'groups/{group_id}/move|deployments/{deployment_id}/(deploy|archive)';
-/** Writes whose bodies section 9 shows; those of other records are a server's own. */
+/** Writes whose bodies section 9 shows; other bodies are a server's own. */
 const NAMED = /^(POST \/groups|PATCH \/(config_types|groups)\/\{\w+\})$/;
-/** Those of the reference that the plain server in Node takes. */
+/** Writes of the reference that the plain server in Node accepts. */
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
@@ -61,16 +57,16 @@ export const SERVERS: readonly Server[] = [
   },
 ];
 
-/** The keys of all of them. */
+/** API keys of every server. */
 export const KEYS_OF_ALL = { full: 'full', limited: 'limited' };
 
-/** A member of a record, as a server shows it. */
+/** Member of a record, as a server shows it. */
 export interface Leaf {
   path: readonly string[];
   type: 'string' | 'number' | 'boolean' | 'time' | 'array' | 'object';
 }
 
-/** What a Platform API shows: the members of its records, by operation and version. */
+/** Members of the records of a Platform API, by operation and version. */
 export type Survey = ReadonlyMap<string, ReadonlyMap<string, readonly Leaf[]>>;
 
 export const lineOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => `${method} ${path}`;
@@ -78,8 +74,8 @@ export const lineOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): st
 const typeOf = (value: unknown): Leaf['type'] =>
   Array.isArray(value) ? 'array' : isTime(value) ? 'time' : (typeof value as Leaf['type']);
 
-/** The members of a record that are not null, those of objects in it included. */
-export function leavesOf(record: unknown, path: readonly string[] = []): Leaf[] {
+/** Members of a record that are not null, nested ones too. */
+function leavesOf(record: unknown, path: readonly string[] = []): Leaf[] {
   if (!isObject(record)) return [];
   return Object.entries(record).flatMap(([name, value]) => {
     if (value === null) return [];
@@ -88,28 +84,19 @@ export function leavesOf(record: unknown, path: readonly string[] = []): Leaf[] 
   });
 }
 
-/** Starts a Platform API, asks it, and ends it. */
+/** Starts a Platform API, surveys it, and ends it. */
 export async function surveyOf(server: Server, line: string): Promise<Survey> {
-  const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = once(child, 'exit');
-  try {
-    const lines = createInterface(child.stdout);
-    const [ready] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
-    if (ready === undefined) throw new Error(`${line} ended before it served`);
-    return await surveyed((JSON.parse(ready) as { url: string }).url, server);
-  } finally {
-    child.kill('SIGKILL');
-    await ended;
-  }
+  await using api = await serving(`exec ${line}`);
+  return await surveyed(api.url, server);
 }
 
-/** The members of all these records, whatever their order is. */
+/** Members of all these records, sorted. */
 function leavesOfAll(records: readonly unknown[]): Leaf[] {
   const all = new Map(records.flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf]));
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, leaf]) => leaf);
 }
 
-/** Asks for the list and for a record of each kind, with all expansions, in each version. */
+/** Reads the list and a record of each kind, with all expansions, in each version. */
 async function surveyed(base: string, { writes }: Server): Promise<Survey> {
   const survey = new Map<string, Map<string, readonly Leaf[]>>();
   const combinations = Object.values(RESOURCES).flatMap((one) =>
@@ -132,7 +119,7 @@ async function surveyed(base: string, { writes }: Server): Promise<Survey> {
       const isServed = method === 'GET' ? list || Object.hasOwn(one, 'id') : writes.test(lineOf(operation));
       if (!isServed) continue;
       const ofVersions = survey.get(lineOf(operation)) ?? new Map<string, readonly Leaf[]>();
-      // The answer of a write is not expanded.
+      // Answers to writes are not expanded.
       const own = method === 'GET' ? leaves : leaves.filter(({ path: [first = ''] }) => !names.includes(first));
       survey.set(lineOf(operation), ofVersions.set(version, own));
     }
