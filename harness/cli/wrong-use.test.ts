@@ -1,6 +1,6 @@
 /** Usage errors: every mistake is named by what the user typed, with what is accepted. */
 import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -43,6 +43,18 @@ it.each([
   [['check', 'device', '--socket', 'a', '--runs', '1e99'], '--runs: must be a number above 0, up to 10000'],
   [['check', 'device', '--socket', 'a', '--seed', '0.5'], '--seed: must be a whole number'],
   [['check', 'device', '--socket', 'a', '--', 'x'], '--: check device takes nothing after it'],
+  [['check', 'device', '--socket', 'x'.repeat(140)], 'bytes long; at most 107 are possible'],
+  [
+    ['check', 'device', '--url', 'http://h', '--token', 'a\n'],
+    '--token: has a line end as character 2 of 2; accepted:',
+  ],
+  ...[
+    ['check', 'platform', '--url', 'http://h/beta'],
+    ['fleet', '--platform', 'http://h/beta'],
+  ].map((words): [string[], string] => [
+    [...words, '--api-key', 'dév'],
+    '--api-key: has a blank or a character beyond',
+  ]),
   [['check', 'device', '--socket', 'a', '--only', 'device.events.fram'], 'did you mean device.events.frame?'],
   [['check', 'device', '--socket', 'a', '--section', '42'], 'has the sections 2.1'],
   [
@@ -231,4 +243,24 @@ it('a report of somebody else is replayed on the target that is named here, and 
   expect(existsSync(ran)).toBe(false);
   expect(reportIn(file).options).toMatchObject({ socket: at('none.sock'), name: 'theirs' });
   expect(reportIn(file).options).not.toHaveProperty('control');
+});
+
+it.each([
+  [{ TMPDIR: '/none' }, /^muster: \/none: no folder can be made here \(ENOENT.*\); TMPDIR names a writable folder$/m],
+  [{ TMPDIR: at('a b') }, /TMPDIR .*a b: placeholders of a command need a path without blanks or quotes/],
+])('a folder for temporary files that cannot be used is named: %j', async (env, message) => {
+  mkdirSync(at('a b'), { recursive: true });
+  const { code, stderr } = await new Running(['check', 'device', '--command', 'x {socket}'], { env }).ended;
+  expect(code).toBe(64);
+  expect(stderr).toMatch(message);
+});
+
+it.each([
+  ['a folder', at(), 'is a folder, and no socket'],
+  ['a file', at('itself.yaml'), 'is a file, and no socket'],
+  ['an address with a scheme', `unix://${at('none.sock')}`, `unix:${at('none.sock')}: cannot connect (no such socket)`],
+])('a socket that is %s is told so', async (_, socket, words) => {
+  const { code, stdout } = await muster('check', 'device', '--socket', socket, '--only', 'device.deployment.shape');
+  expect(code).toBe(2);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
 });

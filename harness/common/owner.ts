@@ -7,6 +7,8 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { UsageError } from './usage.ts';
+import { whyNot } from './user-files.ts';
 
 const OWNED = /^muster-(?:[a-z]+-)?(?<pid>[0-9a-z]+)_(?<start>[0-9a-z]+)_(?<where>[0-9a-z]{4})_\w{6}$/;
 
@@ -23,7 +25,11 @@ export function ownedFolder(purpose: string, parent: string = tmpdir()): string 
   if (!swept.has(parent)) sweep(parent);
   swept.add(parent);
   const owner = [process.pid.toString(36), startOf(process.pid) ?? '0', here()].join('_');
-  return mkdtempSync(join(parent, `muster-${purpose === '' ? '' : `${purpose}-`}${owner}_`));
+  try {
+    return mkdtempSync(join(parent, `muster-${purpose === '' ? '' : `${purpose}-`}${owner}_`));
+  } catch (error) {
+    throw new UsageError(`${parent}: no folder can be made here (${whyNot(error)}); TMPDIR names a writable folder`);
+  }
 }
 
 /** Removes folders in `parent` that belong to ended processes of this user. Never throws. */

@@ -105,6 +105,19 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
+/**
+ * Checks a secret that is sent in a header. Throws UsageError, which names the place and not the secret: a line end or
+ * another character that no header carries would be refused by every HTTP library.
+ */
+export function headerSecret(option: string, secret: string): string {
+  const at = secret.search(/[^\x21-\x7e]/);
+  if (at < 0) return secret;
+  const what = /[\r\n]/.test(secret[at] ?? '') ? 'a line end' : 'a blank or a character beyond ASCII';
+  throw new UsageError(
+    `${option}: has ${what} as character ${at + 1} of ${secret.length}; accepted: ASCII letters, digits and signs`,
+  );
+}
+
 /** Usage error (`EXIT.usage`). The message names the option and the accepted values. */
 export class UsageError extends Error {
   override name = 'UsageError';

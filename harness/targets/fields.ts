@@ -6,6 +6,7 @@ import { isAbsolute } from 'node:path';
 import type { Static, TOptional, TSchema, TString } from 'typebox';
 import type { HttpClient } from '../client/http.ts';
 import type { Redactor } from '../common/redact.ts';
+import { headerSecret } from '../common/usage.ts';
 import { CAPABILITIES } from '../contract/capabilities.ts';
 import { oneOf, shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
@@ -264,7 +265,9 @@ export function mergedFields<T extends Fields>(
   const entries = Object.entries<Field>(fields).map(([name, field]) => {
     const option = field.option === false ? undefined : saidOf(options, name);
     const filed = field.file === false ? undefined : saidOf(file, fileName(name, field));
-    return [name, option ?? filed ?? (field.variable === undefined ? undefined : env[field.variable])];
+    if (field.variable === undefined) return [name, option ?? filed];
+    const secret = option ?? filed ?? env[field.variable];
+    return [name, typeof secret === 'string' ? headerSecret(`--${optionName(name, field)}`, secret) : secret];
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Values<T>;
 }

@@ -1,6 +1,7 @@
 /** Settings of a target, merged from options and target file, with the paths for the placeholders of a command. */
 
 import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { defined } from '../common/defined.ts';
 import { ownedFolder } from '../common/owner.ts';
@@ -195,6 +196,9 @@ function withPaths(line: string | undefined, paths: Readonly<Record<string, stri
   return Object.entries(paths).reduce((text, [name, path]) => text?.replaceAll(`{${name}}`, path), line);
 }
 
+/** Paths that a shell takes as one word. */
+const UNQUOTED = /^[\w./:=,@%+-]+$/;
+
 /**
  * Fills the placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder; undefined
  * without any. Paths need no quoting, and are short because that of a socket is limited to 107 bytes.
@@ -210,6 +214,8 @@ function fillPlaceholders(command: string, transports: readonly Transport[]) {
   const used = [...fileNames.keys()].filter((name) => command.includes(`{${name}}`));
   if (used.length === 0) return undefined;
   const folder = ownedFolder('');
+  if (!UNQUOTED.test(folder))
+    throw new UsageError(`TMPDIR ${tmpdir()}: placeholders of a command need a path without blanks or quotes`);
   const path = (name: string): string => join(folder, fileNames.get(name) ?? name);
   const transport = transports.find(({ addressField }) => used.includes(addressField));
   return {

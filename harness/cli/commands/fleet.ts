@@ -24,7 +24,7 @@ import { durationMs } from '../../common/durations.ts';
 import { HEADERS_VARIABLE, headersIn, newId, otlp } from '../../common/otlp.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
-import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
+import { EXIT, exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
 import { whyNot } from '../../common/user-files.ts';
 import { idsFrom, tokensFrom } from '../fleet-devices.ts';
 import {
@@ -263,7 +263,7 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
     url: url.href,
     agentUrl: urlFrom('agent-url', args['agent-url'] ?? url.origin, ['http:', 'https:']).href,
     mqttUrl: args.mqtt === undefined ? undefined : urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href,
-    apiKey,
+    apiKey: headerSecret('--api-key', apiKey),
     dialect: args.dialect,
     regions: regionsFrom(args.region, scenario),
     ...defined({ apiVersion: args['api-version'] }),

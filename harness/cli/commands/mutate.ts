@@ -1,7 +1,7 @@
 /** `muster mutate client` and `system`: measures a user's tests by the known defects that they find. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
-import { exitCodesText, UsageError, usage } from '../../common/usage.ts';
+import { exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
 import { readInputText } from '../../common/user-files.ts';
 import { DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { MUTATION_FORMATS_TEXT } from '../../reports/mutation/formats.ts';
@@ -128,7 +128,7 @@ function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
     throw new UsageError('--url: must be the http or https address of the Platform API; --api agent needs it');
   if (key === undefined || key === '')
     throw new UsageError('--api-key: missing; --api agent needs it, here or in MUSTER_API_KEY');
-  return { url, apiKey: key, version, agentUrl: agentUrl ?? new URL(url).origin, mqtt };
+  return { url, apiKey: headerSecret('--api-key', key), version, agentUrl: agentUrl ?? new URL(url).origin, mqtt };
 }
 
 async function systemWorldOf(args: SystemArguments, platform: OwnPlatform | undefined, seed: number) {

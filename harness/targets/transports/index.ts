@@ -1,6 +1,6 @@
 /** Transports of Muster. The first one with an address reaches the target. */
 
-import { rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { type Endpoint, HttpClient } from '../../client/http.ts';
@@ -21,6 +21,10 @@ import {
   type TransportField,
 } from './transport.ts';
 
+const UNIX_SCHEME = 'unix:';
+/** Bytes that the system has room for (`sun_path`). */
+const LONGEST_SOCKET_PATH = 107;
+
 /**
  * Device API on a unix socket, named by its path, without credentials: file permissions decide who may connect (section
  * 5).
@@ -31,7 +35,7 @@ export const unix = {
     socket: {
       help: 'Unix socket of the agent; with --image its path in it',
       description: 'Path of the unix socket',
-      isPath: true,
+      isPath: (value: string) => !value.startsWith(UNIX_SCHEME),
     },
   },
   addressField: 'socket',
@@ -42,7 +46,13 @@ export const unix = {
   },
   accepts: (address) => accepts({ path: address }),
   served: (address) => address,
-  open: ({ address, headers }): UnixConnection => new UnixConnection(resolve(address), headers),
+  open: ({ address, headers }): UnixConnection => {
+    const path = resolve(address.replace(/^unix:(?:\/\/)?/, ''));
+    const bytes = Buffer.byteLength(path);
+    if (bytes > LONGEST_SOCKET_PATH)
+      throw new UsageError(`--socket ${address}: is ${bytes} bytes long; at most ${LONGEST_SOCKET_PATH} are possible`);
+    return new UnixConnection(path, headers);
+  },
 } as const satisfies Transport;
 
 export class UnixConnection implements Connection {
@@ -67,6 +77,9 @@ export class UnixConnection implements Connection {
   }
 
   get hint(): string {
+    const found = lstatSync(this.socketPath, { throwIfNoEntry: false });
+    if (found?.isDirectory() || found?.isFile())
+      return `${this.socketPath} is a ${found.isFile() ? 'file' : 'folder'}, and no socket`;
     return (
       `Is the agent running, and may this user open the socket? Try: curl --unix-socket ${this.socketPath} ` +
       `http://localhost${DEVICE_API_PREFIX}/deployments/current`
@@ -196,6 +209,8 @@ function readDiscovery(file: string): DiscoveryFile {
     const [problem] = discoveryFile.problems(content);
     throw new Error(`${file} is not a discovery file: ${problem?.path ?? ''} ${problem?.message ?? ''}`);
   }
+  if (/[^\x21-\x7e]/.test(usable.token))
+    throw new Error(`${file}: its token has a line end, or another character that no header carries`);
   return usable;
 }
 

@@ -15,7 +15,7 @@ import type { Capability } from '../../contract/capabilities.ts';
 export interface TransportField {
   readonly help: string;
   readonly description: string;
-  readonly isPath?: boolean;
+  readonly isPath?: boolean | ((value: string) => boolean);
   /** Environment variable for this secret in the `curl` lines of a report. */
   readonly variable?: string;
 }

@@ -36,8 +36,8 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
   return subjects.filter((subject) => chosen.has(subject));
 }
 
-// Variants run in bundles: no variant may turn a MUST red, and one run proves that of all its variants. A bundle that is
-// not ok is taken apart until the guilty variant is named.
+// Variants run in bundles: no variant may turn a MUST red, and one run proves that of all its variants. A bundle that
+// is not ok is taken apart until the guilty variant is named.
 
 /** Largest bundle: more variants hide each other more easily, fewer cost more runs. */
 const MOST_TOGETHER = 6;
