@@ -1,5 +1,5 @@
 /** Options from `muster.yaml`, read with the command line as the command reads it. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { parseCommandLine } from './command-line.ts';
@@ -91,6 +91,18 @@ test.each([
 ])('%s is a mistake', async (text, message) => {
   file(text);
   expect(await mistake(typed`check device --socket s`)).toContain(message);
+});
+
+test('none is taken from a folder above that others can write to, nor from another user', async () => {
+  file('list: {section: ["5"]}');
+  const sections = async () => (await parsed(['list'], join(root, 'sub/deep'))).given['section'];
+  expect(await sections()).toEqual(['5']);
+  chmodSync(root, 0o777);
+  expect(await sections()).toBeUndefined();
+  chmodSync(root, 0o755);
+  if (process.getuid?.() !== 0) return;
+  chownSync(join(root, 'muster.yaml'), 65_534, 65_534);
+  expect(await sections()).toBeUndefined();
 });
 
 test('no secret is read from a file, and nothing that is typed by its place', async () => {

@@ -1,6 +1,7 @@
 /** `muster.yaml`: options of commands, shared by everybody who works in a repository. Typed options take precedence. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import process from 'node:process';
 import { nearest, UsageError } from '../common/usage.ts';
 import { COMMANDS, type CommandEntry } from './commands.ts';
 import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
@@ -15,8 +16,8 @@ export interface Configured {
 
 /**
  * Options of a command from the named file, or from the nearest `muster.yaml` in this folder or above it in the same
- * repository: a folder outside may be writable by others, who could put any command into one. Undefined without a file
- * or without options of the command.
+ * repository: a folder outside, of another user or writable by others may hold any command of theirs. Undefined without
+ * a file or without options of the command.
  *
  * @throws UsageError with file, place and accepted values
  */
@@ -51,14 +52,23 @@ function findConfig(from: string): string | undefined {
   const folders = [from];
   while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {
     const above = dirname(folders.at(-1) ?? '');
-    if (above === folders.at(-1)) {
+    if (above === folders.at(-1) || !isOwn(above)) {
       folders.splice(1);
       break;
     }
     folders.push(above);
   }
-  return folders.map((folder) => join(folder, CONFIG_FILE)).find((file) => existsSync(file));
+  const isTaken = (file: string, at: number): boolean => existsSync(file) && (at === 0 || isOwn(file));
+  return folders.map((folder) => join(folder, CONFIG_FILE)).find(isTaken);
 }
+
+/** Whether nobody but this user and root can have made or changed it: a command in it is run. */
+function isOwn(path: string): boolean {
+  const { uid, mode } = statSync(path);
+  return (uid === process.getuid?.() || uid === 0) && (mode & OTHERS_WRITE) === 0;
+}
+
+const OTHERS_WRITE = 0o002;
 
 function namesBelow(path: readonly string[]): string[] {
   const group = COMMANDS.find(({ name }) => name === path[0]);

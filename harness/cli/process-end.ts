@@ -13,13 +13,22 @@ let handler: Handler | undefined;
 let mayOutputsFail = false;
 
 /**
- * Tolerates an output that is closed early (`| head`, a terminal): files are still written, and the exit code stays
- * right. Any other fault of an output ends the process.
+ * Goes on without an output that fails, so that files are still written. One that is closed early (`| head`, a
+ * terminal) was not wanted any more; any other fault, such as a full disk, is told on the other output, and turns a
+ * good exit code into `EXIT.harness`.
  */
 export function watchOutputs(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (!mayOutputsFail && error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+  for (const [name, stream, other] of [
+    ['standard output', process.stdout, process.stderr],
+    ['standard error', process.stderr, process.stdout],
+  ] as const) {
+    stream.once('error', ({ code }: NodeJS.ErrnoException) => {
+      stream.on('error', () => {});
+      if (mayOutputsFail || code === 'EPIPE' || code === 'EIO') return;
+      other.write(`muster: ${name} cannot be written (${code})\n`);
+      process.once('exit', (exitCode) => {
+        if (exitCode === EXIT.conformant) process.exitCode = EXIT.harness;
+      });
     });
   }
 }

@@ -1,5 +1,5 @@
 /** Usage errors: every mistake is named by what the user typed, with what is accepted. */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -263,4 +263,16 @@ it.each([
   const { code, stdout } = await muster('check', 'device', '--socket', socket, '--only', 'device.deployment.shape');
   expect(code).toBe(2);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
+});
+
+it('an output on a full disk costs neither the run nor its report', () => {
+  const full = (words: string, redirect: string) =>
+    spawnSync('/bin/sh', ['-c', `exec '${process.execPath}' '${MAIN}' ${words} ${redirect}`], { encoding: 'utf8' });
+  const report = at('kept.json');
+  const run = full(`check device --socket ${at('none.sock')} --report json=${report}`, '2>/dev/full');
+  expect(run.status).toBe(2);
+  expect(reportIn(report).unreachable).toBeDefined();
+  const list = full('list', '>/dev/full');
+  expect(list.status).toBe(3);
+  expect(list.stderr).toBe('muster: standard output cannot be written (ENOSPC)\n');
 });

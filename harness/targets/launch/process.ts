@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
+import { endWithUs } from '../../common/reaper.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import { jsonOf } from '../control/control.ts';
@@ -12,7 +13,6 @@ import { acceptsControl } from '../control/http-control.ts';
 import { measureExecutable } from '../identity.ts';
 import { addressesIn, fieldsOf } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
-import { endWithUs } from './reaper.ts';
 import { Lines, lastLines, OutputTail, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
 import { Written } from './written.ts';
 

@@ -2,7 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { endWithUs } from '../../../harness/common/reaper.ts';
+import { masked } from '../platform/client.ts';
 import type { Offer, OwnDevice } from '../platform/survey.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 
@@ -65,7 +68,10 @@ const given =
 const MOST_COMMANDS = 4;
 const COMMAND_MS = 60_000;
 
-/** Runs a shell command that prints the token of the robot in `MUSTER_ROBOT`; its stderr goes to the terminal. */
+/**
+ * Runs a shell command that prints the token of the robot in `MUSTER_ROBOT`; its stderr goes to the terminal, with the
+ * API key masked. It is a process group, so that nothing of it outlives the fleet.
+ */
 function printed(command: string, apiKey: string, signal: AbortSignal): Tokens {
   const lanes: Promise<unknown>[] = Array.from({ length: MOST_COMMANDS }, () => Promise.resolve());
   let calls = 0;
@@ -79,17 +85,36 @@ function printed(command: string, apiKey: string, signal: AbortSignal): Tokens {
   };
 }
 
+function killGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}
+
 async function tokenFrom(command: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   const about = `--token-command for ${env['MUSTER_ROBOT']}`;
-  const child = spawn('/bin/sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'inherit'], signal });
+  const child = spawn('/bin/sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   child.on('error', () => {});
+  // A worker that is killed cannot end it.
+  const untie = child.pid === undefined ? () => {} : endWithUs(child.pid);
+  const said = createInterface({ input: child.stderr });
+  said.on('line', (line) => process.stderr.write(`${masked(line, { apiKey: env['MUSTER_API_KEY'] ?? '' })}\n`));
   let isLate = false;
   const late = setTimeout(() => {
     isLate = true;
-    child.kill('SIGKILL');
+    end();
   }, COMMAND_MS);
-  const ended = once(child, 'close').finally(() => clearTimeout(late));
+  const end = (): void => killGroup(child.pid);
+  signal.addEventListener('abort', end, { once: true });
+  const ended = once(child, 'close').finally(() => {
+    clearTimeout(late);
+    signal.removeEventListener('abort', end);
+    end();
+    untie();
+  });
   const [stdout, [code, killedBy]] = (await Promise.all([text(child.stdout), ended])) as [string, [number, string?]];
   signal.throwIfAborted();
   if (isLate) throw new Error(`${about} took longer than ${COMMAND_MS / 1000} s`);
