@@ -6,7 +6,7 @@ import { generateKey, readPublicKey } from '../reports/certificate/envelope.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import { writeBaseline } from '../runner/baseline.ts';
 import { checks, requirement, suite } from '../runner/define.ts';
-import { summarise } from '../runner/results.ts';
+import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Report, Suite } from '../runner/types.ts';
 import { type EvidenceArguments, prepareEvidence } from './check-run.ts';
 import { useFolder } from './testing/muster.ts';
@@ -103,7 +103,7 @@ test('a run that was not complete gets no certificate, and is not green for it',
   const finish = (results: CheckResult[], change: Partial<Report>) =>
     prepare({ certificate, key }).finish(report(results, change), (text) => said.push(text));
   expect(finish([sampleResult({ id: 'device.a' })], { complete: false })).toBe(2);
-  expect(finish(stuck, { summary: summarise(stuck) })).toBe(2);
+  expect(finish(stuck, { summary: summaryOf(stuck) })).toBe(2);
   expect(said).toEqual([
     'no certificate: the run did not end',
     'no certificate: 1 check was blocked: nothing is known about it; --profile driven is decided',

@@ -23,11 +23,11 @@ import { Traces } from '../reports/traces.ts';
 import {
   applyBaseline,
   type Baseline,
-  excuses,
+  type BaselineUpdate,
+  isExcused,
   oldEntries,
   readBaseline,
   UNASSIGNED,
-  type Update,
   updatedBaseline,
   writeBaseline,
 } from '../runner/baseline.ts';
@@ -353,7 +353,7 @@ export function prepareEvidence(
     if (args[name] !== undefined && args.certificate === undefined)
       throw new UsageError(`--${name} is for a --certificate FILE`);
   const baseline: Baseline | undefined = path === undefined ? undefined : readBaseline(path, { mayBeMissing: update });
-  let updated: Update | undefined;
+  let updated: BaselineUpdate | undefined;
   if (update && path !== undefined) prepareFile(`--baseline ${path}`, path);
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
@@ -375,7 +375,7 @@ export function prepareEvidence(
         );
       }
     },
-    excuses: (result: CheckResult): boolean => baseline !== undefined && excuses(baseline, result, today),
+    excuses: (result: CheckResult): boolean => baseline !== undefined && isExcused(baseline, result, today),
     settle(results: CheckResult[]): CheckResult[] {
       if (baseline === undefined) return results;
       if (update) updated = updatedBaseline(results, baseline, today, scope);

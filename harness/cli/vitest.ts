@@ -13,7 +13,7 @@ import { printable } from '../common/terminal.ts';
 import { findingText } from '../reports/findings.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
 import { makePlan, type Planned } from '../runner/plan.ts';
-import { presentable } from '../runner/results.ts';
+import { presentableResult } from '../runner/results.ts';
 import { CHECK_LIMIT_MS, runCheck } from '../runner/run-check.ts';
 import { Session } from '../runner/session.ts';
 import { CAPABILITIES, type Check, type Sharing, type Suite } from '../runner/types.ts';
@@ -83,7 +83,7 @@ async function decide<Context>(
   const recorder = new Recorder(redactor);
   const context = (signal: AbortSignal): Context => target.context(recorder, signal);
   const ended = await runCheck({ ...run, check, context, recorder, limitMs: CHECK_LIMIT_MS });
-  const result = presentable(redactor.value(ended));
+  const result = presentableResult(redactor.value(ended));
   for (const observation of result.observations ?? []) await test.annotate(printable(observation), 'observed');
   switch (result.outcome) {
     case 'not_applicable':

@@ -8,8 +8,8 @@ import { excerpt } from '../common/excerpt.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
+import type { Form } from './equivalent-forms.ts';
 import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable } from './errors.ts';
-import type { Form } from './forms.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 

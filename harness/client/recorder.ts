@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
 import { excerpt, type Telling, tellingMost } from '../common/excerpt.ts';
 import { Redactor } from '../common/redact.ts';
-import type { Form } from './forms.ts';
+import type { Form } from './equivalent-forms.ts';
 import type { Happening } from './happening.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 

@@ -15,7 +15,7 @@ import {
   sectionsOf,
   summaryOf,
 } from '../reports/mutation/report.ts';
-import { applyBaseline, type Baseline, type Update, updatedBaseline } from '../runner/baseline.ts';
+import { applyBaseline, type Baseline, type BaselineUpdate, updatedBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
 import type { Found } from './run.ts';
 import type { Subject } from './subject.ts';
@@ -83,7 +83,7 @@ export const updateFor = (
   sides: Sides,
   subjects: readonly MutationSubject[],
   { baseline, today, names }: BaselineUse,
-): Update =>
+): BaselineUpdate =>
   updatedBaseline(
     subjects.map((subject) => resultOf(sides, subject)),
     baseline,

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
-import { summarise } from '../runner/results.ts';
+import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { bySection, findingText, followsIn, howOften, lines } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
@@ -30,7 +30,7 @@ export const ctrfFormat: DocumentFormat = {
 
 function documentOf(report: Report): Record<string, unknown> {
   const start = Date.parse(report.started_at);
-  const sum = summarise(report.checks);
+  const sum = summaryOf(report.checks);
   const count = (status: Status): number => report.checks.filter((check) => STATUS[check.outcome] === status).length;
   return {
     reportFormat: 'CTRF',

@@ -2,10 +2,10 @@
 
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
+import { rateInWords } from '../runner/attempts.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
-import { rateInWords } from '../runner/rate.ts';
-import { counted } from '../runner/results.ts';
+import { countInWords } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
@@ -163,7 +163,7 @@ export const allowanceIn = ({ deviation }: CheckResult): string | undefined =>
 export const followersIn = (consequences: readonly CheckResult[]): string =>
   `${plural(consequences.length, 'finding')} may follow from it`;
 export function sawInWords({ saw = {} }: Pick<CheckResult, 'saw'>): string | undefined {
-  const all = Object.entries(saw).map(([name, count]) => counted(name, count));
+  const all = Object.entries(saw).map(([name, count]) => countInWords(name, count));
   return all.length === 0 ? undefined : all.join(', ');
 }
 

@@ -6,7 +6,7 @@ import { readableDuration } from '../common/durations.ts';
 import { html, type Markup, NOTHING, reportPage } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
-import { summarise } from '../runner/results.ts';
+import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
 import {
@@ -263,7 +263,7 @@ function declared(report: Report): Markup {
 function section({ section: number, title, checks }: SectionGroup): Markup {
   const state = worst(checks);
   return html`<details class="section ${state}"><summary><span class="mark">${SYMBOLS[state]}</span>
-<span class="grow">${number} ${title}</span><span class="soft">${counts(summarise(checks))}</span></summary>
+<span class="grow">${number} ${title}</span><span class="soft">${counts(summaryOf(checks))}</span></summary>
 <div class="body">${anchor(`section-${number}`)}${checks.map(check)}</div></details>
 `;
 }

@@ -6,7 +6,7 @@ import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { objectShape, oneOf, Timestamp } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import { summarise } from '../runner/results.ts';
+import { summaryOf } from '../runner/results.ts';
 import {
   APIS,
   type Api,
@@ -265,7 +265,7 @@ function filledIn(value: OldReport, file: string): Record<string, unknown> {
     narrowed_by: narrowed,
     exit_code: exitCode,
     complete: value['complete'] ?? (Array.isArray(narrowed) && narrowed.length === 0 && exitCode !== 2),
-    summary: { ...summarise(checks), ...(isRecord(value['summary']) ? value['summary'] : {}) },
+    summary: { ...summaryOf(checks), ...(isRecord(value['summary']) ? value['summary'] : {}) },
     coverage,
     profile_coverage: value['profile_coverage'] ?? coverage,
     checks,

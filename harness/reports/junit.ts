@@ -8,7 +8,7 @@
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
-import { failing } from '../runner/results.ts';
+import { failingWarnings } from '../runner/results.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import {
   blockedWords,
@@ -125,7 +125,7 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
   const faults = checks.filter(({ fault }) => fault === true).length;
   return {
     tests: checks.length + undecided,
-    failures: count('fail') + failing(checks).length,
+    failures: count('fail') + failingWarnings(checks).length,
     errors: count('fixed') + faults + undecided,
     skipped: count('blocked', 'not_applicable', 'undecided', 'known', 'flaky') - faults,
     time: (checks.reduce((sum, check) => sum + check.duration_ms, 0) / 1000).toFixed(3),

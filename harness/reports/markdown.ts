@@ -3,7 +3,7 @@
 import { readableDuration } from '../common/durations.ts';
 import { escapeText } from '../common/html.ts';
 import { cutTo, printable } from '../common/terminal.ts';
-import { summarise } from '../runner/results.ts';
+import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { exchangesOf } from './exchanges.ts';
 import {
@@ -70,7 +70,7 @@ const sections = ({ checks }: Report): string[] => [
   '|---|---|---|',
   ...bySection(checks).map(
     ({ section, title, checks }) =>
-      `| ${SYMBOLS[worst(checks)]} | ${section} ${title} | ${counts(summarise(checks))} |`,
+      `| ${SYMBOLS[worst(checks)]} | ${section} ${title} | ${counts(summaryOf(checks))} |`,
   ),
   '',
 ];

@@ -17,7 +17,7 @@ import {
   width,
   wrap,
 } from '../common/terminal.ts';
-import { summarise } from '../runner/results.ts';
+import { summaryOf } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, TargetDescription } from '../runner/types.ts';
 import {
   blockedOtherwise,
@@ -274,7 +274,7 @@ function sections(report: Report, { paint, verbose }: PrettyOptions): string[] {
       verbose === true ? checks : checks.filter(({ id, outcome }) => NOTABLE.has(outcome) && !listedBelow.has(id));
     return [
       `${paint(COLOURS[state], SYMBOLS[state])} ${section.padEnd(4)} ${title.padEnd(34)} ` +
-        `${paint('dim', counts(summarise(checks)))}`,
+        `${paint('dim', counts(summaryOf(checks)))}`,
       ...shown.map((result) => {
         const { id, outcome, duration_ms: took, allowed_for: allowed } = result;
         const more = lines(

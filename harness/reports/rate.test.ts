@@ -1,6 +1,6 @@
 /** How often a check failed is told with its finding, in every report, in the same words. */
 import { expect, it } from 'vitest';
-import { rateInWords } from '../runner/rate.ts';
+import { rateInWords } from '../runner/attempts.ts';
 import type { Rate, Report } from '../runner/types.ts';
 import { ctrfFormat } from './ctrf.ts';
 import { annotations } from './github.ts';

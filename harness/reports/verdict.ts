@@ -1,6 +1,6 @@
 /** Verdict of a run, which claims no more than was decided. */
 import { PROFILES } from '../contract/profiles.ts';
-import { failing, ran } from '../runner/results.ts';
+import { decidedNumber, failingWarnings } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
 import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 
@@ -63,7 +63,7 @@ function failuresIn(report: Report): string[] {
   const all = follow === 0 ? musts : `${musts}, of which ${follow} may follow from others`;
   const seldom = leads.filter(({ rate }) => rate !== undefined && rate.failed < rate.times).length;
   const often = seldom === 0 ? '' : `; ${leads.length === 1 ? 'not' : `${seldom} not`} every time`;
-  const shoulds = Map.groupBy(failing(report.checks), ({ fails_by: by }) => by ?? '');
+  const shoulds = Map.groupBy(failingWarnings(report.checks), ({ fails_by: by }) => by ?? '');
   return lines(
     summary.fail > 0 && `${all}${often}`,
     [...shoulds].map(
@@ -85,7 +85,7 @@ function troubleOf(report: Report): string[] {
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
     blocked > 0 && `${plural(blocked, 'check')} blocked, so nothing is known about them: see why, and run again`,
     summary.fixed > 0 && `${summary.fixed} stale in the baseline: remove them (--update-baseline)`,
-    ran(summary) === 0 && summary.blocked === 0 && 'no check ran',
+    decidedNumber(summary) === 0 && summary.blocked === 0 && 'no check ran',
     narrowed.length === 0 &&
       open.length > 0 &&
       `the profile ${profile} is not decided: ${reasonsOf(open).join(', ')}${smallerThan(report)}`,

@@ -13,7 +13,7 @@ import {
   writeBaseline,
 } from './baseline.ts';
 import { coverageOf } from './coverage.ts';
-import { comparable } from './likeness.ts';
+import { comparableText } from './finding-text.ts';
 import { exitCode } from './results.ts';
 import { planOf } from './testing/checks.ts';
 import { type CheckResult, OUTCOMES } from './types.ts';
@@ -271,5 +271,5 @@ test.each([
 ])('%s is a baseline, each finding in comparable words', (name, days) => {
   const { known } = readBaseline(join(import.meta.dirname, '../../fixtures/baselines', name));
   expect(known.map(({ expires }) => expires)).toEqual(days);
-  expect(known.map(({ finding: has }) => comparable(has ?? {}))).toEqual(known.map(({ finding: has }) => has));
+  expect(known.map(({ finding: has }) => comparableText(has ?? {}))).toEqual(known.map(({ finding: has }) => has));
 });

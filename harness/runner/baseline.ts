@@ -11,8 +11,8 @@ import { writeWhole } from '../common/user-files.ts';
 import { readYaml } from '../common/yaml.ts';
 import { exact, oneOf, shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import { comparable, type FindingText } from './likeness.ts';
-import { rateInWords } from './rate.ts';
+import { rateInWords } from './attempts.ts';
+import { comparableText, type FindingText } from './finding-text.ts';
 import type { CheckResult } from './types.ts';
 
 const words = (description: string) => Type.String({ minLength: 1, description });
@@ -98,7 +98,9 @@ export function applyBaseline(
     const expired = entries.get(check)?.find((each) => isOver(each, today));
     // An expired entry is an error of its own only beside a warning, which would hide it; a failure is an error
     // already.
-    return settled.get(check)?.outcome === 'warn' && expired !== undefined ? [complaint(entry, over(expired))] : [];
+    return settled.get(check)?.outcome === 'warn' && expired !== undefined
+      ? [complaint(entry, expiredOn(expired))]
+      : [];
   });
   return [
     ...[...settled.values()].map((result) => {
@@ -119,13 +121,13 @@ function settle(
 ): CheckResult {
   if (entries.length === 0) return result;
   if (isFinding(result)) {
-    const fitting = entries.filter((entry) => fits(entry, result));
+    const fitting = entries.filter((entry) => isEntryFor(entry, result));
     const excuse = fitting.find((entry) => !isOver(entry, today));
     if (excuse?.kind === 'flaky') return { ...result, outcome: 'flaky', reason: `failed this time: ${about(excuse)}` };
     if (excuse !== undefined) return { ...result, outcome: 'known', reason: about(excuse) };
     const [expired] = fitting;
     const others = entries.map(({ finding }) => inWords(finding)).join(', or ');
-    const reason = expired ? over(expired) : `the baseline excuses another finding of this check: ${others}`;
+    const reason = expired ? expiredOn(expired) : `the baseline excuses another finding of this check: ${others}`;
     return { ...result, reason };
   }
   if (result.outcome !== 'pass') return result;
@@ -158,14 +160,14 @@ function complaint(entry: BaselineEntry, reason: string): CheckResult {
 }
 
 /** Whether an entry describes this finding; it may quote a report. */
-function fits({ finding }: BaselineEntry, result: CheckResult): boolean {
+function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
   if (finding === undefined) return true;
-  const found = inWords(comparable(result));
-  return found === inWords(finding) || found === inWords(comparable(finding));
+  const found = inWords(comparableText(result));
+  return found === inWords(finding) || found === inWords(comparableText(finding));
 }
 
-export const excuses = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
-  known.some((entry) => entry.check === result.id && !isOver(entry, today) && fits(entry, result));
+export const isExcused = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
+  known.some((entry) => entry.check === result.id && !isOver(entry, today) && isEntryFor(entry, result));
 
 /** Ids of checks whose entries name no finding, and so excuse any. */
 export const oldEntries = ({ known }: Baseline): string[] =>
@@ -175,7 +177,7 @@ const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || o
 const isOver = (entry: BaselineEntry, today: string): boolean => entry.expires < today;
 /** Whether an entry is stale once its check passes. */
 const isStale = (entry: BaselineEntry, today: string): boolean => entry.kind !== 'flaky' || isOver(entry, today);
-const over = (entry: BaselineEntry): string => `its excuse ended on ${entry.expires} (${entry.reason})`;
+const expiredOn = (entry: BaselineEntry): string => `its excuse ended on ${entry.expires} (${entry.reason})`;
 const apiOf = (id: string): string => id.split('.', 1)[0] ?? '';
 const inWords = (finding: FindingText | undefined): string =>
   finding === undefined ? 'any' : `expected ${finding.expected}; actual: ${finding.actual}`;
@@ -187,7 +189,7 @@ const EXCUSED_DAYS = 30;
 export const UNASSIGNED = 'unassigned';
 
 /** Baseline to write. */
-export interface Update extends Baseline {
+export interface BaselineUpdate extends Baseline {
   /** One line for each entry of the suite: added (`+`), kept (`=`) or removed (`-`). */
   readonly changes: readonly string[];
 }
@@ -202,7 +204,7 @@ export function updatedBaseline(
   baseline: Baseline,
   today: string,
   suite: Scope,
-): Update {
+): BaselineUpdate {
   const byId = new Map(results.map((result) => [result.id, result]));
   const removed: string[] = [];
   const kept = baseline.known.flatMap((entry): BaselineEntry[] => {
@@ -214,7 +216,7 @@ export function updatedBaseline(
     return [];
   });
   const added = results
-    .filter((result) => result.outcome === 'fail' && !excuses({ known: kept }, result, today))
+    .filter((result) => result.outcome === 'fail' && !isExcused({ known: kept }, result, today))
     .map((result): BaselineEntry => {
       const { id, expected = 'the requirement to hold', actual = 'it does not', rate } = result;
       const isFlaky = rate !== undefined && rate.failed < rate.times;
@@ -223,7 +225,7 @@ export function updatedBaseline(
       const expires = daysAfter(today, EXCUSED_DAYS);
       return {
         check: id,
-        finding: comparable(result),
+        finding: comparableText(result),
         kind: isFlaky ? 'flaky' : 'bug',
         reason,
         owner: UNASSIGNED,
@@ -253,7 +255,7 @@ function whyRemoved(
 }
 
 const withFinding = (entry: BaselineEntry, result: CheckResult): BaselineEntry =>
-  entry.finding === undefined && isFinding(result) ? { kind: 'bug', ...entry, finding: comparable(result) } : entry;
+  entry.finding === undefined && isFinding(result) ? { kind: 'bug', ...entry, finding: comparableText(result) } : entry;
 
 function daysAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);

@@ -1,5 +1,5 @@
 /** Groups findings by cause, so that one bug is one finding: the plainest check leads, the others are consequences. */
-import { withoutNumbers } from './likeness.ts';
+import { withoutNumbers } from './finding-text.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { suite } from './define.ts';
-import { inOrder, makePlan, premiseProblems, schedule } from './plan.ts';
+import { inOrder, makePlan, premiseProblems, runInLanes } from './plan.ts';
 import { declared, run } from './testing/checks.ts';
 import type { Capability, Check, CheckContext, CheckResult, Sharing } from './types.ts';
 import { RunOver } from './violation.ts';
@@ -326,6 +326,6 @@ it.each([
     steps.push(`${id.slice('test.'.length)} ends`);
     return {} as CheckResult;
   };
-  await schedule(checks, 1, runOne, () => together);
+  await runInLanes(checks, 1, runOne, () => together);
   expect(steps).toEqual(order);
 });

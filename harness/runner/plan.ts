@@ -116,7 +116,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   if (core) narrowed.add('--profile core');
   const planned = chosen.map((check): Planned<Context> => {
     const inProfile = held.has(check);
-    const pattern = patterns.find((each) => isMeant(each, check));
+    const pattern = patterns.find((each) => matchesFailOn(each, check));
     const protects = inProfile && check.requirement.protective === true;
     const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
@@ -207,20 +207,20 @@ const inSection = (requirement: Requirement, section: string): boolean =>
 
 const SECTION = /^\d/;
 
-const isMeant = (pattern: string, { id, requirement }: Check<never>): boolean =>
+const matchesFailOn = (pattern: string, { id, requirement }: Check<never>): boolean =>
   SECTION.test(pattern) ? inSection(requirement, pattern) : isNamed(pattern, id, requirement.id);
 
 /** Values by the option, or field, that gave them. */
-type Given = Readonly<Record<string, readonly string[]>>;
+type PatternsByOption = Readonly<Record<string, readonly string[]>>;
 
-const each = (given: Given): (readonly [string, string])[] =>
+const each = (given: PatternsByOption): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
 
 /** ` of 2026-11-21` for an older set, else empty. */
 const ofSet = ({ requirementSets }: Suite<never>, set: string): string =>
   set === requirementSets.at(-1) ? '' : ` of ${set}`;
 
-function refuseUnknown(suite: Suite<never>, set: string, given: Given): void {
+function refuseUnknown(suite: Suite<never>, set: string, given: PatternsByOption): void {
   const ids = suite.checks.map((check) => check.id);
   for (const [option, pattern] of each(given)) {
     if (suite.checks.some((check) => isNamed(pattern, check.id, check.requirement.id))) continue;
@@ -232,7 +232,7 @@ function refuseUnknown(suite: Suite<never>, set: string, given: Given): void {
   }
 }
 
-function refuseUnknownSections(suite: Suite<never>, set: string, given: Given): void {
+function refuseUnknownSections(suite: Suite<never>, set: string, given: PatternsByOption): void {
   for (const [option, section] of each(given)) {
     if (suite.checks.some((check) => inSection(check.requirement, section))) continue;
     const known = [...new Set(suite.checks.map((check) => check.requirement.section))].sort((a, b) =>
@@ -285,7 +285,7 @@ function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readon
  * whose turn is `last`, disruptive ones alone, and rules. `runOne` gets the results of a check's premises once they are
  * known, and must not reject. `together`: whether publishing checks run at once.
  */
-export async function schedule<Context>(
+export async function runInLanes<Context>(
   checks: readonly Check<Context>[],
   concurrency: number,
   runOne: (check: Check<Context>, premises: readonly CheckResult[]) => Promise<CheckResult>,
@@ -306,7 +306,7 @@ export async function schedule<Context>(
   const inTurn = async (isLast: boolean): Promise<unknown> =>
     Promise.all([
       pool(lane('shared', isLast), concurrency, start),
-      driving(lane('exclusive', isLast), together, start),
+      driveInTurn(lane('exclusive', isLast), together, start),
     ]);
   await Promise.all([...lane('slow').map(start), inTurn(false).then(() => inTurn(true))]);
   await pool(lane('disruptive'), 1, start);
@@ -326,7 +326,7 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
 const PUBLISHING_AT_ONCE = 4;
 
 /** Runs checks one after the other. Publishing checks that run together overtake others when they are ready. */
-async function driving<Context>(
+async function driveInTurn<Context>(
   checks: readonly Check<Context>[],
   together: () => boolean,
   work: (check: Check<Context>) => Promise<void>,

@@ -9,7 +9,7 @@ import { requirement, suite } from './define.ts';
 import { makePlan, type Plan, type PlanOptions } from './plan.ts';
 import { declared, one, run } from './testing/checks.ts';
 import type { Capability, Check, Report } from './types.ts';
-import { AskAgain } from './violation.ts';
+import { AttemptCutOff } from './violation.ts';
 
 const held: Check<object>[] = [
   declared('test.seen'),
@@ -97,7 +97,7 @@ describe('what a check has seen', () => {
       declared('test.looks', { least: { stars: 3 } }, async (t) => {
         attempts += 1;
         t.saw('stars', 2);
-        if (attempts === 1) throw new AskAgain('the target ended');
+        if (attempts === 1) throw new AttemptCutOff('the target ended');
       }),
     ]);
     expect(report.checks[0]).toMatchObject({ outcome: 'undecided', saw: { stars: 2 } });

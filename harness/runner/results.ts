@@ -24,14 +24,14 @@ export function resultOf(
   };
 }
 
-export function summarise(checks: readonly CheckResult[]): Summary {
+export function summaryOf(checks: readonly CheckResult[]): Summary {
   const summary = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Summary;
   for (const { outcome } of checks) summary[outcome] += 1;
   return summary;
 }
 
 /** Number of checks that came to an outcome about the target. */
-export const ran = (summary: Summary): number =>
+export const decidedNumber = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
 /**
@@ -42,19 +42,19 @@ export function exitCode(
   results: readonly CheckResult[],
   { faulty = false, lacking = false }: { faulty?: boolean; lacking?: boolean } = {},
 ): number {
-  const summary = summarise(results);
-  if (summary.fail > 0 || failing(results).length > 0) return EXIT.nonconformant;
+  const summary = summaryOf(results);
+  if (summary.fail > 0 || failingWarnings(results).length > 0) return EXIT.nonconformant;
   if (faulty || results.some(({ fault }) => fault === true)) return EXIT.harness;
-  const open = lacking || summary.blocked > 0 || summary.fixed > 0 || ran(summary) === 0;
+  const open = lacking || summary.blocked > 0 || summary.fixed > 0 || decidedNumber(summary) === 0;
   return open ? EXIT.incomplete : EXIT.conformant;
 }
 
 /** `1 request`, `3 requests`; a name of several words stays as it is. */
-export const counted = (name: string, count: number): string =>
+export const countInWords = (name: string, count: number): string =>
   `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
 
 /** Warnings that fail the run. */
-export const failing = (results: readonly CheckResult[]): CheckResult[] =>
+export const failingWarnings = (results: readonly CheckResult[]): CheckResult[] =>
   results.filter(({ fails_by: by }) => by !== undefined);
 
 export interface ReplayOptions {
@@ -100,32 +100,32 @@ export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {
     ...report,
-    target: within(target, NAME) as Report['target'],
+    target: cutTexts(target, NAME) as Report['target'],
     ...(unreachable === undefined ? {} : { unreachable: cut(unreachable, ANY) }),
-    checks: report.checks.map((result) => presentable(target.ended === true ? withoutCommands(result) : result)),
+    checks: report.checks.map((result) => presentableResult(target.ended === true ? withoutCommands(result) : result)),
   };
 }
 
 /** Result with bounded texts. */
-export function presentable(result: CheckResult): CheckResult {
+export function presentableResult(result: CheckResult): CheckResult {
   const { counterexample } = result;
   const text = typeof counterexample === 'string' ? '' : (JSON.stringify(counterexample) ?? '');
   const whole = text.length > ANY ? { ...result, counterexample: text } : { ...result };
   for (const name of COMMANDS) if ((whole[name]?.length ?? 0) > LONGEST_COMMAND) delete whole[name];
-  return within(whole, ANY) as CheckResult;
+  return cutTexts(whole, ANY) as CheckResult;
 }
 
 /** Result without commands, for a target that has ended; `muster replay --keep` starts it again. */
 const withoutCommands = ({ curl: _, script: __, ...result }: CheckResult): CheckResult => result;
 
 /** Cuts every text within a value. */
-function within(value: unknown, limit: number): unknown {
+function cutTexts(value: unknown, limit: number): unknown {
   if (typeof value === 'string') return cut(value, limit);
-  if (Array.isArray(value)) return value.map((item) => within(item, limit));
+  if (Array.isArray(value)) return value.map((item) => cutTexts(item, limit));
   if (value === null || typeof value !== 'object') return value;
   const limitOf = (name: string): number =>
     (COMMANDS as readonly string[]).includes(name) ? LONGEST_COMMAND : (LIMITS[name] ?? limit);
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, within(item, limitOf(name))]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item, limitOf(name))]));
 }
 
 const cut = (text: string, limit: number): string =>

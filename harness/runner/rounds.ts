@@ -1,13 +1,13 @@
 /** Runs the checks of a plan in one or more rounds, and merges the results of each. */
 
-import type { Form } from '../client/forms.ts';
+import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
-import { tryAgain } from './again.ts';
-import type { Forms } from './forms.ts';
-import { type Plan, schedule, type Tries } from './plan.ts';
-import { Attempts, isDecided } from './rate.ts';
+import { Attempts, isDecided } from './attempts.ts';
+import type { FormVariation } from './form-variation.ts';
+import { type Plan, runInLanes, type Tries } from './plan.ts';
 import { resultOf } from './results.ts';
-import { seedOf, whyOver } from './run-check.ts';
+import { retryFindings } from './retries.ts';
+import { runOverReason, seedOf } from './run-check.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckResult } from './types.ts';
 
@@ -23,8 +23,8 @@ export interface RoundsOptions<Context> {
   concurrency?: number;
   /** Whether a baseline excuses that failure. */
   excuses?(result: CheckResult): boolean;
-  /** Variant forms of requests. Default: the usual form only. */
-  forms?: Forms;
+  /** Unusual forms of requests. Default: the usual form only. */
+  forms?: FormVariation;
   /** Seed for the order of checks. */
   seed: number;
   /** Session of the first round. */
@@ -34,15 +34,15 @@ export interface RoundsOptions<Context> {
   /** Sets `consequence_of`. */
   group(results: readonly CheckResult[]): CheckResult[];
   /** Must not reject. */
-  run(check: Check<Context>, session: Session, how?: Turn): Promise<CheckResult>;
+  run(check: Check<Context>, session: Session, how?: CheckTurn): Promise<CheckResult>;
   /** Receives each result as it comes. */
-  tell(result: CheckResult): void;
+  onResult(result: CheckResult): void;
 }
 
 /** Circumstances of one run of a check. */
-interface Turn {
+interface CheckTurn {
   /** Finding that is retried. */
-  again?: { finding: CheckResult; signal: AbortSignal };
+  retry?: { finding: CheckResult; signal: AbortSignal };
   /** Whether its finding may follow from findings of others. */
   follows?: boolean;
   /** Form of its requests. */
@@ -71,17 +71,22 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
     if (left === undefined) due.push(check);
     else {
       attempts.add(left);
-      options.tell(left);
+      options.onResult(left);
     }
   }
   let { session } = options;
   let rounds = 0;
   while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
     const { publishesTogether } = session;
-    await schedule(drawn(due, seed), concurrency, oneOf(options, attempts, session, rounds === 0), publishesTogether);
+    await runInLanes(
+      randomOrder(due, seed),
+      concurrency,
+      roundRunner(options, attempts, session, rounds === 0),
+      publishesTogether,
+    );
     if (signal.aborted) break;
     rounds += 1;
-    session = session.again();
+    session = session.forRetry();
   }
   const worst = (): CheckResult[] =>
     plan.checks.flatMap(({ check, inProfile }) => {
@@ -90,7 +95,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
       const { deviation } = result.outcome === 'fail' ? check : {};
       return { ...result, ...defined({ deviation }), ...(inProfile && { in_profile: true }) };
     });
-  const why = await triedAgain(options, worst(), attempts, started);
+  const why = await retryUnexcused(options, worst(), attempts, started);
   const isRated = ({ id }: CheckResult): boolean => why.has(id) || (repeat > 1 && due.some((check) => check.id === id));
   return {
     results: worst().map((result) =>
@@ -106,14 +111,14 @@ const TURNS = ['first', 'telling', undefined, 'last'];
  * Checks in a random order, so that no target can recognise the suite. Checks with a `deviation` come early, for their
  * readers.
  */
-function drawn<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
+function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
   const place = ({ turn, deviation }: Check<Context>): number =>
     TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
   return checks.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
 }
 
 /** Retries findings that no baseline excuses. Returns reasons, by id, of those that were not retried. */
-async function triedAgain<Context>(
+async function retryUnexcused<Context>(
   options: RoundsOptions<Context>,
   results: readonly CheckResult[],
   attempts: Attempts,
@@ -127,17 +132,17 @@ async function triedAgain<Context>(
   const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
     (result) => checkOf(result).rule === undefined,
   );
-  const why = await tryAgain(found, {
+  const why = await retryFindings(found, {
     tries,
     elapsedMs: performance.now() - started,
     signal,
-    async again(finding, until) {
+    async retry(finding, until) {
       const check = checkOf(finding);
-      const anew = session.again();
+      const anew = session.forRetry();
       for (const { check: other } of plan.checks)
         if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
           anew.deviations.set(other.deviation, other.requirement.id);
-      return await attempts.make(() => run(check, anew, { again: { finding, signal: until } }), isDecided);
+      return await attempts.make(() => run(check, anew, { retry: { finding, signal: until } }), isDecided);
     },
   });
   return new Map(found.map(({ id }) => [id, why.get(id)]));
@@ -145,8 +150,8 @@ async function triedAgain<Context>(
 
 const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
-function oneOf<Context>(
-  { plan, signal, forms, run, tell }: RoundsOptions<Context>,
+function roundRunner<Context>(
+  { plan, signal, forms, run, onResult: tell }: RoundsOptions<Context>,
   attempts: Attempts,
   session: Session,
   isFirst: boolean,
@@ -159,13 +164,13 @@ function oneOf<Context>(
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
     let others: readonly CheckResult[] = [];
     const result = await attempts.make(async () => {
-      if (signal.aborted) return undecided(check, 'blocked', whyOver(signal));
+      if (signal.aborted) return undecided(check, 'blocked', runOverReason(signal));
       const cause = essentialAmong(premises, plan);
       if (cause !== undefined) return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
       if (forms === undefined || check.rule !== undefined) return await run(check, session, { follows });
-      const told = await forms.run(check.id, (form) => run(check, session, defined({ follows, form })));
-      others = told.others ?? [];
-      return told.result;
+      const varied = await forms.run(check.id, (form) => run(check, session, defined({ follows, form })));
+      others = varied.others ?? [];
+      return varied.result;
     }, counts);
     for (const other of others) attempts.add(other);
     const { deviation, requirement } = check;

@@ -34,7 +34,7 @@ export interface Judge {
 export type Rule = (happening: Happening, judge: Judge) => void;
 
 /** Outcome of a rule. */
-export interface Judged {
+export interface RuleOutcome {
   /** Number of sightings. */
   sightings: number;
   /** The first violation. */
@@ -52,8 +52,8 @@ class Broken extends Error {
 }
 
 /** Rule with its state, which lives as long as the run. */
-class Judging implements Judge {
-  judged: Judged = { sightings: 0 };
+class RuleInUse implements Judge {
+  judged: RuleOutcome = { sightings: 0 };
   readonly #make: () => Rule;
   #rule: Rule;
   #check = '';
@@ -107,8 +107,8 @@ class Judging implements Judge {
 
 /** Rules of a run. Their outcomes never reach checks in progress. */
 export class History {
-  readonly #rules = new Map<string, Judging>();
-  readonly #ended: (id: string, judged: Judged) => void;
+  readonly #rules = new Map<string, RuleInUse>();
+  readonly #ended: (id: string, outcome: RuleOutcome) => void;
   readonly #renews: boolean;
 
   /**
@@ -118,26 +118,26 @@ export class History {
    */
   constructor(
     checks: readonly { readonly id: string; readonly rule?: () => Rule }[],
-    ended: (id: string, judged: Judged) => void = () => {},
+    ended: (id: string, judged: RuleOutcome) => void = () => {},
     { renews = false } = {},
   ) {
     this.#ended = ended;
     this.#renews = renews;
-    for (const { id, rule } of checks) if (rule !== undefined) this.#rules.set(id, new Judging(rule));
+    for (const { id, rule } of checks) if (rule !== undefined) this.#rules.set(id, new RuleInUse(rule));
   }
 
   /** History of outcomes that were reached elsewhere, by check id. */
-  static settled(all: Readonly<Record<string, Judged>>): History {
+  static withOutcomes(all: Readonly<Record<string, RuleOutcome>>): History {
     const history = new History([]);
     for (const [id, judged] of Object.entries(all)) {
-      const judging = new Judging(() => () => {});
+      const judging = new RuleInUse(() => () => {});
       judging.judged = judged;
       history.#rules.set(id, judging);
     }
     return history;
   }
 
-  judged(id: string): Judged {
+  judged(id: string): RuleOutcome {
     return this.#rules.get(id)?.judged ?? { sightings: 0 };
   }
 

@@ -92,18 +92,18 @@ test.each<[string, (t: CheckContext) => Promise<unknown>]>([
   const recorder = new Recorder();
   recorder.redactor.add('b7f3c1d9e5a2');
   const all = Array.from({ length: 30 }, (_, index) => `line ${index}`).concat('key b7f3c1d9e5a2', '');
-  const wrote = () => all.join('\n');
+  const standardError = () => all.join('\n');
   const run = async (t: CheckContext) => void (await body(t));
-  const { stderr = '' } = await ending(run, { hooks: { wrote }, recorder });
+  const { stderr = '' } = await ending(run, { hooks: { standardError }, recorder });
   expect(stderr.split('\n')).toEqual([...all.slice(11, 30), 'key ***']);
 });
 
 test('standard error is not told twice, of what passes, or where there is none', async () => {
-  const wrote = () => 'oh\n';
+  const standardError = () => 'oh\n';
   const told = async (t: CheckContext) => t.blocked('the client ended: oh');
-  expect((await ending(told, { hooks: { wrote } })).stderr).toBeUndefined();
-  expect((await ending(async () => {}, { hooks: { wrote } })).stderr).toBeUndefined();
-  expect((await ending(broken, { hooks: { wrote: () => '\n' } })).stderr).toBeUndefined();
+  expect((await ending(told, { hooks: { standardError } })).stderr).toBeUndefined();
+  expect((await ending(async () => {}, { hooks: { standardError } })).stderr).toBeUndefined();
+  expect((await ending(broken, { hooks: { standardError: () => '\n' } })).stderr).toBeUndefined();
 });
 
 test('what a property threw is not asked about again when the check throws it on', async () => {

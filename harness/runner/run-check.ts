@@ -5,16 +5,16 @@ import type { Recorder, Snapshot } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { telling } from '../common/excerpt.ts';
 import { findingOf, runProperty } from './property.ts';
-import { choicesInWords, counted, distinctChoices, resultOf } from './results.ts';
+import { choicesInWords, countInWords, distinctChoices, resultOf } from './results.ts';
 import { scriptOf } from './script.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckContext, CheckResult, Finding, Observed, Outcome, TargetHooks } from './types.ts';
 import {
-  AskAgain,
+  AttemptCutOff,
   Blocked,
   NotApplicable,
   RunOver,
-  StoodStill,
+  Standstill,
   show,
   TargetEnded,
   TooLittleSeen,
@@ -82,7 +82,7 @@ interface CheckRecord {
   /** The first violated SHOULD. */
   warning?: Violation;
   /** End of the target's standard error. */
-  wrote?: TargetHooks['wrote'];
+  standardError?: TargetHooks['standardError'];
   /** Recordings up to each finding: later ones say nothing about it. */
   seen: WeakMap<object, Snapshot>;
 }
@@ -110,30 +110,35 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
           await attempt(run, record, signal);
           return;
         } catch (error) {
-          if (!(error instanceof AskAgain) || attempts === MOST_ATTEMPTS) throw error;
-          if (error instanceof StoodStill) run.session.forgive();
+          if (!(error instanceof AttemptCutOff) || attempts === MOST_ATTEMPTS) throw error;
+          if (error instanceof Standstill) run.session.forgive();
         }
         run.recorder.forget();
         record = emptyRecord();
       }
     });
-    ended = record.warning === undefined ? passed(run, record) : warned(record.warning, run, record);
+    ended = record.warning === undefined ? passedOrUndecided(run, record) : warnedResult(record.warning, run, record);
   } catch (error) {
     // Sightings before it still count.
     const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
-    ended = isOpen && record.warning !== undefined ? warned(record.warning, run, record) : endedBy(error, run, record);
+    ended =
+      isOpen && record.warning !== undefined ? warnedResult(record.warning, run, record) : endedBy(error, run, record);
   }
   return resultOf(run.check, {
     duration_ms: Math.round(performance.now() - started),
     ...ended,
     ...recorded(record),
-    ...written(ended, run, record),
+    ...standardErrorOf(ended, run, record),
     ...(ended.outcome === 'pass' || ended.outcome === 'undecided' ? { saw: sawOf(run, record) } : {}),
   });
 }
 
 /** Outcome of a rule: its finding has the exchanges that show it, and the checks that made them. */
-function judge<Context>({ check, session, recorder }: CheckRun<Context>, record: CheckRecord, t: CheckContext): void {
+function resultOfRule<Context>(
+  { check, session, recorder }: CheckRun<Context>,
+  record: CheckRecord,
+  t: CheckContext,
+): void {
   const { sightings, broken, fault } = session.history.judged(check.id);
   record.counts.set('sightings', sightings);
   if (fault !== undefined) throw fault;
@@ -145,10 +150,10 @@ function judge<Context>({ check, session, recorder }: CheckRun<Context>, record:
 
 async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, signal: AbortSignal): Promise<void> {
   const asIs: Reconsider = async (error) => error;
-  if (run.check.rule !== undefined) return judge(run, record, toolsFor(run, record, signal, asIs));
+  if (run.check.rule !== undefined) return resultOfRule(run, record, toolsFor(run, record, signal, asIs));
   const context = await run.context(signal);
   const hooks: TargetHooks = Object(context);
-  if (hooks.wrote !== undefined) record.wrote = hooks.wrote;
+  if (hooks.standardError !== undefined) record.standardError = hooks.standardError;
   const reconsider = reconsiderOnce(hooks);
   try {
     await hooks.prepare?.(run.check.requirement, run.check.id);
@@ -159,10 +164,10 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
       throw await reconsider(error);
     }
   } catch (error) {
-    hooks.over?.(error);
+    hooks.afterCheck?.(error);
     throw error;
   }
-  const ending = hooks.over?.();
+  const ending = hooks.afterCheck?.();
   if (ending !== undefined) throw ending;
 }
 
@@ -172,7 +177,7 @@ const sawOf = ({ recorder }: Pick<CheckRun<never>, 'recorder'>, { counts }: Chec
 });
 
 /** A check that saw less than it needs is undecided. A replay tries one input only. */
-function passed<Context>(
+function passedOrUndecided<Context>(
   run: Pick<CheckRun<Context>, 'check' | 'recorder' | 'replay'>,
   record: CheckRecord,
 ): Pick<CheckResult, 'outcome' | 'reason'> {
@@ -180,7 +185,7 @@ function passed<Context>(
   const saw = sawOf(run, record);
   const few = Object.entries(least).filter(([name, count]) => (saw[name] ?? 0) < count);
   if (few.length === 0 || run.replay !== undefined) return { outcome: 'pass' };
-  const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${counted(name, count)}`).join(', ');
+  const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${countInWords(name, count)}`).join(', ');
   return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
 }
 
@@ -195,13 +200,13 @@ function recorded({ observations, observed, allowedFor, seenBy }: CheckRecord): 
 }
 
 /** Standard error of the target, for the diagnosis of a check that did not pass. */
-function written<Context>(
+function standardErrorOf<Context>(
   { outcome, actual = '', reason = '' }: Partial<CheckResult>,
   { recorder }: CheckRun<Context>,
-  { wrote }: CheckRecord,
+  { standardError }: CheckRecord,
 ): Pick<CheckResult, 'stderr'> {
-  if (outcome === 'pass' || outcome === 'not_applicable' || wrote === undefined) return {};
-  const lines = recorder.redactor.text(wrote()).trim().split('\n').slice(-WRITTEN_LINES);
+  if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
+  const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
   // The reason may quote it already.
   const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
   return isTold ? {} : { stderr: lines.join('\n') };
@@ -308,7 +313,7 @@ function propertyFor<Context>(
         counts.set('inputs', (counts.get('inputs') ?? 0) + 1);
       } catch (error) {
         const meant = await reconsider(error);
-        isOver = meant instanceof TargetEnded || meant instanceof AskAgain;
+        isOver = meant instanceof TargetEnded || meant instanceof AttemptCutOff;
         throw meant;
       }
     };
@@ -343,12 +348,12 @@ async function untilOver(
   } finally {
     clearTimeout(timer);
     over.abort();
-    await settled(ending, GRACE_MS);
+    await settledWithin(ending, GRACE_MS);
   }
 }
 
 /** Resolves when the promise has settled, or after `withinMs` milliseconds. */
-async function settled(promise: Promise<unknown>, withinMs: number): Promise<void> {
+async function settledWithin(promise: Promise<unknown>, withinMs: number): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, withinMs);
   await Promise.race([promise.catch(() => {}), late.promise]);
@@ -356,7 +361,7 @@ async function settled(promise: Promise<unknown>, withinMs: number): Promise<voi
 }
 
 /** Reason that the end of the run blocks a check. */
-export const whyOver = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | 'fault'> =>
+export const runOverReason = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | 'fault'> =>
   reason instanceof RunOver
     ? { reason: reason.message, ...(reason.fault ? { fault: true } : {}) }
     : { reason: 'interrupted' };
@@ -369,11 +374,11 @@ function endedBy<Context>(
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
   // After the end of the run, errors of a check only say that its requests were aborted.
-  if (signal.aborted) return { outcome: 'blocked', ...evidence(recorder, {}), ...whyOver(signal) };
+  if (signal.aborted) return { outcome: 'blocked', ...evidenceOf(recorder, {}), ...runOverReason(signal) };
   const finding = findingOf(error);
   if (finding === undefined) {
     const why = whyBlocked(error);
-    return { outcome: 'blocked', ...evidence(recorder, defined({ actual: why.reason })), ...why };
+    return { outcome: 'blocked', ...evidenceOf(recorder, defined({ actual: why.reason })), ...why };
   }
   const { level = check.requirement.level } = finding;
   if (level === 'INFO') {
@@ -383,19 +388,19 @@ function endedBy<Context>(
   const seen = record.seen.get(error as Error);
   return {
     outcome: level === 'MUST' ? 'fail' : 'warn',
-    ...evidence(recorder, finding, seen),
+    ...evidenceOf(recorder, finding, seen),
     ...finding,
   };
 }
 
 /** Result of a check that broke a SHOULD and then ran to its end. */
-function warned<Context>(
+function warnedResult<Context>(
   warning: Violation,
   { recorder }: CheckRun<Context>,
   { seen }: CheckRecord,
 ): Partial<CheckResult> & { outcome: Outcome } {
   const { finding } = warning;
-  return { outcome: 'warn', level: 'SHOULD', ...evidence(recorder, finding, seen.get(warning)), ...finding };
+  return { outcome: 'warn', level: 'SHOULD', ...evidenceOf(recorder, finding, seen.get(warning)), ...finding };
 }
 
 /** Errors that leave a check undecided. */
@@ -416,7 +421,7 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
  * Exchanges of a finding, as of `seen`; a check that records its exchanges at its end has none by then. The last
  * request alone reproduces a finding only where nothing had to be driven first.
  */
-function evidence(
+function evidenceOf(
   recorder: Recorder,
   about: { expected?: string; actual?: string },
   seen?: Snapshot,

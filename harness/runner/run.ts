@@ -8,9 +8,9 @@ import { interruptedCode } from '../common/signals.ts';
 import { groupByCause } from './causes.ts';
 import { coverageOf, type Demands, unmetDemands } from './coverage.ts';
 import { type Declaration, differences } from './declarations.ts';
-import { Forms } from './forms.ts';
+import { FormVariation } from './form-variation.ts';
 import type { Plan, Planned, Tries } from './plan.ts';
-import { exitCode, presentableReport, type ReplayOptions, ran, replayCommand, summarise } from './results.ts';
+import { decidedNumber, exitCode, presentableReport, type ReplayOptions, replayCommand, summaryOf } from './results.ts';
 import { type Rounds, type RoundsOptions, runRounds } from './rounds.ts';
 import { History } from './rules.ts';
 import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
@@ -85,7 +85,7 @@ export interface RunOptions<Context> {
   options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
-  /** Whether to ask in variant forms too, in one round. Default: where Muster asks. */
+  /** Whether to ask in unusual forms too, in one round. Default: where Muster asks. */
   varied?: boolean;
   /** Input of the rules. Default: everything that the checks of this run see. */
   history?: History;
@@ -108,7 +108,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const sinceMs = Date.now() - (options.watched?.began ?? Date.now());
   const startedAt = new Date(Date.now() - sinceMs);
   const started = performance.now();
-  const audience = new Audience(options.listeners ?? []);
+  const audience = new RunListeners(options.listeners ?? []);
   audience.tell((listener) =>
     listener.onStart?.({
       checks: plan.checks as readonly Planned<never>[],
@@ -136,7 +136,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
 }
 
 /** Listeners of a run. Keeps their errors until the report is written. */
-class Audience {
+class RunListeners {
   readonly #listeners: readonly RunListener[];
   readonly #failures: unknown[] = [];
 
@@ -171,7 +171,7 @@ class Audience {
 /** Results of all planned checks, in the order of the plan, and the number of completed rounds. */
 async function runChecks<Context>(
   options: RunOptions<Context> & Pick<RoundsOptions<Context>, 'group'>,
-  audience: Audience,
+  audience: RunListeners,
   started: number,
   session: Session,
 ): Promise<Rounds> {
@@ -181,11 +181,11 @@ async function runChecks<Context>(
     ...options,
     session,
     signal: end.signal,
-    ...(varied === true && repeat === 1 && replays.length === 0 && { forms: new Forms(seed) }),
-    run(check, session, { again, follows = false, form } = {}) {
-      const told = check as Check<never>;
-      audience.tell((one) => (again === undefined ? one.onCheckStart?.(told) : one.onTryAgain?.(told)));
-      const found = again?.finding.path === undefined ? undefined : coordinatesOf(again.finding);
+    ...(varied === true && repeat === 1 && replays.length === 0 && { forms: new FormVariation(seed) }),
+    run(check, session, { retry, follows = false, form } = {}) {
+      const announced = check as Check<never>;
+      audience.tell((one) => (retry === undefined ? one.onCheckStart?.(announced) : one.onTryAgain?.(announced)));
+      const found = retry?.finding.path === undefined ? undefined : coordinatesOf(retry.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
       const trace = options.traces?.of(check.id);
       const recorder = new Recorder(options.redactor, session.history.of(check.id), form, trace);
@@ -196,7 +196,7 @@ async function runChecks<Context>(
         follows,
         seed,
         runs,
-        signal: again?.signal ?? end.signal,
+        signal: retry?.signal ?? end.signal,
         context: (signal) => options.context(recorder, signal),
         limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
         deadline: started + maxTimeMs,
@@ -205,7 +205,7 @@ async function runChecks<Context>(
       if (trace !== undefined) void result.then(trace.end);
       return result;
     },
-    tell(result) {
+    onResult(result) {
       audience.tell((listener) => listener.onCheckEnd?.(result));
       end.count(result);
     },
@@ -234,7 +234,7 @@ function endOfRun({
   };
 }
 
-interface Course {
+interface RunOutcome {
   declarations: Declaration[];
   /** Completed rounds. */
   rounds: number;
@@ -246,10 +246,10 @@ function reportOf<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
   results: readonly CheckResult[],
-  { declarations, rounds, startedAt, started }: Course,
+  { declarations, rounds, startedAt, started }: RunOutcome,
 ): Report {
   const { plan, seed, signal, target, repeat = 1 } = options;
-  const summary = summarise(results);
+  const summary = summaryOf(results);
   const coverage = coverageOf(plan, results, target.capabilities);
   const ofProfile = coverageOf(plan, results, target.capabilities, { ofProfile: true });
   const unmet = [
@@ -280,7 +280,7 @@ function reportOf<Context>(
       summary.blocked === 0 &&
       unmet.length === 0 &&
       signal?.aborted !== true &&
-      ran(summary) > 0,
+      decidedNumber(summary) > 0,
     started_at: startedAt.toISOString(),
     duration_ms: Math.round(performance.now() - started),
     ...(options.arguments === undefined ? {} : { arguments: [...options.arguments] }),

@@ -253,7 +253,7 @@ export class Session {
   }
 
   /** Session for a retry: keeps durations, and no facts, so that checks look anew. */
-  again(): Session {
+  forRetry(): Session {
     return new Session(this.#now, this, this.#shrinkMs);
   }
 

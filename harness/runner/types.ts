@@ -163,9 +163,9 @@ export interface TargetHooks {
   /** Interprets an error that ended the check, in view of the target's state: the same error, or another one. */
   reconsider?(error: unknown): Promise<unknown>;
   /** Called after the check with its error. Returns the error for a check that would pass. */
-  over?(error?: unknown): Error | undefined;
+  afterCheck?(error?: unknown): Error | undefined;
   /** End of the target's standard error during the check. */
-  wrote?(): string;
+  standardError?(): string;
 }
 
 /** Tools of every check, beside the context of its API. */

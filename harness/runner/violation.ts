@@ -36,12 +36,12 @@ export class Blocked extends Error {
 }
 
 /** Ends an attempt that was cut off; the check runs once more, when its `prepare` resolves. */
-export class AskAgain extends Blocked {
+export class AttemptCutOff extends Blocked {
   override name = 'AskAgain';
 }
 
 /** Ends an attempt during which the target or Muster stood still, so that lateness says nothing. */
-export class StoodStill extends AskAgain {
+export class Standstill extends AttemptCutOff {
   override name = 'StoodStill';
 }
 

@@ -49,8 +49,8 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
           await ofDevice.prepare?.(requirement, id);
         },
         reconsider: async (error) => (ofDevice.reconsider === undefined ? error : await ofDevice.reconsider(error)),
-        over: (error) => ofDevice.over?.(error),
-        ...defined({ wrote: ofDevice.wrote }),
+        afterCheck: (error) => ofDevice.afterCheck?.(error),
+        ...defined({ standardError: ofDevice.standardError }),
         offline: async () => {
           if (links === undefined) await stop(ofDevice);
           for (const link of links ?? []) link.cut();

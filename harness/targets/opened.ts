@@ -66,7 +66,7 @@ export interface SystemContext extends TargetHooks {
 }
 
 /** Client under test, run once a situation; the check plays the server. */
-export interface ClientContext extends Pick<TargetHooks, 'wrote'> {
+export interface ClientContext extends Pick<TargetHooks, 'standardError'> {
   readonly start: StartClient;
   readonly versionHeader: string;
   readonly recorder: Recorder;
@@ -207,9 +207,9 @@ export function described(
   };
 }
 
-export const writing = (started: Started | undefined, recorder: Recorder): Pick<TargetHooks, 'wrote'> => {
+export const writing = (started: Started | undefined, recorder: Recorder): Pick<TargetHooks, 'standardError'> => {
   const written = started?.written;
-  return written === undefined ? {} : { wrote: () => written.during(recorder) };
+  return written === undefined ? {} : { standardError: () => written.during(recorder) };
 };
 
 /** Patiences for the very first answer: the target's runtime may still be starting. */

@@ -8,7 +8,7 @@ import { exchange } from '../client/raw.ts';
 import { type Recorded, Recorder, type Snapshot } from '../client/recorder.ts';
 import { pollWithin, runningMs } from '../common/waiting.ts';
 import type { TargetHooks } from '../runner/types.ts';
-import { AskAgain, Blocked, StoodStill, TargetEnded, Violation } from '../runner/violation.ts';
+import { AttemptCutOff, Blocked, Standstill, TargetEnded, Violation } from '../runner/violation.ts';
 import { AgentEnded } from './control/control.ts';
 
 /** Milliseconds between the end of a process and its notice. */
@@ -89,7 +89,11 @@ export class TargetLife {
   }
 
   /** Hooks of one check; asks those of `inner` once the target serves. */
-  hooks(recorder: Recorder, signal: AbortSignal, inner: TargetHooks = {}): Required<Omit<TargetHooks, 'wrote'>> {
+  hooks(
+    recorder: Recorder,
+    signal: AbortSignal,
+    inner: TargetHooks = {},
+  ): Required<Omit<TargetHooks, 'standardError'>> {
     const run: Running = { id: '', recorder, signal, heldUpMs: 0 };
     return {
       prepare: async (requirement, id) => {
@@ -103,7 +107,7 @@ export class TargetLife {
         (await this.#stoodStill(run, error)) ??
         (await inner.reconsider?.(error)) ??
         error,
-      over: (error) => this.#end(run, error),
+      afterCheck: (error) => this.#end(run, error),
     };
   }
 
@@ -156,7 +160,7 @@ export class TargetLife {
    * for the end only if the target breaks off its answer again with no other check beside it.
    */
   async #failed(run: Running, error: unknown): Promise<unknown> {
-    if (error instanceof TargetEnded || error instanceof AskAgain) return error;
+    if (error instanceof TargetEnded || error instanceof AttemptCutOff) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
     const isBroken = isBrokenOff(error, run.recorder);
     // A whole answer stands.
@@ -174,7 +178,7 @@ export class TargetLife {
       this.#cutOff.set(run.id, { request, isSuspect, seen: run.recorder.snapshot() });
       if (isSuspect) this.#suspected.push(request);
       this.#ending = isKnown ? ending : (this.#ending ?? ending);
-      return new AskAgain('the target ended while this check was under way');
+      return new AttemptCutOff('the target ended while this check was under way');
     }
     if (isKnown || isBroken) return await this.#guilty(run, ending);
     // Not this check's fault: another party may have stopped the target, or a proxy refuses.
@@ -191,7 +195,7 @@ export class TargetLife {
     const held = Math.round(heldUpMs() - before);
     if (held >= HELD_UP_MS && (isBrokenOff(error, recorder) || wasGivenUp(recorder))) {
       this.#metStill.add(id);
-      return new StoodStill(`Muster was held up for ${held} ms, in which the target may have given it up`);
+      return new Standstill(`Muster was held up for ${held} ms, in which the target may have given it up`);
     }
     if (this.#hangs || !(error instanceof Error && IN_VAIN.test(error.message))) return undefined;
     const timeoutMs = STILL_PATIENCES * this.#options.patienceMs;
@@ -208,7 +212,7 @@ export class TargetLife {
     const ms = Math.round(runningMs() - since);
     if (answered !== undefined || ms < STILL_MS) return undefined;
     this.#metStill.add(id);
-    return new StoodStill(`the target stood still: it answered nobody for ${ms} ms more`);
+    return new Standstill(`the target stood still: it answered nobody for ${ms} ms more`);
   }
 
   async #guilty(run: Running, { how, isKnown }: Ending): Promise<Error> {

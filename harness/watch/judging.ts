@@ -7,7 +7,7 @@ import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
 import { isOrdinary, TrafficRedactor } from '../common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
-import { type Contradiction, History, type Judged, type Rule } from '../runner/rules.ts';
+import { type Contradiction, History, type Rule, type RuleOutcome } from '../runner/rules.ts';
 import { type AskedPlace, LONGEST_SHOWN, WatchedAsked } from './asked.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 
@@ -126,7 +126,7 @@ export class TrafficJudge {
   }
 
   /** Formats only the first finding, which takes longer than judging. */
-  #ended(id: string, judged: Judged): void {
+  #ended(id: string, judged: RuleOutcome): void {
     if (judged.broken !== undefined) this.broken[id] = (this.broken[id] ?? 0) + 1;
     if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
   }
@@ -240,7 +240,7 @@ export class TrafficJudge {
     this.redactor.add(secret);
   }
 
-  #plain({ sightings, broken, fault }: Judged): PlainJudged {
+  #plain({ sightings, broken, fault }: RuleOutcome): PlainJudged {
     const seen = broken?.seen.map(({ check, asked, text }) => ({
       check,
       asked: asked instanceof WatchedAsked ? asked.plain : asked,

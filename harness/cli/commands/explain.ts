@@ -6,7 +6,7 @@ import { CAPABILITIES, CAPABILITY_MEANINGS, CAPABILITY_OPTIONS, type Capability 
 import { PROFILE_NAMES, PROFILES } from '../../contract/profiles.ts';
 import { sectionTitle } from '../../contract/sections.ts';
 import { deciding, SENTENCES } from '../../contract/sentences.ts';
-import { counted } from '../../runner/results.ts';
+import { countInWords } from '../../runner/results.ts';
 import { APIS } from '../../runner/types.ts';
 import {
   type Catalogue,
@@ -140,7 +140,7 @@ function how(check: CataloguedCheck): string {
 }
 
 const leastOf = ({ least }: CataloguedCheck): string[] => {
-  const told = Object.entries(least).map(([name, count]) => counted(name, count));
+  const told = Object.entries(least).map(([name, count]) => countInWords(name, count));
   return told.length === 0 ? [] : [`must have seen at least ${listed(told)}`];
 };
 
@@ -231,7 +231,7 @@ export function coverageText(
           ...by.map(
             ({ id, level, checks }) => `      ${paint('dim', `${level.padEnd(6)} ${id}: ${checksOf(checks)}`)}`,
           ),
-          paint('dim', `      ${proofs(by) === 0 ? 'no defect' : counted('defects', proofs(by))} planted`),
+          paint('dim', `      ${proofs(by) === 0 ? 'no defect' : countInWords('defects', proofs(by))} planted`),
         ]),
   ];
   const decided = covered.filter(({ by }) => by.length > 0);
@@ -251,8 +251,8 @@ export function coverageText(
 function checksOf(checks: readonly CataloguedCheck[]): string {
   const rules = checks.filter(({ rule }) => rule).length;
   const parts = [
-    ...(checks.length > rules ? [counted('checks', checks.length - rules)] : []),
-    ...(rules > 0 ? [counted('rules', rules)] : []),
+    ...(checks.length > rules ? [countInWords('checks', checks.length - rules)] : []),
+    ...(rules > 0 ? [countInWords('rules', rules)] : []),
   ];
   return parts.join(', ');
 }

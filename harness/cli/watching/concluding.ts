@@ -8,7 +8,7 @@ import { EXIT } from '../../common/usage.ts';
 import { plural } from '../../reports/findings.ts';
 import type { Reporter } from '../../reports/format.ts';
 import type { Plan } from '../../runner/plan.ts';
-import { History, type Judged } from '../../runner/rules.ts';
+import { History, type RuleOutcome } from '../../runner/rules.ts';
 import { runSuite } from '../../runner/run.ts';
 import type { CheckResult, Suite, TargetDescription, Watched } from '../../runner/types.ts';
 import type { Concluded, PlainJudged, Seen } from '../../watch/judging.ts';
@@ -51,7 +51,7 @@ export async function conclude(about: Conclusion): Promise<number> {
     seed: 0,
     version: VERSION,
     varied: false,
-    history: History.settled(Object.fromEntries(Object.entries(judged).map(([id, each]) => [id, revived(each)]))),
+    history: History.withOutcomes(Object.fromEntries(Object.entries(judged).map(([id, each]) => [id, revived(each)]))),
     watched: { ...watchedOf(concluded?.seen, about.troubles), began },
     listeners: about.reporters,
     arguments: about.arguments,
@@ -68,7 +68,7 @@ const NO_JUDGE = 'what judges the traffic has ended';
 const lost = (found: PlainJudged | undefined): PlainJudged => found ?? { sightings: 0, fault: NO_JUDGE };
 
 /** Outcome in the runner's format. */
-function revived({ sightings, broken, fault }: PlainJudged): Judged {
+function revived({ sightings, broken, fault }: PlainJudged): RuleOutcome {
   return {
     sightings,
     ...(broken !== undefined && {

@@ -8,7 +8,7 @@ import { defined } from '../../common/defined.ts';
 import { exact, oneOf, shape, Timestamp } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 import { differences } from '../../runner/declarations.ts';
-import { ran } from '../../runner/results.ts';
+import { decidedNumber } from '../../runner/results.ts';
 import {
   APIS,
   CAPABILITIES,
@@ -110,7 +110,7 @@ export function whyNotCertifiable(report: Report): string | undefined {
   if (summary.blocked === 1) return '1 check was blocked: nothing is known about it';
   if (summary.blocked > 0) return `${summary.blocked} checks were blocked: nothing is known about them`;
   if (summary.fixed > 0) return `${summary.fixed} entries of the baseline are stale: remove them first`;
-  if (ran(summary) === 0) return 'no check ran';
+  if (decidedNumber(summary) === 0) return 'no check ran';
   const failed =
     summary.fail === 0 ? '' : `${summary.fail === 1 ? 'a MUST does' : `${summary.fail} MUSTs do`} not hold, and `;
   if (undecided.length > 0) {

@@ -3,7 +3,7 @@
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
 import { sectionTitle } from '../../contract/sections.ts';
-import { comparable } from '../../runner/likeness.ts';
+import { comparableText } from '../../runner/finding-text.ts';
 import type { Outcome } from '../../runner/types.ts';
 import { OUTCOME_WORDS, plural, SYMBOLS, sentence } from '../findings.ts';
 import { COLOURS } from '../pretty-findings.ts';
@@ -92,7 +92,7 @@ const fieldsOf = (said: Said | undefined): [label: string, text: string][] =>
   });
 
 const findingLines = (findings: RequirementRow['findings'], paint: Paint, columns: number): string[] =>
-  grouped(findings, (said) => JSON.stringify(comparable(said ?? {}))).flatMap(([numbers, said]) =>
+  grouped(findings, (said) => JSON.stringify(comparableText(said ?? {}))).flatMap(([numbers, said]) =>
     fieldsOf(said).flatMap(([label, text], index) =>
       hanging(
         paint('dim', `${(index === 0 ? numbers : '').padEnd(numbers.length)}  ${label}`),

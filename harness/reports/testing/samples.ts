@@ -2,7 +2,7 @@
 
 import type { Recorded } from '../../client/recorder.ts';
 import { coverageOf } from '../../runner/coverage.ts';
-import { exitCode, summarise } from '../../runner/results.ts';
+import { exitCode, summaryOf } from '../../runner/results.ts';
 import { planOf } from '../../runner/testing/checks.ts';
 import type { Capability, CheckResult, Report } from '../../runner/types.ts';
 
@@ -124,7 +124,7 @@ export const sampleChecks = (): CheckResult[] => [
 
 /** A report of these results, as those of all checks there are. */
 export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Partial<Report> = {}): Report {
-  const summary = summarise(checks);
+  const summary = summaryOf(checks);
   const capabilities: Capability[] = ['unix', 'drive', 'compact'];
   const plan = planOf(checks);
   return {

@@ -46,7 +46,7 @@ export function startClientProcess(
 }
 
 /** Starts the client for one check, and keeps the standard error of its last run as of its stop. */
-export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientContext, 'start' | 'wrote'>> {
+export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientContext, 'start' | 'standardError'>> {
   let last = (): string => '';
   return {
     start(situation, listener) {
@@ -69,7 +69,7 @@ export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientCon
         },
       };
     },
-    wrote: () => last(),
+    standardError: () => last(),
   };
 }
 

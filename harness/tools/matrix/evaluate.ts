@@ -1,8 +1,8 @@
 /** Evaluates the findings on one subject, and the matrix as a whole. */
 import { defined } from '../../common/defined.ts';
+import { rateInWords } from '../../runner/attempts.ts';
 import { leadsFirst } from '../../runner/causes.ts';
 import { differenceInWords, differences } from '../../runner/declarations.ts';
-import { rateInWords } from '../../runner/rate.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import type { Subject } from './subjects.ts';
 

@@ -42,7 +42,7 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   concurrency?: number;
   /** Whether to retry findings alone. */
   tries?: boolean;
-  /** Whether to ask in variant forms too. Default false. */
+  /** Whether to ask in unusual forms too. Default false. */
   varied?: boolean;
   /** Whether every check runs regardless of its premises, as if it was the only one. */
   alone?: boolean;

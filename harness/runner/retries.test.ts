@@ -1,7 +1,7 @@
 /** Retrying findings alone before the run ends: their rates in the report, and the time limit. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rateInWords } from './rate.ts';
+import { rateInWords } from './attempts.ts';
 import { declared, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult, Level, Report } from './types.ts';
 import { Blocked } from './violation.ts';

@@ -25,7 +25,7 @@ const encodedText = (text: string): string =>
     part.length > 1 ? part : `%${part.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-export const FORMS: readonly Form[] = [
+export const EQUIVALENT_FORMS: readonly Form[] = [
   {
     name: 'with header names in capitals',
     headers: (headers) =>

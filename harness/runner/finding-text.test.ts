@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { comparable } from './likeness.ts';
+import { comparableText } from './finding-text.ts';
 
 const body = (id: string, at: string): string => JSON.stringify({ object: 'deployment', id, created_at: at });
 const [one, other] = [
@@ -34,25 +34,27 @@ describe('the finding of one defect in two runs is the same', () => {
       '/etc/7.json is not there',
     ],
   ])('but for %s', (_, left, right) => {
-    expect(comparable({ expected: 'x', actual: left })).toEqual(comparable({ expected: 'x', actual: right }));
+    expect(comparableText({ expected: 'x', actual: left })).toEqual(comparableText({ expected: 'x', actual: right }));
   });
 
   it('but for the numbers of its events', () => {
-    expect(comparable({ expected: 'the events [33, 34, 35] for after=32', actual: '[33, 35], missing [34]' })).toEqual(
-      comparable({
+    expect(
+      comparableText({ expected: 'the events [33, 34, 35] for after=32', actual: '[33, 35], missing [34]' }),
+    ).toEqual(
+      comparableText({
         expected: 'the events [8, 9, … 98, 99] (92) for after=7',
         actual: '[8, 9, … 98, 99] (90), missing [50, 51]',
       }),
     );
-    expect(comparable({ expected: 'the events [33–80] (48) for after=32', actual: '[33–70, 72–80] (47)' })).toEqual(
-      comparable({ expected: 'the events [8, 9, 12] for after=7', actual: '[8, 12]' }),
+    expect(comparableText({ expected: 'the events [33–80] (48) for after=32', actual: '[33–70, 72–80] (47)' })).toEqual(
+      comparableText({ expected: 'the events [8, 9, 12] for after=7', actual: '[8, 12]' }),
     );
   });
 });
 
 test('an event that is sent again is not one that is lost', () => {
   const [again, lost] = ['event 143', 'event 145'].map((actual) =>
-    comparable({ expected: 'event 144, the first retained after 143', actual }),
+    comparableText({ expected: 'event 144, the first retained after 143', actual }),
   );
   expect(again).toEqual({ expected: 'event #, the first retained after #a', actual: 'event #a' });
   expect(lost).toEqual({ expected: 'event #, the first retained after #', actual: 'event #' });
@@ -67,7 +69,7 @@ describe('another finding is not', () => {
     ['all that is lost', '[53], missing [49, 50, 51, 52]', '[], missing [49, 50, 51, 52, 53]'],
     ['the field', 'it lacks "status" in {"id":1}', 'it lacks "device_id" in {"id":1}'],
   ])('but for %s', (_, left, right) => {
-    expect(comparable({ expected, actual: left })).not.toEqual(comparable({ expected, actual: right }));
+    expect(comparableText({ expected, actual: left })).not.toEqual(comparableText({ expected, actual: right }));
   });
 });
 
@@ -76,12 +78,12 @@ test('what is comparable stays as it is, and is short', () => {
     expected: 'the events [33, 34] for after=32',
     actual: `[33], missing [34]; 410 application/json ${one}`,
   };
-  const once = comparable(pasted);
+  const once = comparableText(pasted);
   expect(once.actual).toBe('[first …], missing [… last]; 410 application/json {…}');
-  expect(comparable(once)).toEqual(once);
+  expect(comparableText(once)).toEqual(once);
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
-      const { expected, actual } = comparable({ expected: text, actual: text });
+      const { expected, actual } = comparableText({ expected: text, actual: text });
       expect(Math.max(expected.length, actual.length)).toBeLessThanOrEqual(301);
     }),
   );

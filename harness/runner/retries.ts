@@ -3,21 +3,21 @@
  * sometimes, or only beside other requests shows where to look for its cause. A retry never excuses a failure.
  */
 import { readableDuration } from '../common/durations.ts';
+import { isDecided } from './attempts.ts';
 import { leadsFirst } from './causes.ts';
 import type { Tries } from './plan.ts';
-import { isDecided } from './rate.ts';
-import { whyOver } from './run-check.ts';
+import { runOverReason } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
 const SHARE_OF_THE_RUN = 1 / 3;
 
-export interface Trying {
+export interface RetryOptions {
   tries: Tries;
   /** Milliseconds since the run began. */
   elapsedMs: number;
   /** Aborts at the end of the run. */
   signal: AbortSignal;
-  again(finding: CheckResult, signal: AbortSignal): Promise<CheckResult>;
+  retry(finding: CheckResult, signal: AbortSignal): Promise<CheckResult>;
 }
 
 /**
@@ -25,8 +25,8 @@ export interface Trying {
  * @param found results after grouping by cause
  * @returns reasons, by id, of the findings that were not retried
  */
-export async function tryAgain(found: readonly CheckResult[], trying: Trying): Promise<Map<string, string>> {
-  const { tries, elapsedMs, signal, again } = trying;
+export async function retryFindings(found: readonly CheckResult[], trying: RetryOptions): Promise<Map<string, string>> {
+  const { tries, elapsedMs, signal, retry: again } = trying;
   const why = new Map<string, string>();
   for (const { id, consequence_of: cause } of found) if (cause !== undefined) why.set(id, `may follow from ${cause}`);
   const leads = leadsFirst(found);
@@ -38,7 +38,7 @@ export async function tryAgain(found: readonly CheckResult[], trying: Trying): P
   const refuse = (id: string, reason: string): void => void (decided.has(id) || why.set(id, reason));
   for (let time = 0; time < tries.times; time += 1) {
     for (const lead of leads) {
-      const reason = whyNot(lead, signal, end);
+      const reason = reasonNotToRetry(lead, signal, end);
       if (reason !== undefined) {
         refuse(lead.id, reason);
         continue;
@@ -48,7 +48,10 @@ export async function tryAgain(found: readonly CheckResult[], trying: Trying): P
         decided.add(lead.id);
         why.delete(lead.id);
       } else
-        refuse(lead.id, over.aborted ? (overWhy(signal) ?? NO_TIME) : `undecided when it was tried: ${result.reason}`);
+        refuse(
+          lead.id,
+          over.aborted ? (whyRunIsOver(signal) ?? NO_TIME) : `undecided when it was tried: ${result.reason}`,
+        );
     }
   }
   return why;
@@ -57,13 +60,17 @@ export async function tryAgain(found: readonly CheckResult[], trying: Trying): P
 const NO_TIME = 'no time left';
 
 /** The run of the counterexample alone is cheaper than the search for it. */
-function whyNot({ path, duration_ms: tookMs }: CheckResult, signal: AbortSignal, end: number): string | undefined {
-  const over = overWhy(signal);
+function reasonNotToRetry(
+  { path, duration_ms: tookMs }: CheckResult,
+  signal: AbortSignal,
+  end: number,
+): string | undefined {
+  const over = whyRunIsOver(signal);
   if (over !== undefined) return over;
   const leftMs = end - performance.now();
   if (leftMs <= 0) return NO_TIME;
   return path === undefined && tookMs > leftMs ? `${NO_TIME}: it takes ${readableDuration(tookMs)}` : undefined;
 }
 
-const overWhy = (signal: AbortSignal): string | undefined =>
-  signal.aborted ? `the run was over: ${whyOver(signal).reason}` : undefined;
+const whyRunIsOver = (signal: AbortSignal): string | undefined =>
+  signal.aborted ? `the run was over: ${runOverReason(signal).reason}` : undefined;

@@ -1,7 +1,7 @@
-/** Checks whose requests are written in a variant form. */
+/** Checks whose requests are written in an unusual form. */
 import { expect, test } from 'vitest';
-import { FORMS, type Form } from '../client/forms.ts';
-import { Forms } from './forms.ts';
+import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
+import { FormVariation } from './form-variation.ts';
 import { NO_TRIES } from './plan.ts';
 import { resultOf } from './results.ts';
 import { declared, run } from './testing/checks.ts';
@@ -20,8 +20,8 @@ function scripted(outcome: (form: Form | undefined, time: number) => Outcome) {
   return { asked, once };
 }
 
-/** Ids of checks that a run without experience asks in a variant form. */
-async function inForms(forms = new Forms(SEED)): Promise<[string, Form][]> {
+/** Ids of checks that a run without experience asks in an unusual form. */
+async function inForms(forms = new FormVariation(SEED)): Promise<[string, Form][]> {
   const found: [string, Form][] = [];
   for (let at = 0; at < 200; at += 1) {
     await forms.run(`test.${at}`, async (form) => {
@@ -36,8 +36,8 @@ test('about every second check is asked in another form, and each form has its t
   const found = await inForms();
   expect(found.length).toBeGreaterThan(60);
   expect(found.length).toBeLessThan(140);
-  expect(new Set(found.map(([, form]) => form))).toEqual(new Set(FORMS));
-  expect((await inForms(new Forms(SEED + 1))).map(([id]) => id)).not.toEqual(found.map(([id]) => id));
+  expect(new Set(found.map(([, form]) => form))).toEqual(new Set(EQUIVALENT_FORMS));
+  expect((await inForms(new FormVariation(SEED + 1))).map(([id]) => id)).not.toEqual(found.map(([id]) => id));
 });
 
 test.each<[string, Outcome[], Outcome, number]>([
@@ -50,7 +50,7 @@ test.each<[string, Outcome[], Outcome, number]>([
   ['fails every third time', ['fail', 'pass', 'pass', 'fail', 'pass'], 'fail', 5],
   ['fails every fourth time', ['fail', 'pass', 'pass', 'pass'], 'fail', 4],
 ])('a check that %s', async (_, outcomes, outcome, times) => {
-  const forms = new Forms(SEED);
+  const forms = new FormVariation(SEED);
   const [[id, form] = ['', undefined]] = await inForms();
   const { asked, once } = scripted((_form, time) => outcomes[time - 1] ?? 'blocked');
   const { result, others = [] } = await forms.run(id, once);
@@ -66,23 +66,23 @@ test.each<[string, Outcome[], Outcome, number]>([
 });
 
 test('a form that made a difference is not asked in again', async () => {
-  const forms = new Forms(SEED);
+  const forms = new FormVariation(SEED);
   const [[id, form] = ['', undefined]] = await inForms();
   await forms.run(id, scripted((asked) => (asked === undefined ? 'pass' : 'fail')).once);
   const others = (await inForms(forms)).map(([, one]) => one);
   expect(others).not.toContain(form);
-  expect(new Set(others).size).toBe(FORMS.length - 1);
+  expect(new Set(others).size).toBe(EQUIVALENT_FORMS.length - 1);
 });
 
 test('a target that is wrong in every form is soon asked in the usual one alone', async () => {
-  const forms = new Forms(SEED);
+  const forms = new FormVariation(SEED);
   const found = await inForms();
   for (const [id] of found.slice(0, 2)) await forms.run(id, scripted(() => 'fail').once);
   expect(await inForms(forms)).toEqual([]);
 });
 
 test('what sees too little is asked again in the usual form, unless it took long', async () => {
-  const forms = new Forms(SEED);
+  const forms = new FormVariation(SEED);
   const [[id] = ['']] = await inForms();
   const { asked, once } = scripted(() => 'undecided');
   await forms.run(id, once);

@@ -2,7 +2,7 @@
  * Writes the requests of every second check in an equivalent form, drawn by the run's seed. A finding there is retried
  * in the usual form before it is reported, since the specification promises no other form.
  */
-import { FORMS, type Form } from '../client/forms.ts';
+import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
@@ -15,26 +15,26 @@ const MOST_ALIKE = 2;
  */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
-type Once = (form?: Form) => Promise<CheckResult>;
+type RunCheck = (form?: Form) => Promise<CheckResult>;
 
-interface Told {
-  /** Result in the usual form, or in a variant form that made no difference. */
+interface VariedResult {
+  /** Result in the usual form, or in an unusual form that made no difference. */
   result: CheckResult;
   /** Results of the other attempts, of a finding that comes sometimes and does not depend on the form. */
   others?: readonly CheckResult[];
 }
 
-export class Forms {
+export class FormVariation {
   readonly #seed: number;
   /** Forms that have made no difference yet. */
-  readonly #left = new Set(FORMS);
+  readonly #left = new Set(EQUIVALENT_FORMS);
   #alike = 0;
 
   constructor(seed: number) {
     this.#seed = seed;
   }
 
-  async run(id: string, once: Once): Promise<Told> {
+  async run(id: string, once: RunCheck): Promise<VariedResult> {
     const form = this.#of(id);
     const first = await once(form);
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
@@ -53,13 +53,13 @@ export class Forms {
       if (isRight(again) !== (each === undefined)) return { result: first, others };
     }
     this.#left.delete(form);
-    return { result: { ...usual, ...told(usual, form, first) } };
+    return { result: { ...usual, ...formObservation(usual, form, first) } };
   }
 
   /** Form for a check; undefined for the usual one, as for every second check. */
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
-    const form = FORMS[Math.floor(drawn / 2) % FORMS.length];
+    const form = EQUIVALENT_FORMS[Math.floor(drawn / 2) % EQUIVALENT_FORMS.length];
     return drawn % 2 === 0 || this.#alike >= MOST_ALIKE || form === undefined || !this.#left.has(form)
       ? undefined
       : form;
@@ -70,7 +70,11 @@ const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || o
 const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
 
 /** Observation that the form made a difference, which is no finding. */
-function told({ observations = [], observed = [] }: CheckResult, form: Form, first: CheckResult): Partial<CheckResult> {
+function formObservation(
+  { observations = [], observed = [] }: CheckResult,
+  form: Form,
+  first: CheckResult,
+): Partial<CheckResult> {
   const how = isFinding(first) ? 'does not hold' : first.outcome;
   const choice = { name: `asked ${form.name}`, value: `${how}: ${first.actual ?? first.reason ?? ''}` };
   return {

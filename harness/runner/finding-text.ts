@@ -14,7 +14,7 @@ export type FindingText = Pick<Finding, 'expected' | 'actual'>;
  * Kept is what distinguishes findings: a status, the ends of a list, and the position of a number on the other side
  * (`event #, the first after #a; actual: event #a`).
  */
-export function comparable({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
+export function comparableText({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
   const [due = ''] = /(?<=\[)\d[\d, –….]*(?=\])/.exec(expected) ?? [];
   const numbersIn = (text: string): string[] => text.replaceAll(LIST, '').match(NUMBER) ?? [];
   const seen = new Set(numbersIn(actual));
