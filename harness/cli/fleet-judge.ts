@@ -11,9 +11,9 @@ import { defined } from '../common/defined.ts';
 import { poll } from '../common/waiting.ts';
 import type { Requirement } from '../runner/types.ts';
 import { show } from '../runner/violation.ts';
-import type { AskedPlace } from '../watch/asked.ts';
 import { JudgeWorker } from '../watch/judge-worker.ts';
 import type { PlainJudged } from '../watch/judging.ts';
+import type { ServerAddress } from '../watch/request-evidence.ts';
 import type { Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
@@ -58,7 +58,7 @@ export class FleetJudge implements AnswerJudge {
   constructor({ url }: Pick<PlatformAddress, 'url'>) {
     const { origin, pathname } = new URL(url);
     this.#base = pathname.replace(/\/$/, '');
-    const place: AskedPlace = { base: this.#base, origin, variable: 'MUSTER_API_KEY' };
+    const place: ServerAddress = { base: this.#base, origin, variable: 'MUSTER_API_KEY' };
     this.#worker = new JudgeWorker({
       entry: new URL(`./watching/thread${extname(import.meta.url)}`, import.meta.url),
       data: { api: 'platform', way: 'url', place, sample: true } satisfies ThreadData,

@@ -4,7 +4,7 @@
  */
 import type { Ending, Side } from './relay.ts';
 
-export type Glimpse =
+export type Observation =
   | { what: 'opened'; connection: number; at: number }
   | { what: 'bytes'; connection: number; at: number; from: Side; piece: Buffer }
   | { what: 'ended'; connection: number; at: number; from: Side; how: Ending }
@@ -29,7 +29,7 @@ export class Batch {
     return this.#used;
   }
 
-  add(glimpse: Glimpse): void {
+  add(glimpse: Observation): void {
     const bytes =
       glimpse.what === 'bytes' ? glimpse.piece : glimpse.what === 'refused' ? Buffer.from(glimpse.why) : NOTHING;
     this.#reserve(HEAD + bytes.length);
@@ -60,7 +60,7 @@ export class Batch {
 }
 
 /** Records of a buffer, in order. Chunks are views into it. */
-export function* unpacked(memory: ArrayBuffer, used: number): Generator<Glimpse> {
+export function* observationsIn(memory: ArrayBuffer, used: number): Generator<Observation> {
   const bytes = Buffer.from(memory, 0, used);
   for (let start = 0; start < used; ) {
     const connection = bytes.readUInt32LE(start + 4);

@@ -6,7 +6,7 @@ import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '.
 import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
 import { StreamReader } from './stream-reader.ts';
-import type { Ended, Taking } from './traffic.ts';
+import type { Ended, TakeTraffic } from './traffic.ts';
 
 /** Limit of unanswered requests, above any real client. */
 const MOST_WAITING = 1000;
@@ -28,7 +28,7 @@ export interface ReaderOptions {
   connection: number;
   /** Number of the next exchange, over all connections. */
   number(): number;
-  take: Taking;
+  take: TakeTraffic;
 }
 
 /** Bytes of a Node object beside its text. */

@@ -3,7 +3,7 @@ import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
 import { UsageError } from '../common/usage.ts';
-import type { Body, Ended, Taking } from './traffic.ts';
+import type { Body, Ended, TakeTraffic } from './traffic.ts';
 
 interface Entry {
   at: number;
@@ -40,7 +40,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
  */
 export function trafficOfHar(
   document: unknown,
-  take: Taking,
+  take: TakeTraffic,
   origin: string | undefined,
 ): { lacks: string[] } | undefined {
   const log = fieldsOf(fieldsOf(document)['log']);
@@ -160,16 +160,16 @@ const pairsOf = (value: unknown): Pairs =>
     return typeof name === 'string' && typeof text === 'string' && !name.startsWith(':') ? [[name, text] as const] : [];
   });
 
-function stepsOf(entry: Entry, exchange: number): { at: number; step(take: Taking): void }[] {
+function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeTraffic): void }[] {
   const { at, time, connection, method, target, sent, body, status, received, text, ended } = entry;
   const end = at + time;
   const lacksHeaders = entry.lacksHeaders || entry.lacksCredentials;
-  const began = (take: Taking): void => {
+  const began = (take: TakeTraffic): void => {
     take({ kind: 'request', at, connection, exchange, method, target, headers: sent, lacksHeaders });
     take({ kind: 'asked', at, exchange, ...defined({ body }) });
   };
   const isStream = isEventStream(status, received);
-  const answered = (take: Taking): void => {
+  const answered = (take: TakeTraffic): void => {
     if (status !== 0) take({ kind: 'response', at: end, exchange, status, headers: received });
     if (isStream) framesOf(text ?? '', (fields) => take({ kind: 'frame', at: end, exchange, fields }));
     const whole: Body | undefined = isStream || text === '' ? undefined : known(text);

@@ -2,7 +2,7 @@
  * Carries observations from the tap to the judging thread. Bounds what the thread has not taken, for each connection
  * and in total: connections beyond are no longer judged. After the thread's own end nothing is.
  */
-import { Batch, type Glimpse } from './batch.ts';
+import { Batch, type Observation } from './batch.ts';
 import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
 import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
@@ -137,7 +137,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#halfOver.delete(connection);
   }
 
-  #add(glimpse: Glimpse): void {
+  #add(glimpse: Observation): void {
     if (this.#worker.isOver) return;
     this.#batch.add(glimpse);
     if (this.#batch.length >= FULL_BATCH) this.#flush();

@@ -1,7 +1,7 @@
 /** What the thread keeps, and in which order: also where the judging breaks. */
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { Batch, type Glimpse } from './batch.ts';
+import { Batch, type Observation } from './batch.ts';
 import { type FromThread, Readers, serveJudge, type ToThread } from './judge-thread.ts';
 import type { TrafficJudge } from './judging.ts';
 import type { Traffic } from './traffic.ts';
@@ -9,8 +9,8 @@ import type { Traffic } from './traffic.ts';
 const MIB = 1024 * 1024;
 const POST = Buffer.from('POST / HTTP/1.1\r\nContent-Length: 4000000\r\n\r\n');
 const GET = Buffer.from('GET / HTTP/1.1\r\n\r\n');
-const opened = (connection: number): Glimpse => ({ what: 'opened', connection, at: 1 });
-const sent = (connection: number, piece: Buffer): Glimpse => ({
+const opened = (connection: number): Observation => ({ what: 'opened', connection, at: 1 });
+const sent = (connection: number, piece: Buffer): Observation => ({
   ...{ what: 'bytes', connection, at: 2, from: 'client' },
   piece,
 });
@@ -76,7 +76,7 @@ function served(judging: (traffic: Traffic) => void) {
   serveJudge(() => ({ judge, keeping, isShown: true }), port2);
   const said: FromThread[] = [];
   port1.on('message', (message: FromThread) => void said.push(message));
-  const send = (glimpses: readonly Glimpse[]): void => {
+  const send = (glimpses: readonly Observation[]): void => {
     const batch = new Batch();
     for (const glimpse of glimpses) batch.add(glimpse);
     port1.postMessage({ kind: 'batch', ...batch.take() } satisfies ToThread);

@@ -6,10 +6,10 @@ import process from 'node:process';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { clipped } from '../common/http-parser.ts';
 import type { Requirement } from '../runner/types.ts';
-import { type Glimpse, unpacked } from './batch.ts';
+import { type Observation, observationsIn } from './batch.ts';
 import { ConnectionReader } from './connection-reader.ts';
 import type { Concluded, PlainJudged, Seen, TrafficJudge } from './judging.ts';
-import type { Taking, Traffic } from './traffic.ts';
+import type { TakeTraffic, Traffic } from './traffic.ts';
 
 export type ToThread =
   | { kind: 'batch'; memory: ArrayBuffer; used: number }
@@ -26,25 +26,25 @@ export type FromThread =
   /** `requirement`: for a receiver without the rules. */
   | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
   | { kind: 'trouble'; why: string }
-  | { kind: 'live'; live: Live }
+  | { kind: 'live'; live: LiveFigures }
   | { kind: 'concluded'; concluded: Concluded };
 
-export interface Live {
+export interface LiveFigures {
   seen: Seen;
   decided: number;
 }
 
 const TELLING_MS = 500;
 
-export interface Keeping {
-  take: Taking;
+export interface RecordingSink {
+  take: TakeTraffic;
   flush(): void;
   close(): void;
 }
 
 /** Serves a judge to the parent thread. `report` sends it a message. */
 export function serveJudge(
-  made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: Keeping; isShown?: boolean },
+  made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: RecordingSink; isShown?: boolean },
   port: MessagePort | null = parentPort,
 ): void {
   yieldToTraffic();
@@ -96,18 +96,18 @@ const MOST_PENDING = 8 * 1024 * 1024;
 /** Records a batch before judging it, so that traffic that breaks the judge can be replayed. */
 class Serving {
   readonly #judge: TrafficJudge;
-  readonly #keeping: Keeping | undefined;
+  readonly #keeping: RecordingSink | undefined;
   readonly #readers = new Readers((traffic) => this.#read(traffic));
   #pending: { traffic: Traffic; connection: number }[] = [];
   #bytes = 0;
 
-  constructor(judge: TrafficJudge, keeping: Keeping | undefined) {
+  constructor(judge: TrafficJudge, keeping: RecordingSink | undefined) {
     this.#judge = judge;
     this.#keeping = keeping;
   }
 
   take({ memory, used }: { memory: ArrayBuffer; used: number }): void {
-    for (const glimpse of unpacked(memory, used)) this.#readers.take(glimpse);
+    for (const glimpse of observationsIn(memory, used)) this.#readers.take(glimpse);
     this.#settle();
   }
 
@@ -155,14 +155,14 @@ export const MOST_HELD = 64 * MIB;
 /** Readers of all connections, within one bound of memory. */
 export class Readers {
   readonly #readers = new Map<number, { reader: ConnectionReader; held: number }>();
-  readonly #take: Taking;
+  readonly #take: TakeTraffic;
   readonly #most: number;
   #held = 0;
   #exchanges = 0;
   #now = 0;
   #current = 0;
 
-  constructor(take: Taking, most = MOST_HELD) {
+  constructor(take: TakeTraffic, most = MOST_HELD) {
     this.#take = take;
     this.#most = most;
   }
@@ -175,7 +175,7 @@ export class Readers {
     return this.#held;
   }
 
-  take(glimpse: Glimpse): void {
+  take(glimpse: Observation): void {
     const { connection, at } = glimpse;
     this.#now = at;
     this.#current = connection;
@@ -237,7 +237,7 @@ export class Readers {
   }
 }
 
-function glimpsed(glimpse: Glimpse, reader: ConnectionReader): void {
+function glimpsed(glimpse: Observation, reader: ConnectionReader): void {
   const { at } = glimpse;
   if (glimpse.what === 'bytes') reader.bytes(glimpse.from, glimpse.piece, at);
   else if (glimpse.what === 'ended') reader.ended(glimpse.from, glimpse.how, at);

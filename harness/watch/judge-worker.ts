@@ -1,6 +1,6 @@
 /** Parent's side of the judging thread: messages, end, and share of a processor. */
 import { Worker } from 'node:worker_threads';
-import type { FromThread, Live, ToThread } from './judge-thread.ts';
+import type { FromThread, LiveFigures, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 
 /** MiB of heap, above what the bounded state can fill. */
@@ -18,7 +18,7 @@ export interface JudgeWorkerOptions {
   taken(broken: Readonly<Record<string, number>>): void;
   found(id: string, judged: PlainJudged, requirement?: FoundRequirement): void;
   /** State for a page, twice a second. */
-  live?(live: Live): void;
+  live?(live: LiveFigures): void;
   /** Called when the thread has ended by itself, or a side task has failed. */
   trouble(why: string): void;
   /** Called after `trouble` once judging has ended. */

@@ -8,7 +8,7 @@ import { joined, type Pairs } from '../common/http-parser.ts';
 import { isOrdinary, TrafficRedactor } from '../common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
 import { type Contradiction, History, type Rule, type RuleOutcome } from '../runner/rules.ts';
-import { type AskedPlace, LONGEST_SHOWN, WatchedAsked } from './asked.ts';
+import { LONGEST_SHOWN, RequestEvidence, type ServerAddress } from './request-evidence.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 
 export interface PlainJudged {
@@ -34,7 +34,7 @@ export interface Concluded {
 
 export interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
-  place: AskedPlace;
+  place: ServerAddress;
   /** Called at a rule's first violation, or at its own failure. */
   found(id: string, judged: PlainJudged): void;
   /** Counts further violations too. `judged` then has no violation, and only `found` gives the first. */
@@ -68,7 +68,7 @@ const LONGEST_AGENT = 300;
 
 interface Exchange {
   readonly request: RequestSeen & { body?: string | undefined };
-  readonly asked: WatchedAsked;
+  readonly asked: RequestEvidence;
   readonly connection: number;
   readonly isOfApi: boolean;
   /** Empty if headers are missing: an answer is then judged without its request. */
@@ -159,7 +159,7 @@ export class TrafficJudge {
     this.#exchanges.set(exchange, {
       request,
       told: lacksHeaders ? {} : { request },
-      asked: new WatchedAsked({ method, target, headers: shown }, place, this.redactor),
+      asked: new RequestEvidence({ method, target, headers: shown }, place, this.redactor),
       connection,
       isOfApi: isReadable && isBelow(place.base, target),
       stream: {},
@@ -243,7 +243,7 @@ export class TrafficJudge {
   #plain({ sightings, broken, fault }: RuleOutcome): PlainJudged {
     const seen = broken?.seen.map(({ check, asked, text }) => ({
       check,
-      asked: asked instanceof WatchedAsked ? asked.plain : asked,
+      asked: asked instanceof RequestEvidence ? asked.plain : asked,
       text: this.redactor.body(text(), false),
     }));
     return {

@@ -9,7 +9,7 @@ import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 const ASIDE = 4;
 
 /** Rejects devices, pipes and links, which rotation would take from their users. */
-export function mustBeFiles(path: string): void {
+export function expectFiles(path: string): void {
   const names = [path, ...Array.from({ length: ASIDE }, (_, index) => `${path}.${index + 1}`)];
   const stranger = names.find((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile() === false);
   if (stranger !== undefined) throw new Error(`${stranger} is there, and is no regular file; name one, or a new one`);
@@ -69,7 +69,7 @@ export class RecordFile {
   }
 
   #putAside(): void {
-    mustBeFiles(this.#path);
+    expectFiles(this.#path);
     for (let number = ASIDE; number > 0; number -= 1) {
       const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`;
       if (existsSync(from)) renameSync(from, `${this.#path}.${number}`);

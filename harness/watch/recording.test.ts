@@ -7,7 +7,7 @@ import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/redact.ts';
 import { withoutSecrets } from './recorded.ts';
 import { recordTo } from './recording.ts';
-import { replay } from './replaying.ts';
+import { replayTraffic } from './replaying.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 
 const SECRET = 'mk_0123456789abcdef';
@@ -74,7 +74,7 @@ function writeRecording(path: string, limit = 1_000_000, times = 1, traffic = TR
 
 async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: string[] }> {
   const traffic: Traffic[] = [];
-  const { lacks } = await replay(path, (each) => void traffic.push(each));
+  const { lacks } = await replayTraffic(path, (each) => void traffic.push(each));
   return { traffic, lacks };
 }
 

@@ -5,7 +5,7 @@ import { type HarExchange, harEntry } from '../client/har-entry.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
-import type { Keeping } from './judge-thread.ts';
+import type { RecordingSink } from './judge-thread.ts';
 import { RecordFile } from './record-file.ts';
 import { type RecordingHead, withoutSecrets } from './recorded.ts';
 import { type Traffic, wholeText } from './traffic.ts';
@@ -20,7 +20,7 @@ export interface RecordOptions {
 }
 
 /** Throws the system's error if the file cannot be made. */
-export function recordTo(options: RecordOptions): Keeping {
+export function recordTo(options: RecordOptions): RecordingSink {
   const isHar = extname(options.path).toLowerCase() === '.har';
   const writing = isHar ? harWriting(options) : lineWriting(options);
   let isOver = false;
@@ -44,7 +44,7 @@ export function recordTo(options: RecordOptions): Keeping {
   };
 }
 
-interface Writing extends Keeping {
+interface Writing extends RecordingSink {
   abandon(): void;
 }
 

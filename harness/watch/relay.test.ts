@@ -8,7 +8,7 @@ import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { Relay, type Tap, type Upstream } from './relay.ts';
 import { Stage } from './testing/transcripts.ts';
 import { expectTransparent, KINDS } from './testing/transparency.ts';
-import { isTorn, minded } from './tls-end.ts';
+import { isTorn, watchTlsEnd } from './tls-end.ts';
 
 const BLIND: Tap = { opened: () => {}, bytes: () => {}, ended: () => {}, refused: () => {} };
 
@@ -125,7 +125,7 @@ test.each([
     tap: { opened: () => {}, bytes: () => {}, ended: (_, from, how) => ends.push(`${from} ${how}`), refused: () => {} },
     faulty: () => {},
   });
-  const client = minded(tls.connect({ host: '127.0.0.1', port: relay.port, ...trusted }));
+  const client = watchTlsEnd(tls.connect({ host: '127.0.0.1', port: relay.port, ...trusted }));
   let came = 0;
   client.on('data', (piece: Buffer) => {
     came += piece.length;

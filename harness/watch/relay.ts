@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
 import { tls } from '../common/node-tls.ts';
-import { isTorn, minded } from './tls-end.ts';
+import { isTorn, watchTlsEnd } from './tls-end.ts';
 
 export type Side = 'client' | 'server';
 
@@ -235,7 +235,7 @@ function dial({ place, tls: secure }: Upstream): Socket {
   const half = { ...place, allowHalfOpen: true };
   if (secure === undefined) return connect(half);
   const options: ConnectionOptions = { ...half, ...secure, ALPNProtocols: ['http/1.1'] };
-  return minded(tls.connect(options));
+  return watchTlsEnd(tls.connect(options));
 }
 
 /** Ends after pending bytes, without a TLS close. */

@@ -8,9 +8,9 @@ import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { trafficOfHar } from './har-traffic.ts';
 import { headIn, type RecordingHead, trafficIn } from './recorded.ts';
-import type { Taking } from './traffic.ts';
+import type { TakeTraffic } from './traffic.ts';
 
-export interface Replayed {
+export interface ReplayResult {
   lacks: string[];
 }
 
@@ -18,7 +18,7 @@ const MOST_SHOWN = 80;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
 /** Head of a recording of Muster; undefined for any other file. Throws UsageError if it cannot be read. */
-export async function headOf(path: string): Promise<RecordingHead | undefined> {
+export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
   for await (const line of linesOf(path)) return headIn(parsed(line));
   return undefined;
 }
@@ -28,11 +28,11 @@ export async function headOf(path: string): Promise<RecordingHead | undefined> {
  *
  * @throws UsageError with the file and the accepted formats
  */
-export async function replay(path: string, take: Taking, origin?: string): Promise<Replayed> {
-  return (await headOf(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
+export async function replayTraffic(path: string, take: TakeTraffic, origin?: string): Promise<ReplayResult> {
+  return (await recordingHead(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
 }
 
-async function replayLines(path: string, take: Taking): Promise<Replayed> {
+async function replayLines(path: string, take: TakeTraffic): Promise<ReplayResult> {
   let strange = 0;
   let isTorn = false;
   let part = 0;
@@ -55,7 +55,7 @@ async function replayLines(path: string, take: Taking): Promise<Replayed> {
   };
 }
 
-function replayHar(path: string, take: Taking, origin: string | undefined): Replayed {
+function replayHar(path: string, take: TakeTraffic, origin: string | undefined): ReplayResult {
   const value = parsed(readText(path));
   const result = trafficOfHar(value, take, origin);
   if (result !== undefined) return result;

@@ -7,10 +7,10 @@ import type { TLSSocket } from 'node:tls';
 
 const torn = new WeakSet<Socket>();
 
-/** Whether its peer ended without close_notify. For sockets passed to `minded`. */
+/** Whether its peer ended without close_notify. For sockets passed to `watchTlsEnd`. */
 export const isTorn = (socket: Socket): boolean => torn.has(socket);
 
-export function minded(socket: TLSSocket): TLSSocket {
+export function watchTlsEnd(socket: TLSSocket): TLSSocket {
   const push = socket.push.bind(socket);
   // Checked here, because the event comes only after the read bytes are taken, when the socket below may have ended
   // too.

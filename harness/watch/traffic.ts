@@ -50,4 +50,4 @@ export type Traffic =
 export const wholeText = (body: Body | undefined): string | undefined =>
   body === undefined ? '' : body.cut === undefined ? body.text : undefined;
 
-export type Taking = (traffic: Traffic) => void;
+export type TakeTraffic = (traffic: Traffic) => void;

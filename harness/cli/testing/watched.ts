@@ -16,10 +16,10 @@ import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { referenceBehaviour as platformReference } from '../../../simulators/platform/reference.ts';
 import { type ClientValues, clientVariables } from '../../contract/client.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import type { AskedPlace } from '../../watch/asked.ts';
 import { Readers } from '../../watch/judge-thread.ts';
 import { TrafficJudge } from '../../watch/judging.ts';
 import { type Place, Relay, type Tap } from '../../watch/relay.ts';
+import type { ServerAddress } from '../../watch/request-evidence.ts';
 import type { Traffic } from '../../watch/traffic.ts';
 import { type WatchedApi, type Way, watchSuite } from '../watching/suite.ts';
 
@@ -52,7 +52,7 @@ export class Watched implements AsyncDisposable {
     this.traffic = traffic;
   }
 
-  static async open(api: WatchedApi, way: Way, place: AskedPlace, listen: Place, upstream: Place): Promise<Watched> {
+  static async open(api: WatchedApi, way: Way, place: ServerAddress, listen: Place, upstream: Place): Promise<Watched> {
     const { checks } = await watchSuite(api, way);
     const judge = new TrafficJudge({ checks, place, found: () => {} });
     const traffic: Traffic[] = [];

@@ -5,7 +5,7 @@ import { plural } from '../../reports/findings.ts';
 /** Outages to report; more of a server that flaps say nothing new. */
 const MOST_TOLD = 20;
 
-export interface OutageTelling {
+export interface OutageListener {
   say(text: string): void;
   /** Receives the reason of an outage, null at its end. */
   changed?(why: string | null): void;
@@ -13,7 +13,7 @@ export interface OutageTelling {
 }
 
 export class Outages {
-  readonly #telling: OutageTelling;
+  readonly #telling: OutageListener;
   readonly #now: () => number;
   #since: number | undefined;
   /** Last failed attempt, since the outage's end is unknown. */
@@ -24,7 +24,7 @@ export class Outages {
   #handshakes = 0;
   #firstWhy = '';
 
-  constructor(telling: OutageTelling) {
+  constructor(telling: OutageListener) {
     this.#telling = telling;
     this.#now = telling.now ?? (() => performance.now());
   }

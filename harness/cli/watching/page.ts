@@ -6,10 +6,10 @@ import { printable } from '../../common/terminal.ts';
 import { UsageError } from '../../common/usage.ts';
 import { exchangesOf } from '../../reports/exchanges.ts';
 import type { JudgeLink } from '../../watch/judge-link.ts';
-import type { Live } from '../../watch/judge-thread.ts';
+import type { LiveFigures } from '../../watch/judge-thread.ts';
 import type { Relay } from '../../watch/relay.ts';
-import { gapsIn } from './concluding.ts';
-import type { Lead } from './told.ts';
+import type { LeadingFinding } from './finding-reporter.ts';
+import { gapsIn } from './reporting.ts';
 
 /** Rows of the log that are kept. */
 const KEPT = 300;
@@ -49,7 +49,7 @@ export class WatchPage implements AsyncDisposable {
     }, LOOK_MS).unref();
   }
 
-  live({ seen, decided }: Live): void {
+  live({ seen, decided }: LiveFigures): void {
     const { rules, connections } = this.#feed.document;
     this.#feed.set({
       connections: { ...connections, all: seen.connections },
@@ -60,7 +60,7 @@ export class WatchPage implements AsyncDisposable {
     });
   }
 
-  findings(leads: readonly Lead[]): void {
+  findings(leads: readonly LeadingFinding[]): void {
     this.#feed.set({ findings: leads.map(lineOf) });
   }
 
@@ -84,7 +84,7 @@ export class WatchPage implements AsyncDisposable {
   }
 }
 
-function lineOf({ result, at, looked, followers }: Lead): FindingLine {
+function lineOf({ result, at, looked, followers }: LeadingFinding): FindingLine {
   const { id, level, section, requirement, expected = '', actual = '', exchanges = [] } = result;
   const shown = exchangesOf(result);
   return {

@@ -6,8 +6,8 @@ import type { Check, Suite } from '../../runner/types.ts';
 
 export type { Way } from '../../../suites/client/watched/index.ts';
 
-export const WATCHED = ['device', 'platform'] as const;
-export type WatchedApi = (typeof WATCHED)[number];
+export const WATCHED_APIS = ['device', 'platform'] as const;
+export type WatchedApi = (typeof WATCHED_APIS)[number];
 
 const OR_ELSE = 'no traffic was seen that decides it';
 

@@ -1,16 +1,16 @@
 /** Entry of the judging thread. */
 import { workerData } from 'node:worker_threads';
-import type { AskedPlace } from '../../watch/asked.ts';
 import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import type { RecordingHead } from '../../watch/recorded.ts';
 import { recordTo } from '../../watch/recording.ts';
+import type { ServerAddress } from '../../watch/request-evidence.ts';
 import { serverRules, type WatchedApi, type Way, watchSuite } from './suite.ts';
 
 export interface ThreadData {
   api: WatchedApi;
   way: Way;
-  place: AskedPlace;
+  place: ServerAddress;
   /** Whether exchanges are sampled: clients are not judged, and every violation is counted. */
   sample?: boolean;
   /** Ids of the rules that a page counts. */

@@ -16,22 +16,22 @@ import { CAPABILITIES, type TargetDescription } from '../../runner/types.ts';
 import { webAddress } from '../../targets/transports/index.ts';
 import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
-import { mustBeFiles } from '../../watch/record-file.ts';
+import { expectFiles } from '../../watch/record-file.ts';
 import { Relay } from '../../watch/relay.ts';
-import { headOf, replay } from '../../watch/replaying.ts';
+import { recordingHead, replayTraffic } from '../../watch/replaying.ts';
 import { failOn, prepareEvidence } from '../check-run.ts';
 import { commandWords, type OptionTable, uiPortOf } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
-import { type Conclusion, codeAfter, conclude, say } from './concluding.ts';
+import { endOfWatch } from './end-of-watch.ts';
+import { FindingReporter } from './finding-reporter.ts';
 import type { WatchArguments } from './options.ts';
 import { Outages } from './outages.ts';
-import { over } from './over.ts';
 import type { WatchPage } from './page.ts';
-import { listenProblem, type Passage, passageOf, tlsOf } from './place.ts';
+import { listenProblem, type RelayRoute, relayRouteOf, tlsForClients } from './relay-route.ts';
+import { type Conclusion, exitCodeAfter, writeReports, writeToStderr } from './reporting.ts';
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
-import { Told } from './told.ts';
 
 /**
  * Milliseconds in which a second signal is ignored: a service manager may send two at once, a person who presses Ctrl+C
@@ -42,14 +42,14 @@ const TOGETHER_MS = 1000;
 /** Resolves with the exit code. Throws UsageError. */
 export async function watchTraffic(api: WatchedApi, table: OptionTable, args: WatchArguments): Promise<number> {
   if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
-  const passage = await passageOf(api, args);
-  const { suite, plan, conclusion, told } = await prepared(api, passage.way, table, args);
-  const lasts = lastsMs(args['max-time']);
-  const record = recordOf(api, passage, args);
-  const secure = tlsOf(args);
-  await using shown = await pageOf(api, passage, plan, args);
-  const { tell, troubles, trouble, ended, faulty } = tellingOn(shown?.page);
-  const outages = new Outages({ say: tell, changed: (why) => shown?.page.unreachable(why) });
+  const route = await relayRouteOf(api, args);
+  const { suite, plan, conclusion, reporter } = await prepareWatch(api, route.way, table, args);
+  const lasts = maxTimeMs(args['max-time']);
+  const record = recordOf(api, route, args);
+  const secure = tlsForClients(args);
+  await using shown = await pageOf(api, route, plan, args);
+  const { announce, troubles, trouble, ended, faulty } = outputsOf(shown?.page);
+  const outages = new Outages({ say: announce, changed: (why) => shown?.page.unreachable(why) });
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
   using interrupt = interruptSignal(TOGETHER_MS);
@@ -58,57 +58,57 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     entry: new URL(`./thread${extname(import.meta.url)}`, import.meta.url),
     data: {
       api,
-      way: passage.way,
-      place: passage.asked,
+      way: route.way,
+      place: route.server,
       ...defined({ record, shown: shown && plan.checks.map(({ check }) => check.id) }),
     } satisfies ThreadData,
     found(id, judged) {
       found.set(id, judged);
-      told.found(id, judged);
-      shown?.page.findings(told.leads);
-      if (told.failures >= (args.bail ?? Number.POSITIVE_INFINITY)) enough.abort();
+      reporter.report(id, judged);
+      shown?.page.findings(reporter.leads);
+      if (reporter.failures >= (args.bail ?? Number.POSITIVE_INFINITY)) enough.abort();
     },
     live: (live) => shown?.page.live(live),
     trouble,
     ended,
   });
   using _faults = faultsEndJudging(link);
-  const { listen, upstream } = passage;
-  const looking = { tap: link, faulty, outages };
-  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...looking }).catch(
+  const { listen, upstream } = route;
+  const observers = { tap: link, faulty, outages };
+  await using relay = await Relay.open({ listen, upstream, ...defined({ tls: secure }), ...observers }).catch(
     (error: unknown) => {
       throw listenProblem(error, args.listen);
     },
   );
   try {
-    const ways = passage.opened(relay.port);
-    shown?.page.follow(String(ways['url'] ?? ways['discovery'] ?? ways['socket']), relay, link);
-    process.stdout.write(`${JSON.stringify({ ready: true, ...ways, ...defined({ ui: shown?.ui }) })}\n`);
-    await over(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
+    const published = route.publish(relay.port);
+    shown?.page.follow(String(published['url'] ?? published['discovery'] ?? published['socket']), relay, link);
+    process.stdout.write(`${JSON.stringify({ ready: true, ...published, ...defined({ ui: shown?.ui }) })}\n`);
+    await endOfWatch(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
     // Judging ends before the relay cuts connections, which is nobody's fault.
     const concluded = await link.conclude();
-    const code = await conclude({
+    const code = await writeReports({
       ...conclusion,
       ...{ suite, plan, concluded, found, troubles: [...outages.words, ...troubles] },
-      target: describing(passage.way, passage.address),
+      target: descriptionOf(route.way, route.address),
       recording: record?.path,
     });
-    return codeAfter(code, signalIn(interrupt.signal));
+    return exitCodeAfter(code, endingSignal(interrupt.signal));
   } finally {
-    passage.close();
+    route.close();
   }
 }
 
 /** Output of a watch: standard error and the page; errors go to the report too. */
-function tellingOn(page: WatchPage | undefined) {
+function outputsOf(page: WatchPage | undefined) {
   const troubles: string[] = [];
-  const tell = (text: string): void => {
-    say(text);
+  const announce = (text: string): void => {
+    writeToStderr(text);
     page?.note(text);
   };
   const trouble = (why: string): void => {
     troubles.push(why);
-    tell(why);
+    announce(why);
   };
   const ended = (why: string): void => page?.ended(why);
   const faulty = (error: unknown): void => {
@@ -116,14 +116,14 @@ function tellingOn(page: WatchPage | undefined) {
     trouble(why);
     ended(why);
   };
-  return { tell, troubles, trouble, ended, faulty };
+  return { announce, troubles, trouble, ended, faulty };
 }
 
-const lastsMs = (text: string | undefined): number | undefined =>
+const maxTimeMs = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : usage('--max-time', () => durationMs(text));
 
 /** Page of `--ui`, and its address. */
-async function pageOf(api: WatchedApi, { address }: Passage, plan: Plan<never>, args: WatchArguments) {
+async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never>, args: WatchArguments) {
   const port = uiPortOf(args);
   if (port === undefined) return undefined;
   const { WatchPage } = await import('./page.ts');
@@ -143,10 +143,10 @@ function faultsEndJudging(link: JudgeLink): Disposable {
   return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
 }
 
-const signalIn = ({ reason }: AbortSignal): EndingSignal | undefined =>
+const endingSignal = ({ reason }: AbortSignal): EndingSignal | undefined =>
   reason instanceof Interrupted ? reason.by : undefined;
 
-const describing = (kind: string, address: string): TargetDescription => ({
+const descriptionOf = (kind: string, address: string): TargetDescription => ({
   kind,
   address,
   capabilities: [],
@@ -154,7 +154,7 @@ const describing = (kind: string, address: string): TargetDescription => ({
 });
 
 /** Set-up of live and recorded judging. Refuses wrong options before anything is opened. */
-async function prepared(api: WatchedApi, way: Way, table: OptionTable, args: WatchArguments) {
+async function prepareWatch(api: WatchedApi, way: Way, table: OptionTable, args: WatchArguments) {
   const suite = await watchSuite(api, way);
   const plan: Plan<never> = makePlan(suite, {
     capabilities: new Set(CAPABILITIES),
@@ -171,17 +171,17 @@ async function prepared(api: WatchedApi, way: Way, table: OptionTable, args: Wat
     throw new UsageError(`--report ${taken}: standard output has the ready line; give it a file: ${taken}=FILE`);
   const reporters = createReporters(specs, { redactor, stdout, stderr, env, verbose: args.verbose });
   const { settle } = prepareEvidence({ ...NO_EVIDENCE, ...defined({ baseline: args.baseline }) }, suite);
-  const told = new Told({ suite, checks: plan.checks, verbose: args.verbose, stderr, env });
+  const reporter = new FindingReporter({ suite, checks: plan.checks, verbose: args.verbose, stderr, env });
   const words = commandWords(['watch', api], table, args as Readonly<Record<string, unknown>>);
   const conclusion = { reporters, redactor, settle, arguments: words, began: Date.now() };
-  return { suite, plan, conclusion, told } satisfies { conclusion: Partial<Conclusion> } & Record<string, unknown>;
+  return { suite, plan, conclusion, reporter } satisfies { conclusion: Partial<Conclusion> } & Record<string, unknown>;
 }
 
 const NO_EVIDENCE = { 'update-baseline': false, fast: false, 'last-failed': false } as const;
 
 const LEAST_SIZE = 10_000;
 
-function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: WatchArguments): ThreadData['record'] {
+function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: WatchArguments): ThreadData['record'] {
   if (args.record === undefined) return undefined;
   const limit = size(args['record-size']);
   if (limit === undefined || limit < LEAST_SIZE)
@@ -190,20 +190,20 @@ function recordOf(api: WatchedApi, { way, asked, address }: Passage, args: Watch
   const named = prepareFile(option, args.record);
   // Writes through a symbolic link.
   const path = existsSync(named) ? realpathSync(named) : named;
-  usage(option, () => mustBeFiles(path));
+  usage(option, () => expectFiles(path));
   const started_at = new Date().toISOString();
-  return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: asked.base, address, started_at } };
+  return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: server.base, address, started_at } };
 }
 
 /** `muster watch … --replay FILE`: judges without a connection. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
   const path = resolve(file);
-  const head = await headOf(path);
+  const head = await recordingHead(path);
   if (head !== undefined && head.api !== api)
     throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
   const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
-  const way = wayIn(head?.way);
-  const { suite, plan, conclusion, told } = await prepared(api, way, table, args);
+  const way = transportOf(head?.way);
+  const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, table, args);
   const found = new Map<string, PlainJudged>();
   const base = head?.base ?? server?.pathname.replace(/\/$/, '');
   const judge = new TrafficJudge({
@@ -215,18 +215,18 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
     },
     found(id, judged) {
       found.set(id, judged);
-      told.found(id, judged);
+      reporter.report(id, judged);
     },
   });
-  const { lacks } = await replay(path, (traffic) => judge.take(traffic), server?.origin);
-  return await conclude({
+  const { lacks } = await replayTraffic(path, (traffic) => judge.take(traffic), server?.origin);
+  return await writeReports({
     ...conclusion,
     ...{ suite, plan, found, troubles: lacks },
     concluded: { judged: judge.judged(), seen: judge.seen },
-    target: describing('recording', head?.address ?? path),
+    target: descriptionOf('recording', head?.address ?? path),
     recording: path,
   });
 }
 
 /** HAR does not record the transport, so rules that depend on it do not run. */
-const wayIn = (way: string | undefined): Way => (way === 'unix' || way === 'loopback' ? way : 'url');
+const transportOf = (way: string | undefined): Way => (way === 'unix' || way === 'loopback' ? way : 'url');

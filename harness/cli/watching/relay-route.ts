@@ -11,11 +11,11 @@ import { prepareFile, readInputText, replaceWith, SECRET_MODE } from '../../comm
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { type LoopbackConnection, loopback, readCa, webAddress, webEndpoint } from '../../targets/transports/index.ts';
 import { accepts } from '../../targets/transports/transport.ts';
-import type { AskedPlace } from '../../watch/asked.ts';
 import type { Place, Upstream } from '../../watch/relay.ts';
+import type { ServerAddress } from '../../watch/request-evidence.ts';
 import type { WatchedApi, Way } from './suite.ts';
 
-export interface PlaceArguments {
+export interface AddressArguments {
   socket?: string;
   discovery?: string;
   url?: string;
@@ -26,15 +26,15 @@ export interface PlaceArguments {
 }
 
 /** Relay route between clients and server. */
-export interface Passage {
+export interface RelayRoute {
   way: Way;
   /** Server address for reports. */
   address: string;
-  asked: AskedPlace;
+  server: ServerAddress;
   listen: Place;
   upstream(): Upstream;
   /** Publishes the bound port, or the socket, to clients. Returns the fields of the ready line beside `ready`. */
-  opened(port: number): Record<string, string | number>;
+  publish(port: number): Record<string, string | number>;
   close(): void;
 }
 
@@ -42,7 +42,7 @@ const LOOPBACK = '127.0.0.1';
 const LOOKS_MS = 500;
 
 /** Throws UsageError. */
-export async function passageOf(api: WatchedApi, args: PlaceArguments): Promise<Passage> {
+export async function relayRouteOf(api: WatchedApi, args: AddressArguments): Promise<RelayRoute> {
   const { socket, discovery, url, listen } = args;
   const given = Object.entries({ socket, discovery, url }).filter(([, value]) => value !== undefined);
   const ways = api === 'platform' ? '--url URL' : '--socket PATH, --discovery FILE or --url URL';
@@ -65,7 +65,7 @@ const LISTEN: Readonly<Record<string, string>> = {
   '--url': 'a port, 0 for a free one, or HOST:PORT',
 };
 
-async function onSocket(real: string, path: string): Promise<Passage> {
+async function onSocket(real: string, path: string): Promise<RelayRoute> {
   if (path === real) throw new UsageError(`--listen ${path}: is the socket of the server itself`);
   const there = statSync(path, { throwIfNoEntry: false });
   if (there?.isSocket() === false) throw new UsageError(`--listen ${path}: is there already, and is no socket`);
@@ -77,10 +77,10 @@ async function onSocket(real: string, path: string): Promise<Passage> {
   return {
     way: 'unix',
     address: `unix:${real}`,
-    asked: { base: DEVICE_API_PREFIX, origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' },
+    server: { base: DEVICE_API_PREFIX, origin: 'http://localhost', socketPath: real, variable: 'MUSTER_TOKEN' },
     listen: { path },
     upstream: () => ({ place: { path: real } }),
-    opened() {
+    publish() {
       chmodSync(path, SECRET_MODE);
       copyAccess(real, path);
       // The agent may start later, and may change permissions.
@@ -110,7 +110,7 @@ function copyAccess(from: string, to: string): void {
 }
 
 /** Clients read a copy of the agent's discovery file with this port. */
-function onLoopback(file: string, listen: string): Passage {
+function onLoopback(file: string, listen: string): RelayRoute {
   const own = prepareFile(`--listen ${listen}`, listen);
   if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);
   const open = (): LoopbackConnection => loopback.open({ address: file, fields: {}, redactor: new Redactor() });
@@ -123,14 +123,14 @@ function onLoopback(file: string, listen: string): Passage {
   return {
     way: 'loopback',
     address: first.address,
-    asked: { base: DEVICE_API_PREFIX, origin: `http://${LOOPBACK}:${first.port}`, variable: 'MUSTER_TOKEN' },
+    server: { base: DEVICE_API_PREFIX, origin: `http://${LOOPBACK}:${first.port}`, variable: 'MUSTER_TOKEN' },
     listen: { host: LOOPBACK, port: 0 },
     upstream() {
       const { problem, port } = open();
       if (problem !== undefined) throw new Error(problem);
       return { place: { host: LOOPBACK, port } };
     },
-    opened(port) {
+    publish(port) {
       write(port);
       // A restarted agent has a new token.
       watchFile(file, { interval: LOOKS_MS, persistent: false }, () => {
@@ -149,7 +149,7 @@ function onLoopback(file: string, listen: string): Passage {
   };
 }
 
-async function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; url: string }): Promise<Passage> {
+async function onUrl(api: WatchedApi, args: AddressArguments & { listen: string; url: string }): Promise<RelayRoute> {
   const address = webAddress('--url', args.url);
   const { origin, pathname, hostname, port, protocol } = new URL(address);
   const isSecure = protocol === 'https:';
@@ -167,10 +167,10 @@ async function onUrl(api: WatchedApi, args: PlaceArguments & { listen: string; u
   return {
     way: 'url',
     address,
-    asked: { base, origin, variable, ...defined({ caFile: args.ca }) },
+    server: { base, origin, variable, ...defined({ caFile: args.ca }) },
     listen,
     upstream: () => upstream,
-    opened: (bound) => ({
+    publish: (bound) => ({
       url: `${scheme}://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${bound}${base}`,
     }),
     close: () => {},
@@ -207,7 +207,10 @@ function listenPort(text: string): { host: string; port: number } {
 }
 
 /** Certificate and key for clients. Throws UsageError. */
-export function tlsOf({ 'tls-cert': cert, 'tls-key': key }: PlaceArguments): { cert: string; key: string } | undefined {
+export function tlsForClients({
+  'tls-cert': cert,
+  'tls-key': key,
+}: AddressArguments): { cert: string; key: string } | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key: give both, or neither');
   const read = (option: string, path: string): string => usage(option, () => readInputText(path));

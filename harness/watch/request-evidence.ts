@@ -4,7 +4,7 @@ import { curlLine } from '../client/request-forms.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 
 /** Server of the watched traffic, for lines that repeat a request. */
-export interface AskedPlace {
+export interface ServerAddress {
   /** Path below which the API is, e.g. `/v0.2`; empty for the root. */
   readonly base: string;
   readonly origin: string;
@@ -26,16 +26,16 @@ const USUAL_TIMEOUT_MS = 10_000;
 /** Characters of a body in a line to paste. */
 export const LONGEST_SHOWN = 4000;
 
-export class WatchedAsked implements Asked {
+export class RequestEvidence implements Asked {
   status?: number;
   duration_ms = 0;
   body: string | undefined;
   isOver = false;
   readonly #sent: Sent;
-  readonly #place: AskedPlace;
+  readonly #place: ServerAddress;
   readonly #redactor: TrafficRedactor;
 
-  constructor(sent: Sent, place: AskedPlace, redactor: TrafficRedactor) {
+  constructor(sent: Sent, place: ServerAddress, redactor: TrafficRedactor) {
     this.#sent = sent;
     this.#place = place;
     this.#redactor = redactor;

@@ -39,7 +39,7 @@ export interface Conclusion {
 const NARROWED = 'what no traffic showed';
 
 /** Writes the reports. Resolves with the exit code. */
-export async function conclude(about: Conclusion): Promise<number> {
+export async function writeReports(about: Conclusion): Promise<number> {
   const { suite, plan, concluded, found, target, redactor, began, recording } = about;
   const bySecrets = new Set(suite.checks.filter((check) => check.bySecrets).map(({ id }) => id));
   const judged = concluded?.judged ?? Object.fromEntries(suite.checks.map(({ id }) => [id, lost(found.get(id))]));
@@ -51,7 +51,9 @@ export async function conclude(about: Conclusion): Promise<number> {
     seed: 0,
     version: VERSION,
     varied: false,
-    history: History.withOutcomes(Object.fromEntries(Object.entries(judged).map(([id, each]) => [id, revived(each)]))),
+    history: History.withOutcomes(
+      Object.fromEntries(Object.entries(judged).map(([id, each]) => [id, ruleOutcome(each)])),
+    ),
     watched: { ...watchedOf(concluded?.seen, about.troubles), began },
     listeners: about.reporters,
     arguments: about.arguments,
@@ -68,7 +70,7 @@ const NO_JUDGE = 'what judges the traffic has ended';
 const lost = (found: PlainJudged | undefined): PlainJudged => found ?? { sightings: 0, fault: NO_JUDGE };
 
 /** Outcome in the runner's format. */
-function revived({ sightings, broken, fault }: PlainJudged): RuleOutcome {
+function ruleOutcome({ sightings, broken, fault }: PlainJudged): RuleOutcome {
   return {
     sightings,
     ...(broken !== undefined && {
@@ -94,7 +96,7 @@ export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): s
 }
 
 /** Writes to standard error, without control characters. A closed reader ends nothing. */
-export function say(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
+export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
   try {
     stderr.write(inert(`muster: ${printableLine(text)}\n`));
   } catch {
@@ -103,5 +105,5 @@ export function say(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = pr
 }
 
 /** Exit code of a finding, or else of the signal. */
-export const codeAfter = (code: number, signal: string | undefined): number =>
+export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;

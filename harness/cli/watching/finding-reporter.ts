@@ -13,7 +13,7 @@ import { columns } from '../options.ts';
 
 const EXCHANGES = 8;
 
-export interface ToldOptions {
+export interface FindingReporterOptions {
   suite: Suite<never>;
   checks: readonly Planned<never>[];
   verbose: boolean;
@@ -22,7 +22,7 @@ export interface ToldOptions {
 }
 
 /** Leading finding, for a page. */
-export interface Lead {
+export interface LeadingFinding {
   result: CheckResult;
   /** Milliseconds since 1970. */
   at: number;
@@ -32,12 +32,12 @@ export interface Lead {
   followers: string[];
 }
 
-export class Told {
-  readonly #options: ToldOptions;
+export class FindingReporter {
+  readonly #options: FindingReporterOptions;
   readonly #found: CheckResult[] = [];
-  readonly #about = new Map<string, Pick<Lead, 'at' | 'looked'>>();
+  readonly #about = new Map<string, Pick<LeadingFinding, 'at' | 'looked'>>();
 
-  constructor(options: ToldOptions) {
+  constructor(options: FindingReporterOptions) {
     this.#options = options;
   }
 
@@ -47,7 +47,7 @@ export class Told {
   }
 
   /** Leading findings in the order of their sightings. */
-  get leads(): Lead[] {
+  get leads(): LeadingFinding[] {
     const all = groupByCause(this.#found, this.#options.suite.checks);
     return this.#leads().map((result) => ({
       result,
@@ -57,7 +57,7 @@ export class Told {
   }
 
   /** Takes the first violation of a rule. */
-  found(id: string, judged: PlainJudged): void {
+  report(id: string, judged: PlainJudged): void {
     const planned = this.#options.checks.find(({ check }) => check.id === id);
     const result = planned === undefined ? undefined : resultIn(planned.check, judged);
     if (result === undefined) return;
