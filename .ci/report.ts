@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readableDuration } from '../harness/common/durations.ts';
 
-export interface Done {
+export interface EndedStep {
   name: string;
   code: number;
   output: string;
@@ -45,10 +45,10 @@ const SLOWEST = 20;
 const LONGEST_MESSAGE = 2000;
 
 /** Undefined when the step wrote none. */
-export const testResultsOf = ({ results }: Pick<Done, 'results'>): TestResults | undefined =>
+export const testResultsOf = ({ results }: Pick<EndedStep, 'results'>): TestResults | undefined =>
   existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as TestResults) : undefined;
 
-function resultOf(done: Done): Result {
+function resultOf(done: EndedStep): Result {
   const tests = testResultsOf(done);
   const failed: Failure = {
     title: `${done.name}: exit code ${done.code}`,
@@ -89,7 +89,7 @@ const row = (name: string, cells: readonly (string | number)[]): string =>
   `${name.padEnd(24)}${cells.map((cell, column) => String(cell).padStart(WIDTHS[column] ?? 0)).join('')}`;
 
 /** Prints the report with the table of weights; returns the exit code. */
-export function printReport(steps: readonly Done[], weights: readonly string[]): number {
+export function printReport(steps: readonly EndedStep[], weights: readonly string[]): number {
   const results = steps.map((step) => ({ step, ...resultOf(step) }));
   const failures = results.flatMap((result) => result.failures);
   const passed = results.reduce((sum, result) => sum + result.passed, 0);

@@ -8,7 +8,7 @@ import { join, relative } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
-import { type Done, printReport, testResultsOf } from './report.ts';
+import { type EndedStep, printReport, testResultsOf } from './report.ts';
 import { weightTable } from './weight.ts';
 
 interface Step {
@@ -111,7 +111,7 @@ function nightly(): Stage[] {
 const [mode = 'change', folder = '.'] = process.argv.slice(2);
 const stages = mode === 'nightly' ? nightly() : change();
 
-const done: Done[] = [];
+const done: EndedStep[] = [];
 for (const [index, stage] of stages.entries()) {
   if (index === 1) await machinePrepared();
   await Promise.all(stage.map(runLane));
@@ -130,7 +130,7 @@ async function runLane(lane: readonly Step[]): Promise<void> {
   for (const step of lane) done.push(await runStep(step));
 }
 
-async function runStep({ name, command, nice = 0 }: Step): Promise<Done> {
+async function runStep({ name, command, nice = 0 }: Step): Promise<EndedStep> {
   const results = join(folder, `${name.replaceAll(/\W+/g, '-')}.json`);
   const started = performance.now();
   const child = spawn('nice', ['-n', String(nice), 'sh', '-c', `exec ${command}`], {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drawn, ordered, wantedOf } from './plan.ts';
+import { inSectionOrder, sampleOf, selectedSubjects } from './plan.ts';
 import type { Subject } from './subject.ts';
 
 const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'): Subject => ({
@@ -26,7 +26,7 @@ const ALL = [
 const names = (subjects: readonly Subject[]): string[] => subjects.map(({ name }) => name);
 
 test('a run looks at each section in turn, and at variants among defects', () => {
-  expect(names(ordered(ALL))).toEqual(['a1', 'b1', 'c1', 'v1', 'a2', 'a3']);
+  expect(names(inSectionOrder(ALL))).toEqual(['a1', 'b1', 'c1', 'v1', 'a2', 'a3']);
 });
 
 test('each part of a run has of the variants what is their share', () => {
@@ -34,27 +34,27 @@ test('each part of a run has of the variants what is their share', () => {
     ...Array.from({ length: 30 }, (_, at) => subject(`d${at}`, '6.1')),
     ...Array.from({ length: 10 }, (_, at) => subject(`v${at}`, '6.1', 'variant')),
   ];
-  const order = ordered(many);
+  const order = inSectionOrder(many);
   for (let end = 4; end <= 40; end += 4)
     expect(order.slice(0, end).filter(({ kind }) => kind === 'variant')).toHaveLength(end / 4);
 });
 
 test('names and sections choose, and what none has is refused with what is meant', () => {
-  expect(names(wantedOf(ALL, { only: ['a*', 'c1'] }))).toEqual(['a1', 'a2', 'a3', 'c1']);
-  expect(names(wantedOf(ALL, { only: ['a1,b1'] }))).toEqual(['a1', 'b1']);
-  expect(names(wantedOf(ALL, { sections: ['6'] }))).toEqual(['b1', 'v1']);
-  expect(names(wantedOf(ALL, { sections: ['6'], kind: 'variant' }))).toEqual(['v1']);
-  expect(() => wantedOf(ALL, { only: ['a9'] })).toThrow(
+  expect(names(selectedSubjects(ALL, { only: ['a*', 'c1'] }))).toEqual(['a1', 'a2', 'a3', 'c1']);
+  expect(names(selectedSubjects(ALL, { only: ['a1,b1'] }))).toEqual(['a1', 'b1']);
+  expect(names(selectedSubjects(ALL, { sections: ['6'] }))).toEqual(['b1', 'v1']);
+  expect(names(selectedSubjects(ALL, { sections: ['6'], kind: 'variant' }))).toEqual(['v1']);
+  expect(() => selectedSubjects(ALL, { only: ['a9'] })).toThrow(
     '--only a9: no defect and no variant is called so; did you mean',
   );
-  expect(() => wantedOf(ALL, { only: ['a1'], sections: ['6'] })).toThrow(
+  expect(() => selectedSubjects(ALL, { only: ['a1'], sections: ['6'] })).toThrow(
     '--only, --section and --kind: nothing fits all that were given',
   );
-  expect(() => wantedOf(ALL, { sections: ['5'] })).toThrow('--section 5: accepted are 2.1, 6.1, 7');
+  expect(() => selectedSubjects(ALL, { sections: ['5'] })).toThrow('--section 5: accepted are 2.1, 6.1, 7');
 });
 
 test('a sample has so many of each kind, from all sections alike, and the same for one seed', () => {
   const next = () => 0.5;
-  expect(names(drawn(ALL, 3, next))).toEqual(['a1', 'b1', 'v1', 'c1']);
-  expect(names(drawn(ALL, 100, next))).toEqual(names(ALL));
+  expect(names(sampleOf(ALL, 3, next))).toEqual(['a1', 'b1', 'v1', 'c1']);
+  expect(names(sampleOf(ALL, 100, next))).toEqual(names(ALL));
 });

@@ -3,7 +3,7 @@ import { nearest, UsageError } from '../common/usage.ts';
 import { SUBJECT_KINDS } from '../reports/mutation/report.ts';
 import type { Subject } from './subject.ts';
 
-export interface Wanted {
+export interface Selection {
   /** Names; `*` matches anything. */
   readonly only?: readonly string[];
   readonly sections?: readonly string[];
@@ -11,9 +11,9 @@ export interface Wanted {
 }
 
 /** Requested subjects. Throws UsageError for an unknown name or section. */
-export function wantedOf(
+export function selectedSubjects(
   subjects: readonly Subject[],
-  { only = [], sections = [], kind: wantedKind }: Wanted,
+  { only = [], sections = [], kind: wantedKind }: Selection,
 ): Subject[] {
   const patterns = only.flatMap((list) => list.split(',')).map((name) => name.trim());
   for (const pattern of patterns) {
@@ -49,7 +49,7 @@ const isIn = (section: string, of: string): boolean => of === section || of.star
  * Order with one subject of each section in turn, and variants spread among defects, so that a run that is cut short
  * has looked everywhere. Within section and kind, the most telling first, as declared.
  */
-export const ordered = (subjects: readonly Subject[]): Subject[] => mixed(byKind(subjects).map(inTurn));
+export const inSectionOrder = (subjects: readonly Subject[]): Subject[] => interleaved(byKind(subjects).map(inTurn));
 
 const byKind = (subjects: readonly Subject[]): Subject[][] =>
   SUBJECT_KINDS.map((wanted) => subjects.filter(({ kind }) => kind === wanted));
@@ -61,14 +61,14 @@ function inTurn(subjects: readonly Subject[]): Subject[] {
 }
 
 /** Interleaves lists in proportion to their lengths. */
-const mixed = (lists: readonly Subject[][]): Subject[] =>
+const interleaved = (lists: readonly Subject[][]): Subject[] =>
   lists
     .flatMap((list) => list.map((subject, at) => ({ subject, place: (at + 0.5) / list.length })))
     .toSorted((a, b) => a.place - b.place)
     .map(({ subject }) => subject);
 
 /** Sample of at most `count` of each kind, evenly from the sections. `next`: random numbers from 0 to 1. */
-export function drawn(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
+export function sampleOf(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
   const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind, next)).slice(0, count)));
   return subjects.filter((subject) => chosen.has(subject));
 }

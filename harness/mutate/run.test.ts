@@ -1,8 +1,8 @@
 /** Runs against servers that are no more than an exit code. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
-import { type Begin, type MutateOptions, mutate } from './run.ts';
-import { CannotStart, type Server, type Subject, type World } from './subject.ts';
+import { type MutateOptions, type Outlook, runMutation } from './run.ts';
+import { CannotStart, type Server, type Subject, type SubjectSource } from './subject.ts';
 
 const server = (code: number): Server => ({ env: { CODE: `${code}` }, secrets: [], async [Symbol.asyncDispose]() {} });
 
@@ -22,7 +22,7 @@ const subject = (name: string, start: Subject['start'] = async () => server(1)):
 /** `faithful`: servers of successive starts; the last one is for all further starts. */
 function worldOf(subjects: readonly Subject[], ...faithful: (() => Server)[]) {
   let starts = 0;
-  const world: World = {
+  const world: SubjectSource = {
     subjects,
     async faithful() {
       const made = faithful[Math.min(starts, faithful.length - 1)] ?? (() => server(0));
@@ -52,40 +52,40 @@ test('what was found is kept when the faithful server cannot be started again', 
     throw new CannotStart('the platform is gone');
   };
   const { world } = worldOf([subject('a')], () => server(0), gone);
-  const { flaky, subjects } = await mutate(world, optionsFor());
+  const { flaky, subjects } = await runMutation(world, optionsFor());
   expect(flaky).toContain('the platform is gone');
   expect(statesOf(subjects)).toEqual(['killed']);
   const { world: both } = worldOf([subject('a'), subject('b')], () => server(0), gone);
-  expect((await mutate(both, optionsFor({ jobs: 2 }))).flaky).toContain('the platform is gone');
+  expect((await runMutation(both, optionsFor({ jobs: 2 }))).flaky).toContain('the platform is gone');
 });
 
 test('the faithful server has its turn after every 25 others, and what fails there ends the run', async () => {
   const all = Array.from({ length: 30 }, (_, at) => subject(`d${at}`));
   const good = worldOf(all, () => server(0));
-  expect((await mutate(good.world, optionsFor())).flaky).toBeUndefined();
+  expect((await runMutation(good.world, optionsFor())).flaky).toBeUndefined();
   expect(good.starts()).toBe(3);
   const bad = worldOf(
     all,
     () => server(0),
     () => server(3),
   );
-  const { flaky, subjects } = await mutate(bad.world, optionsFor());
+  const { flaky, subjects } = await runMutation(bad.world, optionsFor());
   expect(flaky).toContain('later ended with exit code 3');
   expect(statesOf(subjects).filter((state) => state === 'not_run')).toHaveLength(5);
 });
 
 test('as many faithful servers are tried at once as there are others, and none where nothing was chosen', async () => {
   const one = worldOf([subject('a')], () => server(0));
-  const begun: Begin[] = [];
-  const listener = { ...optionsFor().listener, onBegin: (begin: Begin) => void begun.push(begin) };
-  await mutate({ ...one.world, advice: (chosen) => `${chosen.length}` }, optionsFor({ jobs: 8, listener }));
+  const begun: Outlook[] = [];
+  const listener = { ...optionsFor().listener, onBegin: (begin: Outlook) => void begun.push(begin) };
+  await runMutation({ ...one.world, advice: (chosen) => `${chosen.length}` }, optionsFor({ jobs: 8, listener }));
   const [begin] = begun;
   expect(begin).toMatchObject({ count: 1, jobs: 1, advice: '1' });
   // Itself, and the faithful one at the end.
   expect(begin?.expectedMs).toBeCloseTo(2 * (begin?.first.durationMs ?? 0));
   expect(one.starts()).toBe(2);
   const none = worldOf([subject('a')], () => server(0));
-  await mutate(none.world, optionsFor({ choose: () => [] }));
+  await runMutation(none.world, optionsFor({ choose: () => [] }));
   expect(none.starts()).toBe(1);
 });
 
@@ -96,29 +96,29 @@ test('a start that the signal ends is no server that could not be started', asyn
     throw signal.reason;
   });
   const { world } = worldOf([interrupted], () => server(0));
-  const { subjects } = await mutate(world, optionsFor({ signal: ending.signal }));
+  const { subjects } = await runMutation(world, optionsFor({ signal: ending.signal }));
   expect(statesOf(subjects)).toEqual(['not_run']);
 });
 
 test('tests that fail or hang in their set-up say so, and a process with a session of its own is told', async () => {
   const { world } = worldOf([], () => server(0));
-  const failed = await mutate(world, optionsFor({ setup: 'exit 4' }));
+  const failed = await runMutation(world, optionsFor({ setup: 'exit 4' }));
   expect(failed.first.how).toBe('failed in --setup, which ended with exit code 4');
-  const late = await mutate(world, optionsFor({ line: 'sleep 9', firstTimeoutMs: 100, testTimeoutMs: 50 }));
+  const late = await runMutation(world, optionsFor({ line: 'sleep 9', firstTimeoutMs: 100, testTimeoutMs: 50 }));
   expect(late.first).toMatchObject({ outcome: 'timed_out', how: 'were not over within 100 ms' });
   let left = 0;
   const onLeftBehind = (): void => {
     left += 1;
   };
   const counting = { ...optionsFor().listener, onLeftBehind };
-  await mutate(world, optionsFor({ line: 'setsid sleep 3 & sleep 0.3', listener: counting }));
+  await runMutation(world, optionsFor({ line: 'setsid sleep 3 & sleep 0.3', listener: counting }));
   expect(left).toBe(1);
 });
 
 test('a defect that changes nothing that the tests call for is never asked', async () => {
   const unseen = { ...subject('b'), decisions: ['untaken', 'neither'] };
   const { world } = worldOf([subject('a'), unseen, { ...subject('c'), decisions: [] }], () => server(0));
-  const { subjects } = await mutate(world, optionsFor());
+  const { subjects } = await runMutation(world, optionsFor());
   expect(statesOf(subjects)).toEqual(['killed', 'never_asked', 'killed']);
   expect(subjects[1]?.reason).toContain('(untaken, neither)');
 });

@@ -5,8 +5,8 @@
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
-import { ordered } from './plan.ts';
-import type { Server, Subject, World } from './subject.ts';
+import { inSectionOrder } from './plan.ts';
+import type { Server, Subject, SubjectSource } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
 /** Minimum time limit of the tests; it grows with their time on the faithful server. */
@@ -37,14 +37,14 @@ export interface MutateListener {
   /** Receives secrets of a server that has started, to be redacted. */
   onSecrets(secrets: readonly string[]): void;
   /** Called when the tests have passed on the faithful server. */
-  onBegin(begin: Begin): void;
+  onBegin(begin: Outlook): void;
   onResult(result: MutationSubject): void;
   /** Called when a process in a session of its own has outlived the tests. */
   onLeftBehind(): void;
 }
 
 /** Outlook after the first run. */
-export interface Begin {
+export interface Outlook {
   readonly first: Ended;
   readonly timeoutMs: number;
   /** Number of servers to come. */
@@ -56,7 +56,7 @@ export interface Begin {
   readonly advice: string | undefined;
 }
 
-export interface Found {
+export interface MutationResults {
   readonly first: Ended;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
@@ -67,10 +67,11 @@ export interface Found {
 /**
  * Resolves with partial results when the signal ends it; rejects with the signal's reason before the first run is over.
  */
-export async function mutate(world: World, options: MutateOptions): Promise<Found> {
+export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);
-  const all = (state: MutationState, reason?: string) => world.subjects.map((subject) => told(subject, state, reason));
+  const all = (state: MutationState, reason?: string) =>
+    world.subjects.map((subject) => resultOf(subject, state, reason));
   if (first.outcome !== 'passed')
     return { first, subjects: all('not_run'), testTimeoutMs: undefined, flaky: undefined };
   const testTimeoutMs = options.testTimeoutMs ?? Math.max(LEAST_TIMEOUT_MS, TIMES_THE_FIRST * first.durationMs);
@@ -79,22 +80,23 @@ export async function mutate(world: World, options: MutateOptions): Promise<Foun
     const { decisions } = subject;
     if (decisions.length === 0 || decisions.some((decision) => taken.has(decision))) continue;
     const reason = `nothing that the tests did called for what it changes (${decisions.join(', ')})`;
-    results.set(subject, told(subject, 'never_asked', reason));
+    results.set(subject, resultOf(subject, 'never_asked', reason));
   }
   const chosen = options.choose(world.subjects.filter((subject) => !results.has(subject)));
-  listener.onBegin(beginOf(world, chosen, first, testTimeoutMs, options));
-  const flaky = chosen.length === 0 ? undefined : await meetAll({ world, chosen, results, options, testTimeoutMs });
-  const subjects = world.subjects.map((subject) => results.get(subject) ?? told(subject, 'not_run'));
+  listener.onBegin(outlookOf(world, chosen, first, testTimeoutMs, options));
+  const flaky =
+    chosen.length === 0 ? undefined : await runOnSubjects({ world, chosen, results, options, testTimeoutMs });
+  const subjects = world.subjects.map((subject) => results.get(subject) ?? resultOf(subject, 'not_run'));
   return { first, subjects, testTimeoutMs, flaky };
 }
 
-function beginOf(
-  { advice }: World,
+function outlookOf(
+  { advice }: SubjectSource,
   chosen: readonly Subject[],
   first: Ended,
   timeoutMs: number,
   options: MutateOptions,
-): Begin {
+): Outlook {
   const count = chosen.length;
   const jobs = Math.min(options.jobs, count);
   const ofFaithful = Math.ceil(count / GUARD_EVERY) + (jobs > 1 ? jobs : 0);
@@ -102,8 +104,8 @@ function beginOf(
   return { first, timeoutMs, count, jobs, expectedMs, advice: advice?.(chosen) };
 }
 
-interface Meeting {
-  readonly world: World;
+interface SubjectRuns {
+  readonly world: SubjectSource;
   readonly chosen: readonly Subject[];
   readonly results: Map<Subject, MutationSubject>;
   readonly options: MutateOptions;
@@ -111,39 +113,51 @@ interface Meeting {
 }
 
 /** Resolves with the reason why the results are void, if so. */
-async function meetAll({ world, chosen, results, options, testTimeoutMs }: Meeting): Promise<string | undefined> {
+async function runOnSubjects({
+  world,
+  chosen,
+  results,
+  options,
+  testTimeoutMs,
+}: SubjectRuns): Promise<string | undefined> {
   const { signal, listener } = options;
   const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
   const run: Run = (server, kind) => runOn(server, options, kind === 'variant' ? onVariant : testTimeoutMs);
   const jobs = Math.min(options.jobs, chosen.length);
-  let flaky = await together(world, { ...options, jobs }, run);
+  let flaky = await flakyInParallel(world, { ...options, jobs }, run);
   if (flaky !== undefined) return flaky;
   let done = 0;
   await untilAborted(signal, async () => {
-    await inParallel(ordered(chosen), jobs, async (subject) => {
+    await inParallel(inSectionOrder(chosen), jobs, async (subject) => {
       if (signal.aborted || flaky !== undefined) return;
-      const result = await meet(subject, run, options);
+      const result = await runOnSubjectTwice(subject, run, options);
       results.set(subject, result);
       if (result.state !== 'not_run') listener.onResult(result);
       done += 1;
       if (done % GUARD_EVERY !== 0 || done === chosen.length) return;
-      const how = await once(world, options, run);
+      const how = await flakyOnFaithful(world, options, run);
       flaky ??= how;
     });
     // The last run on the faithful server: flaky tests have killed by chance.
-    flaky ??= await once(world, options, run);
+    flaky ??= await flakyOnFaithful(world, options, run);
   });
   return flaky;
 }
 
 async function runOn(server: Server, { line, setup, env, signal, listener }: MutateOptions, timeoutMs: number) {
-  const ended = await runTests(server, { line, env, timeoutMs, signal, ...(setup === undefined ? {} : { setup }) });
-  if (ended.leftBehind) listener.onLeftBehind();
-  return ended;
+  const stopServer = await runTests(server, {
+    line,
+    env,
+    timeoutMs,
+    signal,
+    ...(setup === undefined ? {} : { setup }),
+  });
+  if (stopServer.leftBehind) listener.onLeftBehind();
+  return stopServer;
 }
 
 /** Resolves with the end of the run, and with the decisions that the tests called for. */
-async function firstRun(world: World, options: MutateOptions) {
+async function firstRun(world: SubjectSource, options: MutateOptions) {
   await using server = await world.faithful(options.signal);
   options.listener.onSecrets(server.secrets);
   const first = await runOn(server, options, options.firstTimeoutMs);
@@ -155,13 +169,13 @@ type Run = (server: Server, kind?: Subject['kind']) => Promise<Ended>;
 /**
  * Whether the tests pass on faithful servers in as many parallel runs as planned; otherwise the end of one that failed.
  */
-async function together(world: World, options: MutateOptions, run: Run): Promise<string | undefined> {
+async function flakyInParallel(world: SubjectSource, options: MutateOptions, run: Run): Promise<string | undefined> {
   const { jobs, signal } = options;
   if (jobs === 1) return undefined;
   const failed: string[] = [];
   await untilAborted(signal, () =>
     inParallel(Array(jobs).fill(0), jobs, async () => {
-      const how = await once(world, options, run);
+      const how = await flakyOnFaithful(world, options, run);
       if (how !== undefined) failed.push(how);
     }),
   );
@@ -170,8 +184,8 @@ async function together(world: World, options: MutateOptions, run: Run): Promise
 }
 
 /** Failure on the faithful server, or to start it; undefined when the tests passed. */
-async function once(
-  world: World,
+async function flakyOnFaithful(
+  world: SubjectSource,
   { signal, listener }: Pick<MutateOptions, 'signal' | 'listener'>,
   run: Run,
 ): Promise<string | undefined> {
@@ -205,33 +219,33 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
 }
 
 /** Outcome of the tests on a subject. Brittle needs two failures, since it accuses tests that may have been unlucky. */
-async function meet(subject: Subject, run: Run, options: MutateOptions): Promise<MutationSubject> {
-  const first = await meetOnce(subject, run, options);
+async function runOnSubjectTwice(subject: Subject, run: Run, options: MutateOptions): Promise<MutationSubject> {
+  const first = await runOnSubject(subject, run, options);
   if (first.state !== 'brittle') return first;
-  const second = await meetOnce(subject, run, options);
+  const second = await runOnSubject(subject, run, options);
   return second.state === 'accepted' ? { ...second, reason: `the tests failed once of twice: ${first.how}` } : second;
 }
 
-async function meetOnce(subject: Subject, run: Run, { signal, listener }: MutateOptions): Promise<MutationSubject> {
+async function runOnSubject(subject: Subject, run: Run, { signal, listener }: MutateOptions): Promise<MutationSubject> {
   let server: Server;
   try {
     server = await subject.start(signal);
   } catch (error) {
-    if (signal.aborted && error === signal.reason) return told(subject, 'not_run');
-    return told(subject, 'blocked', messageOf(error));
+    if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
+    return resultOf(subject, 'blocked', messageOf(error));
   }
   listener.onSecrets(server.secrets);
   try {
     const end = await run(server, subject.kind);
     const state = stateOf(subject, end);
     return {
-      ...told(subject, state),
+      ...resultOf(subject, state),
       duration_ms: Math.round(end.durationMs),
       how: end.how,
       ...(state !== 'accepted' && end.wrote !== '' ? { wrote: end.wrote } : {}),
     };
   } catch (error) {
-    if (signal.aborted && error === signal.reason) return told(subject, 'not_run');
+    if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
     throw error;
   } finally {
     // A defect may keep a server from ending in order, after its outcome is known.
@@ -253,7 +267,7 @@ function stateOf({ kind }: Subject, { outcome }: Ended): MutationState {
   return outcome === 'passed' ? 'survived' : 'killed';
 }
 
-function told(subject: Subject, state: MutationState, reason?: string): MutationSubject {
+function resultOf(subject: Subject, state: MutationState, reason?: string): MutationSubject {
   const { name, kind, section, summary, requirements, file, byHand } = subject;
   return {
     name,

@@ -35,7 +35,7 @@ export class CannotStart extends Error {
 }
 
 /** Faithful server, and all subjects that can be derived from it. */
-export interface World {
+export interface SubjectSource {
   readonly subjects: readonly Subject[];
   /** Secrets to redact before any server is up. */
   readonly secrets?: readonly string[];

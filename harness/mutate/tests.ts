@@ -55,9 +55,9 @@ export async function runTests(server: Server, { setup, line, env, timeoutMs, si
     const over = ended.how === undefined;
     const were = where === '' ? 'were' : 'was';
     const how = over ? `${were} not over within ${readableDuration(timeoutMs)}` : (ended.how ?? '');
-    const told = { how: where + how, durationMs, wrote: ended.wrote, leftBehind };
-    if (over || ended.code !== 0) return { ...told, outcome: over ? 'timed_out' : 'failed' };
-    if (where === '') return { ...told, outcome: 'passed' };
+    const end = { how: where + how, durationMs, wrote: ended.wrote, leftBehind };
+    if (over || ended.code !== 0) return { ...end, outcome: over ? 'timed_out' : 'failed' };
+    if (where === '') return { ...end, outcome: 'passed' };
   }
   throw new Error('no tests to run');
 }

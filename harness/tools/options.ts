@@ -68,7 +68,7 @@ export function toolOptions<O extends Record<string, Options>>(
     .strictOptions()
     .wrap(120)
     .check(({ _: given }) => knownOf(given.map(String), loose).length >= 0)
-    .fail((message, error) => refuse(message ?? error.message));
+    .fail((message, error) => exitWithUsage(message ?? error.message));
   return cli.parseSync() as unknown as InferredOptionTypes<O> & { _: string[] };
 }
 
@@ -82,7 +82,7 @@ const once = (name: string, option: Options): Options => ({
 });
 
 /** Ends the process with the message, as after a usage error. */
-export function refuse(message: string): never {
+export function exitWithUsage(message: string): never {
   process.stderr.write(`${message}; see --help\n`);
   process.exit(EXIT.usage);
 }

@@ -106,7 +106,7 @@ export const mutateSystem = command({
 });
 
 async function wordsOf<A extends object>(args: A, names: readonly (keyof A & string)[]): Promise<string[]> {
-  const { quoted } = await import('../mutate/run-mutate.ts');
+  const { shellWord: quoted } = await import('../mutate/run-mutate.ts');
   return names.flatMap((name) => {
     const value = args[name];
     const isUsual = value === undefined || (name === 'dialect' && value === 'spec');
@@ -133,7 +133,9 @@ function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
 
 async function systemWorldOf(args: SystemArguments, platform: OwnPlatform | undefined, seed: number) {
   const { requirementsOf } = await import('../mutate/subjects.ts');
-  const { agentWorld, platformForAgentWorld } = await import('../mutate/system.ts');
+  const { agentSubjects: agentWorld, platformForAgentSubjects: platformForAgentWorld } = await import(
+    '../mutate/system.ts'
+  );
   const { systemSuite } = await import('../../../suites/system/index.ts');
   const requirements = requirementsOf([systemSuite as unknown as Suite<never>]);
   if (platform === undefined) return platformForAgentWorld({ dialect: args.dialect, seed }, requirements);
@@ -185,7 +187,7 @@ async function worldOf(args: ClientArguments, seed: number) {
     const { heartbeatOf } = await import('../heartbeat.ts');
     const heartbeatMs = heartbeatOf(args.heartbeat ?? HEARTBEAT);
     const { deviceSuite } = await import('../../../suites/device/index.ts');
-    const { deviceWorld } = await import('../mutate/device.ts');
+    const { deviceSubjects: deviceWorld } = await import('../mutate/device.ts');
     return deviceWorld(
       { heartbeatMs, seed, dialect: args.dialect },
       requirementsOf([deviceSuite as unknown as Suite<never>]),
@@ -194,7 +196,7 @@ async function worldOf(args: ClientArguments, seed: number) {
   const { 'seed-file': path, devices = DEVICES } = args;
   const seedFile = path === undefined ? undefined : usage('--seed-file', () => readInputText(path));
   const { platformSuite } = await import('../../../suites/platform/index.ts');
-  const { platformWorld } = await import('../mutate/platform.ts');
+  const { platformSubjects: platformWorld } = await import('../mutate/platform.ts');
   const requirements = requirementsOf([platformSuite as unknown as Suite<never>]);
   return await platformWorld({ seed, seedFile, devices, dialect: args.dialect }, requirements, path).catch(
     (error: unknown) => {

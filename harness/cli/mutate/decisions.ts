@@ -4,7 +4,7 @@
  * Behaviour that adds each decision to `taken`: a function when it is called, any other when it is read, even where it
  * is absent. `prefix` comes before the names.
  */
-export const watched = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
+export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
   new Proxy(behaviour, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);

@@ -16,9 +16,9 @@ import { readableDuration } from '../../common/durations.ts';
 import { ownedFolder } from '../../common/owner.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
-import type { Server, Subject, World } from '../../mutate/subject.ts';
+import type { Server, Subject, SubjectSource } from '../../mutate/subject.ts';
 import { plural } from '../../reports/findings.ts';
-import { watched } from './decisions.ts';
+import { recordingDecisions } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
@@ -33,7 +33,7 @@ export interface DeviceSetting {
 const PAST_EVENTS = 5;
 
 /** Devices that a client's tests can meet. */
-export function deviceWorld(setting: DeviceSetting, requirements: Requirements): World {
+export function deviceSubjects(setting: DeviceSetting, requirements: Requirements): SubjectSource {
   const { dialect, heartbeatMs, seed } = setting;
   const reference = dialectBehaviour(dialect);
   const words = `--heartbeat ${heartbeatMs}ms --seed ${seed}${dialect === 'spec' ? '' : ` --dialect ${dialect}`}`;
@@ -53,7 +53,10 @@ export function deviceWorld(setting: DeviceSetting, requirements: Requirements):
     advice: (chosen) => adviceOn(chosen, heartbeatMs),
     async faithful() {
       const taken = new Set<string>();
-      const groups = Object.entries(reference).map(([name, group]) => [name, watched(group, taken, `${name}.`)]);
+      const groups = Object.entries(reference).map(([name, group]) => [
+        name,
+        recordingDecisions(group, taken, `${name}.`),
+      ]);
       const server = await startDevice(setting, Object.fromEntries(groups) as DeviceBehaviour);
       return { ...server, taken };
     },

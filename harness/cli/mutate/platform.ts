@@ -9,8 +9,8 @@ import {
 import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
-import type { Server, World } from '../../mutate/subject.ts';
-import { watched } from './decisions.ts';
+import type { Server, SubjectSource } from '../../mutate/subject.ts';
+import { recordingDecisions } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
@@ -27,7 +27,7 @@ export interface PlatformSetting {
 const KEY = 'key_mutate_0123456789abcdefghij';
 
 /** Known content: the ids are the same on every platform with that seed. */
-interface Known {
+interface KnownContent {
   deviceId?: string;
   releaseId?: string;
   /** Whether the device has to be put online. */
@@ -35,12 +35,12 @@ interface Known {
 }
 
 /** Platforms that a client's tests can meet. Rejects for a seed file with a mistake. */
-export async function platformWorld(
+export async function platformSubjects(
   setting: PlatformSetting,
   requirements: Requirements,
   seedPath: string | undefined,
-): Promise<World> {
-  const known = await knownIn(setting);
+): Promise<SubjectSource> {
+  const known = await knownContent(setting);
   const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${seedPath}`;
   const dialect = setting.dialect === 'spec' ? '' : ` --dialect ${setting.dialect}`;
   const byHand = `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}${dialect}`;
@@ -54,7 +54,7 @@ export async function platformWorld(
     }),
     async faithful() {
       const taken = new Set<string>();
-      const server = await startPlatform(setting, known, watched(referenceBehaviour, taken));
+      const server = await startPlatform(setting, known, recordingDecisions(referenceBehaviour, taken));
       return { ...server, taken };
     },
   };
@@ -74,7 +74,7 @@ const open = (
   });
 
 /** Reads the content from a faithful platform, since a wrong one might hide it. */
-async function knownIn(setting: PlatformSetting): Promise<Known> {
+async function knownContent(setting: PlatformSetting): Promise<KnownContent> {
   await using platform = await open(setting, referenceBehaviour);
   const list = async (path: string): Promise<{ id: string; status?: string }[]> => {
     const headers = { 'x-api-key': KEY, [DIALECT_NAMES[setting.dialect].versionHeader]: NEWEST_VERSION };
@@ -90,7 +90,7 @@ async function knownIn(setting: PlatformSetting): Promise<Known> {
 
 async function startPlatform(
   setting: PlatformSetting,
-  { deviceId, releaseId, offline }: Known,
+  { deviceId, releaseId, offline }: KnownContent,
   behaviour: PlatformBehaviour,
 ): Promise<Server> {
   const platform = await open(setting, behaviour);

@@ -11,10 +11,10 @@ import { isSecretName, Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { inert, printable } from '../../common/terminal.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
-import { drawn, wantedOf } from '../../mutate/plan.ts';
-import { type Found, mutate } from '../../mutate/run.ts';
-import { type BaselineUse, reportOf, type Sides, updateFor } from '../../mutate/settle.ts';
-import { CannotStart, type Subject, type World } from '../../mutate/subject.ts';
+import { type BaselineUse, reportOf, type TestedSide, updatedMutationBaseline } from '../../mutate/mutation-report.ts';
+import { sampleOf, selectedSubjects } from '../../mutate/plan.ts';
+import { type MutationResults, runMutation } from '../../mutate/run.ts';
+import { CannotStart, type Subject, type SubjectSource } from '../../mutate/subject.ts';
 import { mutationWriters } from '../../reports/mutation/formats.ts';
 import { shortened } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
@@ -49,8 +49,8 @@ export interface MutateArguments {
  */
 export async function runMutate(
   args: MutateArguments,
-  { words, ...sides }: Sides & { readonly words: readonly string[] },
-  worldOf: (seed: number) => Promise<World>,
+  { words, ...sides }: TestedSide & { readonly words: readonly string[] },
+  worldOf: (seed: number) => Promise<SubjectSource>,
 ): Promise<number> {
   const { stdout, stderr, env } = process;
   const redactor = new Redactor(secretsIn(env));
@@ -67,10 +67,13 @@ export async function runMutate(
   const { signal } = interrupt;
   const world = await worldOf(seed);
   hide(world.secrets ?? []);
-  const wanted = wantedOf(world.subjects, defined({ only: args.only, sections: args.section, kind: args.kind }));
-  let found: Found;
+  const wanted = selectedSubjects(
+    world.subjects,
+    defined({ only: args.only, sections: args.section, kind: args.kind }),
+  );
+  let found: MutationResults;
   try {
-    found = await mutate(
+    found = await runMutation(
       { ...world, subjects: wanted, faithful: (each) => world.faithful(each) },
       {
         ...defined({ setup: args.setup }),
@@ -80,13 +83,13 @@ export async function runMutate(
         ...timeouts,
         signal,
         choose: (subjects) =>
-          args.sample === undefined ? [...subjects] : drawn(subjects, args.sample, random(seed).next),
+          args.sample === undefined ? [...subjects] : sampleOf(subjects, args.sample, random(seed).next),
         listener: progress,
       },
     );
   } catch (error) {
     progress.end();
-    return endedBefore(error, signal, say);
+    return exitCodeBefore(error, signal, say);
   } finally {
     progress.end();
   }
@@ -104,14 +107,14 @@ export async function runMutate(
     minScore: args['min-score'],
     kind: args.kind,
   };
-  const settled = updated(args, sides, found, use, say);
+  const settled = writtenUpdate(args, sides, found, use, say);
   const report = shortened(redactor.value(reportOf(found, about, settled, signal)));
   write(report, { stdout, env, columns: columns(), verbose: args.verbose, sourceOf });
   return report.exit_code;
 }
 
 /** Exit code of a run that ended before its first run of the tests did. Throws any other error. */
-function endedBefore(error: unknown, signal: AbortSignal, say: (text: string) => void): number {
+function exitCodeBefore(error: unknown, signal: AbortSignal, say: (text: string) => void): number {
   if (error instanceof CannotStart) {
     say(`muster: ${error.message}`);
     return EXIT.incomplete;
@@ -124,10 +127,10 @@ function endedBefore(error: unknown, signal: AbortSignal, say: (text: string) =>
 const today = (): string => new Date().toISOString().slice(0, 10);
 
 /** Baseline that excuses exactly these results, written with `--update-baseline`. */
-function updated(
+function writtenUpdate(
   args: MutateArguments,
-  sides: Sides,
-  { subjects, first, flaky }: Found,
+  sides: TestedSide,
+  { subjects, first, flaky }: MutationResults,
   use: BaselineUse | undefined,
   say: (text: string) => void,
 ): BaselineUse | undefined {
@@ -136,7 +139,7 @@ function updated(
     say(`baseline: ${args.baseline} is left as it was, since nothing of this run holds`);
     return use;
   }
-  const update = updateFor(sides, subjects, use);
+  const update = updatedMutationBaseline(sides, subjects, use);
   writeBaseline(args.baseline, update);
   say([`baseline: ${args.baseline} adds (+), keeps (=), removes (-):`, ...update.changes].join('\n  '));
   return { ...use, baseline: update };
@@ -182,13 +185,13 @@ const secretsIn = (env: NodeJS.ProcessEnv): string[] =>
 
 /** Command line that runs one of the same servers again, before its name. */
 function repeatOf({ command, setup }: MutateArguments, side: string, words: readonly string[], seed: number): string {
-  const prepared = setup === undefined ? [] : ['--setup', quoted(setup)];
-  const all = ['muster mutate', side, ...words, '--command', quoted(command), ...prepared];
+  const prepared = setup === undefined ? [] : ['--setup', shellWord(setup)];
+  const all = ['muster mutate', side, ...words, '--command', shellWord(command), ...prepared];
   return [...all, '--jobs', '1', '--seed', String(seed), '--only'].join(' ');
 }
 
 /** Shell word. */
-export const quoted = (text: string): string =>
+export const shellWord = (text: string): string =>
   /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** File of the catalogue; JavaScript below `dist` in the package. */

@@ -15,7 +15,7 @@ export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]):
     ),
   );
 
-export interface Planted<B> {
+export interface PlantedDeviation<B> {
   readonly all: readonly Located<Defect<B> | Variant<B>>[];
   readonly requirements: Requirements;
   readonly reference: B;
@@ -24,7 +24,7 @@ export interface Planted<B> {
   start(behaviour: B, signal: AbortSignal): Promise<Server>;
 }
 
-export function subjectsOf<B>({ all, requirements, reference, byHand, start }: Planted<B>): Subject[] {
+export function subjectsOf<B>({ all, requirements, reference, byHand, start }: PlantedDeviation<B>): Subject[] {
   const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
     'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
   // A variant breaks nothing, so its section is that of the defects in its file.

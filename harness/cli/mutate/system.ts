@@ -13,9 +13,9 @@ import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
-import { CannotStart, type Server, type World } from '../../mutate/subject.ts';
+import { CannotStart, type Server, type SubjectSource } from '../../mutate/subject.ts';
 import { PlatformClient } from '../../targets/control/platform-control.ts';
-import { watched } from './decisions.ts';
+import { recordingDecisions } from './decisions.ts';
 import { type DeviceSetting, openDevice } from './device.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
@@ -35,7 +35,11 @@ export interface OwnPlatform {
 const START_LIMIT_MS = 30_000;
 
 /** Robots in the user's platform: a new one is enrolled for each run of the tests, and stays there, offline. */
-export function agentWorld(platform: OwnPlatform, setting: DeviceSetting, requirements: Requirements): World {
+export function agentSubjects(
+  platform: OwnPlatform,
+  setting: DeviceSetting,
+  requirements: Requirements,
+): SubjectSource {
   // `simulate device` lacks these behaviours, so the command line is that of this tool.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
   const { password } = new URL(platform.url);
@@ -50,7 +54,7 @@ export function agentWorld(platform: OwnPlatform, setting: DeviceSetting, requir
     }),
     async faithful(signal) {
       const taken = new Set<string>();
-      const server = await startRobot(platform, setting, watched<AgentHabits>({}, taken), signal);
+      const server = await startRobot(platform, setting, recordingDecisions<AgentHabits>({}, taken), signal);
       return { ...server, taken };
     },
   };
@@ -121,10 +125,10 @@ async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Pro
 }
 
 /** Platform for the user's agent, which the tests start in the environment of `muster check system`. */
-export function platformForAgentWorld(
+export function platformForAgentSubjects(
   { dialect, seed }: { dialect: Dialect; seed: number },
   requirements: Requirements,
-): World {
+): SubjectSource {
   const start = (behaviour: PlatformBehaviour) => startPlatformForAgent({ dialect, seed }, behaviour);
   const words = dialect === 'spec' ? '' : ` --dialect ${dialect}`;
   return {
@@ -138,7 +142,7 @@ export function platformForAgentWorld(
     }),
     async faithful() {
       const taken = new Set<string>();
-      const server = await start(watched(referenceBehaviour, taken));
+      const server = await start(recordingDecisions(referenceBehaviour, taken));
       return { ...server, taken };
     },
   };

@@ -13,7 +13,7 @@ import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
 import type { Running } from '../../cli/testing/muster.ts';
 import { defined } from '../../common/defined.ts';
 import { atMost, type Figure, KIB, MIB } from '../measure/figure.ts';
-import { muster, pssBytes, serveTask, Task, treeOf, wordsOf } from '../measure/process.ts';
+import { pssBytes, serveTask, startMuster, Task, treeOf, wordsOf } from '../measure/process.ts';
 
 interface FleetRun {
   robots: number;
@@ -39,7 +39,7 @@ export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   const [file, out] = [join(home.path, 'scenario.yaml'), join(home.path, 'out')];
   writeFileSync(file, scenario);
   const words = wordsOf({ ...more, 'api-key': apiKey, scenario: file, out, state: home.path });
-  await using fleet = muster(['fleet', ...words, ...(onPage === undefined ? [] : ['--ui'])]);
+  await using fleet = startMuster(['fleet', ...words, ...(onPage === undefined ? [] : ['--ui'])]);
   if (onPage !== undefined) onPage((await fleet.said(/^ui: (\S+)\n/m))[1] ?? '');
   await meanwhile?.(fleet);
   const { stderr } = await fleet.ended;

@@ -1,7 +1,7 @@
 /** `npm run bench`: every figure beside a floor from the same run. */
 import process from 'node:process';
 import type { Figure } from '../measure/figure.ts';
-import { count, names, refuse, toolOptions } from '../options.ts';
+import { count, exitWithUsage, names, toolOptions } from '../options.ts';
 
 interface Bench {
   summary: string;
@@ -89,7 +89,7 @@ const { only, robots } = toolOptions(USAGE, {
   ),
 });
 if (robots !== undefined && (only ?? []).every((name) => !SIZED.includes(name)))
-  refuse(`--robots: needs --only with one of ${SIZED.join(', ')}`);
+  exitWithUsage(`--robots: needs --only with one of ${SIZED.join(', ')}`);
 
 const number = (value = Number.NaN): string =>
   Number.isNaN(value) ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);

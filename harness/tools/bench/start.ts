@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { Running } from '../../cli/testing/muster.ts';
 import { atMost, type Figure, inTurns, median } from '../measure/figure.ts';
-import { cpuSeconds, cpuSecondsOfEnded, muster, treeOf } from '../measure/process.ts';
+import { cpuSeconds, cpuSecondsOfEnded, startMuster, treeOf } from '../measure/process.ts';
 import { untilOnline } from './fleet.ts';
 
 const ROUNDS = 5;
@@ -31,10 +31,10 @@ export async function benchStart(): Promise<Figure[]> {
     load: () => untilEnd(() => node(LOAD)),
     device: () => untilUp(device, (started) => started.ready()),
     check: async () => {
-      await using target = muster(device);
+      await using target = startMuster(device);
       await target.ready();
       return await untilEnd(async () => {
-        const { code, stderr } = await muster(check).ended;
+        const { code, stderr } = await startMuster(check).ended;
         if (code !== 0) throw new Error(`${check.join(' ')} ended with exit code ${code}: ${stderr}`);
       });
     },
@@ -66,7 +66,7 @@ async function untilEnd(run: () => Promise<unknown>): Promise<number> {
 
 /** Processor time of a command and its children until it is up. */
 async function untilUp(words: readonly string[], up: (started: Running) => Promise<unknown>): Promise<number> {
-  await using started = muster(words);
+  await using started = startMuster(words);
   await up(started);
   return cpuSeconds(treeOf(started.child.pid ?? 0));
 }

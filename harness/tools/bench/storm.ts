@@ -9,7 +9,7 @@ import { reconnectDelay } from '../../../simulators/device/uplink/time.ts';
 import type { Running } from '../../cli/testing/muster.ts';
 import { poll } from '../../common/waiting.ts';
 import type { Figure } from '../measure/figure.ts';
-import { muster, serveTask, Task } from '../measure/process.ts';
+import { serveTask, startMuster, Task } from '../measure/process.ts';
 import { fleetCommand, untilOnline } from './fleet.ts';
 
 const ROBOTS = 5000;
@@ -65,7 +65,7 @@ function simulated(robots: number): Storm {
 
 async function measured(robots: number): Promise<Storm> {
   const options = ['--api-key', 'bench', '--min-key-bits', '1024', '--log-level', 'error'];
-  await using platform = muster(['simulate', 'platform', ...options]);
+  await using platform = startMuster(['simulate', 'platform', ...options]);
   const { url, agent_url, mqtt } = await platform.ready<{ url: string; agent_url: string; mqtt: string }>();
   await using gate = new Task<typeof tasks>(import.meta.url);
   const port = await gate.call('open', Number(new URL(mqtt).port));

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
 import { atMost, type Figure, inTurns, median, ofFloor } from '../measure/figure.ts';
-import { muster, serveTask, Task } from '../measure/process.ts';
+import { serveTask, startMuster, Task } from '../measure/process.ts';
 
 const ROUNDS = 3;
 const CONNECTIONS = 50;
@@ -83,8 +83,8 @@ async function throughput(): Promise<Figure[]> {
   }
 }
 
-const watching = (origin: number): ReturnType<typeof muster> =>
-  muster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
+const watching = (origin: number): ReturnType<typeof startMuster> =>
+  startMuster(['watch', 'device', '--url', `http://127.0.0.1:${origin}`, '--listen', '0']);
 
 const nginx = (file: string, http: string): string => `daemon off; worker_processes 1; pid ${file}.pid;
 error_log ${file}.log; events { worker_connections 4096; }

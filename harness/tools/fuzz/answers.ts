@@ -9,10 +9,10 @@ import fc from 'fast-check';
 import { LimitReached, NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { exchange, parseResponse } from '../../client/raw.ts';
-import { bytesOf, cuts, type Damage, damaged, damageWith, type End, pieces } from './bytes.ts';
+import { bytesOf, cuts, type Damage, damagesFrom, type End, piecesOf, withDamages } from './bytes.ts';
 import { fuzzer, type Subject } from './engine.ts';
 import { answerText } from './http.ts';
-import { served } from './servers.ts';
+import { attackClients } from './servers.ts';
 
 interface AnswersInput {
   answers: string[];
@@ -26,7 +26,7 @@ const inputs: fc.Arbitrary<AnswersInput> = fc.record({
   answers: fc.array(answerText, { minLength: 1, maxLength: 3 }),
   damages: fc.oneof(
     fc.constant<Damage[]>([]),
-    fc.array(damageWith(['\r\n', '\n', '\r', '\0', ' ', ':', '0\r\n\r\n', 'HTTP/1.1 200 OK\r\n']), { maxLength: 2 }),
+    fc.array(damagesFrom(['\r\n', '\n', '\r', '\0', ' ', ':', '0\r\n\r\n', 'HTTP/1.1 200 OK\r\n']), { maxLength: 2 }),
   ),
   cuts,
   end: fc.constantFrom('end', 'end', 'reset'),
@@ -47,9 +47,9 @@ function open(): Promise<Subject<AnswersInput>> {
       else setImmediate(() => socket.destroy());
     });
   });
-  return served(server, TIMEOUT_MS, (http, input: AnswersInput) => {
-    const bytes = bytesOf(damaged(input.answers.join(''), input.damages));
-    parts = pieces(bytes, input.cuts);
+  return attackClients(server, TIMEOUT_MS, (http, input: AnswersInput) => {
+    const bytes = bytesOf(withDamages(input.answers.join(''), input.damages));
+    parts = piecesOf(bytes, input.cuts);
     end = input.end;
     return attack(http, bytes, input.method);
   });

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 /** Texts of some rows in order, separated by broken bars within a row. */
-export const words = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
+export const wordsOfRows = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
 
 /** Text as such a string, in UTF-8. */
 export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
@@ -21,7 +21,7 @@ export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
 export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
 
 /** The bytes in pieces; none is empty. */
-export function pieces(bytes: Buffer, at: readonly number[]): Buffer[] {
+export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
   const edges = [...new Set(at.map((part) => Math.floor((part * bytes.length) / 0x10000)))].toSorted((a, b) => a - b);
   return [0, ...edges]
     .map((start, index) => bytes.subarray(start, edges[index] ?? bytes.length))
@@ -29,7 +29,7 @@ export function pieces(bytes: Buffer, at: readonly number[]): Buffer[] {
 }
 
 /** Writes the parts one after the other, until the other side has hung up. */
-export async function write(stream: Writable, parts: readonly Buffer[]): Promise<void> {
+export async function writeParts(stream: Writable, parts: readonly Buffer[]): Promise<void> {
   for (const part of parts) {
     if (stream.destroyed) return;
     await new Promise<void>((resolve) => stream.write(part, () => resolve()));
@@ -45,7 +45,7 @@ export function endWith(end: End, socket: Socket): void {
 }
 
 /** Resolves with whether the connection closes in time, for whatever reason. */
-export async function closes(socket: Socket, withinMs: number): Promise<boolean> {
+export async function isClosedWithin(socket: Socket, withinMs: number): Promise<boolean> {
   if (socket.closed) return true;
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), withinMs);
@@ -62,7 +62,7 @@ export type Damage =
 const at = fc.nat(0xffff);
 
 /** Damages of which some insert one of the words. */
-export const damageWith = (words: readonly string[]): fc.Arbitrary<Damage> =>
+export const damagesFrom = (words: readonly string[]): fc.Arbitrary<Damage> =>
   fc.oneof(
     fc.record({
       do: fc.constantFrom('cut' as const, 'remove' as const, 'double' as const, 'swap' as const),
@@ -77,7 +77,7 @@ export const damageWith = (words: readonly string[]): fc.Arbitrary<Damage> =>
   );
 
 /** Text after one damage after the other. */
-export function damaged(text: string, damages: readonly Damage[]): string {
+export function withDamages(text: string, damages: readonly Damage[]): string {
   return damages.reduce((all, damage) => {
     const start = Math.floor((damage.at * (all.length + 1)) / 0x10000);
     const before = all.slice(0, start);

@@ -39,7 +39,7 @@ export type AnyFuzzer = Fuzzer<unknown>;
 export const fuzzer = <T>(it: Fuzzer<T>): AnyFuzzer => it as unknown as AnyFuzzer;
 
 /** Subject without anything to close. */
-export const pure = <T>(attack: Subject<T>['attack']): Promise<Subject<T>> =>
+export const pureSubject = <T>(attack: Subject<T>['attack']): Promise<Subject<T>> =>
   Promise.resolve({ attack, [Symbol.asyncDispose]: async () => {} });
 
 /** Input that made the subject fail. */
@@ -55,7 +55,7 @@ export interface Find {
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/fuzz', import.meta.url));
 
 /** Writes a find to a file of its own; returns its path. */
-export function keep({ fuzzer, wrong, input }: Find, folder: string): string {
+export function writeFind({ fuzzer, wrong, input }: Find, folder: string): string {
   const text = JSON.stringify(input);
   const file = join(folder, fuzzer, `${createHash('sha256').update(text).digest('hex').slice(0, 12)}.json`);
   mkdirSync(join(folder, fuzzer), { recursive: true });
@@ -64,7 +64,7 @@ export function keep({ fuzzer, wrong, input }: Find, folder: string): string {
 }
 
 /** Finds of a fuzzer, in the order of their names. */
-export function kept(fuzzer: string, folder = FIXTURES): { file: string; wrong: string; input: unknown }[] {
+export function readFinds(fuzzer: string, folder = FIXTURES): { file: string; wrong: string; input: unknown }[] {
   const own = join(folder, fuzzer);
   if (!existsSync(own)) return [];
   return readdirSync(own)
@@ -83,9 +83,9 @@ export interface SessionOptions {
   /** Number of finds that ends the session. */
   finds?: number;
   /** File for each input before the attack, to be read when the process hangs or dies. */
-  currentFd?: number;
+  inputFd?: number;
   /** Called after each attack with the number of attacks so far. */
-  onTried?(tried: number): void;
+  onAttack?(tried: number): void;
   /** Called with each find, shrunk. */
   onFind(find: { wrong: string; input: unknown }): void;
 }
@@ -94,7 +94,7 @@ export interface SessionResult {
   /** Attacks, including those of the shrinking. */
   tried: number;
   /** Attacks with a failure that was found before. */
-  again: number;
+  repeated: number;
 }
 
 /** Inputs of one run of fast-check, whose values grow from the first to the last. */
@@ -110,11 +110,11 @@ class Wrong extends Error {}
  * Attacks until the time is up. Shrinks each find, and looks for no other of its kind. Rejects when the subject cannot
  * be opened.
  */
-export async function session(fuzzer: AnyFuzzer, options: SessionOptions): Promise<SessionResult> {
+export async function runSession(fuzzer: AnyFuzzer, options: SessionOptions): Promise<SessionResult> {
   const over = performance.now() + options.ms;
-  const result: SessionResult = { tried: 0, again: 0 };
+  const result: SessionResult = { tried: 0, repeated: 0 };
   const known = new Set<string>();
-  await using attacker = await openAttack(fuzzer, options.currentFd);
+  await using attacker = await openAttack(fuzzer, options.inputFd);
   for (let run = 0; performance.now() < over && known.size < (options.finds ?? Number.POSITIVE_INFINITY); run += 1) {
     let enough = over;
     let shrinking = false;
@@ -122,10 +122,10 @@ export async function session(fuzzer: AnyFuzzer, options: SessionOptions): Promi
       if (performance.now() > enough) return;
       const wrong = await attacker.attack(input);
       result.tried += 1;
-      options.onTried?.(result.tried);
+      options.onAttack?.(result.tried);
       if (wrong === undefined) return;
       if (known.has(kindOf(wrong))) {
-        result.again += 1;
+        result.repeated += 1;
         return;
       }
       if (!shrinking) enough = performance.now() + SHRINK_MS;

@@ -2,7 +2,7 @@
 import { openSync } from 'node:fs';
 import { noteTask, serveTask } from '../measure/process.ts';
 import { answers } from './answers.ts';
-import { type AnyFuzzer, type SessionResult, session } from './engine.ts';
+import { type AnyFuzzer, runSession, type SessionResult } from './engine.ts';
 import { http } from './http.ts';
 import { json } from './json.ts';
 import { log, logLines } from './log.ts';
@@ -23,11 +23,11 @@ export const tasks = {
     if (fuzzer === undefined) throw new Error(`no fuzzer is called ${name}`);
     const note = (what: FuzzNote): void => noteTask(what);
     let told = 0;
-    return await session(fuzzer, {
+    return await runSession(fuzzer, {
       seed,
       ms,
-      currentFd: openSync(current, 'w+'),
-      onTried: (tried) => {
+      inputFd: openSync(current, 'w+'),
+      onAttack: (tried) => {
         if (performance.now() - told < TELL_MS) return;
         told = performance.now();
         note({ tried });

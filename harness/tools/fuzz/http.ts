@@ -6,7 +6,17 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { parseResponse, type RawResponse } from '../../client/raw.ts';
-import { bytesOf, closes, cuts, type Damage, damaged, damageWith, pieces, words, write } from './bytes.ts';
+import {
+  bytesOf,
+  cuts,
+  type Damage,
+  damagesFrom,
+  isClosedWithin,
+  piecesOf,
+  withDamages,
+  wordsOfRows,
+  writeParts,
+} from './bytes.ts';
 import { fuzzer } from './engine.ts';
 import { againstServers, type ServerName, type Servers } from './servers.ts';
 
@@ -14,22 +24,22 @@ const CRLF = '\r\n';
 /** Text in a body that a server must never take for a request. */
 export const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
-const size = fc.constantFrom(...words('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
+const size = fc.constantFrom(...wordsOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
 const coding = fc.constantFrom(
-  ...words(
+  ...wordsOfRows(
     'chunked¦Chunked¦chunked, chunked¦identity¦gzip, chunked¦chunked, gzip¦xchunked¦ chunked',
     '\tchunked¦chunked\u0000¦"chunked"¦chunked;q=1¦¦x\r\n chunked¦\u000bchunked¦chunked,',
   ),
 );
 const common = fc.constantFrom(
-  ...words(
+  ...wordsOfRows(
     'Connection: close¦Connection: keep-alive¦Connection: upgrade¦Upgrade: h2c¦Upgrade: websocket',
     'Expect: 100-continue¦Expect: 42¦Content-Type: application/json¦Accept: */*¦Host: y¦Trailer: a',
     'TE: trailers¦Keep-Alive: timeout=0',
   ),
 );
 const odd = fc.constantFrom(
-  ...words(
+  ...wordsOfRows(
     'X : a¦: a¦X¦X: a\u0000b¦X: a\rb¦X: a\nb¦ X: folded¦\tX: folded¦X: \u00ff\u00fe¦X\u0000: a',
     'X: \u001b[2J¦Content-Length : 5¦Transfer-Encoding : chunked¦Content_Length: 5¦X: é¦"X": 1',
     'X: a\r\n b',
@@ -50,9 +60,9 @@ const header = fc.oneof(
 );
 
 const chunkSize = fc.constantFrom(
-  ...words('5¦5;a=b¦5 ¦ 5¦005¦-5¦+5¦0x5¦5\u0000¦ffffffffffffffff¦¦g¦5;'),
+  ...wordsOfRows('5¦5;a=b¦5 ¦ 5¦005¦-5¦+5¦0x5¦5\u0000¦ffffffffffffffff¦¦g¦5;'),
   `5;${'x'.repeat(20_000)}`,
-  ...words('6¦4'),
+  ...wordsOfRows('6¦4'),
 );
 const chunked = fc
   .tuple(
@@ -87,7 +97,7 @@ const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
         { weight: 8, arbitrary: fc.constantFrom('GET', 'POST', 'HEAD', 'PATCH', 'DELETE', 'OPTIONS') },
         {
           weight: 1,
-          arbitrary: fc.constantFrom(...words('CONNECT¦TRACE¦PRI¦get¦G ET¦¦M-SEARCH¦\u0000GET'), 'X'.repeat(500)),
+          arbitrary: fc.constantFrom(...wordsOfRows('CONNECT¦TRACE¦PRI¦get¦G ET¦¦M-SEARCH¦\u0000GET'), 'X'.repeat(500)),
         },
       ),
       fc.oneof(
@@ -95,9 +105,9 @@ const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
         {
           weight: 1,
           arbitrary: fc.constantFrom(
-            ...words('*¦http://y/¦//y/¦/%00¦/%¦/../..¦x¦¦/a b¦/\u0000¦/\u00ff'),
+            ...wordsOfRows('*¦http://y/¦//y/¦/%00¦/%¦/../..¦x¦¦/a b¦/\u0000¦/\u00ff'),
             `/${'a'.repeat(20_000)}`,
-            ...words('/?a\tb'),
+            ...wordsOfRows('/?a\tb'),
           ),
         },
       ),
@@ -105,7 +115,9 @@ const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
         { weight: 10, arbitrary: fc.constant('HTTP/1.1') },
         {
           weight: 1,
-          arbitrary: fc.constantFrom(...words('HTTP/1.0¦HTTP/2.0¦HTTP/0.9¦HTTP/1.10¦http/1.1¦¦HTTP/1.1 ¦RTSP/1.0')),
+          arbitrary: fc.constantFrom(
+            ...wordsOfRows('HTTP/1.0¦HTTP/2.0¦HTTP/0.9¦HTTP/1.10¦http/1.1¦¦HTTP/1.1 ¦RTSP/1.0'),
+          ),
         },
       ),
     )
@@ -123,7 +135,7 @@ const statusLine = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.constantFrom(
-      ...words('HTTP/1.1 200 OK¦HTTP/1.1 404 Not Found¦HTTP/1.1 204 No Content¦HTTP/1.1 304 X¦HTTP/1.1 500 '),
+      ...wordsOfRows('HTTP/1.1 200 OK¦HTTP/1.1 404 Not Found¦HTTP/1.1 204 No Content¦HTTP/1.1 304 X¦HTTP/1.1 500 '),
     ),
   },
   {
@@ -138,12 +150,12 @@ const statusLine = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.constantFrom(
-      ...words(
+      ...wordsOfRows(
         'HTTP/1.0 200 OK¦HTTP/1.1 200¦HTTP/1.1 2000 X¦HTTP/1.1 99 X¦HTTP/1.1 000 X¦HTTP/2 200',
         'ICY 200 OK¦¦HTTP/1.1  200 OK¦HTTP/1.1 -1 X¦HTTP/1.1 20\u0000 X',
       ),
       `HTTP/1.1 200 ${'x'.repeat(9_000)}`,
-      ...words('HTTP/1.1 999 X'),
+      ...wordsOfRows('HTTP/1.1 999 X'),
     ),
   },
 );
@@ -257,7 +269,7 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server)
     requests: fc.array(requestText(TARGETS[server], [CREDENTIALS]), { minLength: 1, maxLength: 4 }),
     damages: fc.oneof(
       fc.constant<Damage[]>([]),
-      fc.array(damageWith(['\r\n', '\n', '\r', '\0', ' ', ':', '0\r\n\r\n']), { maxLength: 2 }),
+      fc.array(damagesFrom(['\r\n', '\n', '\r', '\0', ' ', ':', '0\r\n\r\n']), { maxLength: 2 }),
     ),
     cuts,
   }),
@@ -273,10 +285,10 @@ async function attack(
 ): Promise<string | undefined> {
   const client = servers.client(server);
   const own = Object.entries(client.headers).map(([name, value]) => `${name}: ${value}`);
-  const text = damaged(requests.join(''), damages).replaceAll(CREDENTIALS, own.join('\r\n') || 'X-Nothing: 0');
+  const text = withDamages(requests.join(''), damages).replaceAll(CREDENTIALS, own.join('\r\n') || 'X-Nothing: 0');
   const socket = await client.connect();
   const received = answersOn(socket);
-  await write(socket, pieces(bytesOf(text), at));
+  await writeParts(socket, piecesOf(bytesOf(text), at));
   socket.end();
   const bytes = await received;
   socket.destroy();
@@ -292,7 +304,7 @@ async function answersOn(socket: Socket): Promise<Buffer | undefined> {
     length += part.length;
     if (length <= MOST_BYTES) parts.push(part);
   });
-  return (await closes(socket, LONGEST_MS)) ? Buffer.concat(parts) : undefined;
+  return (await isClosedWithin(socket, LONGEST_MS)) ? Buffer.concat(parts) : undefined;
 }
 
 function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string): string | undefined {

@@ -9,28 +9,28 @@ import type { HttpResponse } from '../../client/http.ts';
 import { AGENT_BASE_PATH } from '../../contract/agent.ts';
 import { OPERATIONS } from '../../contract/platform/operations.ts';
 import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { anyBytes, bytesOf, damaged, damageWith, utf8, words } from './bytes.ts';
+import { anyBytes, bytesOf, damagesFrom, utf8, withDamages, wordsOfRows } from './bytes.ts';
 import { fuzzer } from './engine.ts';
 import { againstServers, type ServerName, type Servers } from './servers.ts';
 
-const numbers = words(
+const numbers = wordsOfRows(
   '0¦-0¦1¦-1¦1.5¦1E+2¦1e-400¦1e400¦-1e400¦123456789012345678901234567890¦0.1e1¦9007199254740993',
   '-9223372036854775808¦1e5¦100000000000¦-¦+1¦01¦-01¦1.¦.5¦-.5¦1e¦1e+¦1eE2¦0x1F¦1_000¦NaN¦-NaN',
   'Infinity¦-Infinity¦1 000¦2.e3¦0e¦\uff11¦0b1¦1n',
 );
-const strings = words(
+const strings = wordsOfRows(
   '""¦"a"¦"\\u0000"¦"\\ud800"¦"\\udc00\\ud800"¦"\\ud83d\\ude00"¦"\\/\\b\\f\\n\\r\\t\\\\"',
   '"\u2028"¦"\\x41"¦"\\u12"¦"\\u12G4"¦"\\"¦"¦\'a\'¦"a\tb"¦"a\nb"¦"\u0000"¦"\ufeff"¦"\\a"¦"😀"',
   '"\\u"¦"__proto__"¦"constructor"¦"../../../etc/passwd"¦"%00"¦"a\u202eb"¦"\\u001b[2J"',
 );
-const structures = words(
+const structures = wordsOfRows(
   '¦ ¦[¦]¦{¦}¦[]¦{}¦[,]¦[1,]¦[1,,2]¦[,1]¦[1 2]¦{"a"}¦{"a":}¦{:1}¦{a:1}¦{"a":1,}¦{"a":1,,"b":2}',
   '{"a" "b"}¦{"a":1}}¦[1]]¦[]x¦{}{}¦[1,2}¦{1:1}¦{"a":1 "b":2}¦{null:1}¦{"a":1,"a":2}¦{"":0}¦nul',
   'true¦True¦false¦null¦null,¦[nul]¦/**/1¦1//¦#1¦<null>¦*¦{"__proto__":{"polluted":1}}',
   '{"constructor":{"prototype":{"polluted":1}}}¦{"__proto__":null}¦\u2060¦\ufeff{}¦\ufeff',
   '[\u000b1]¦[\u00a01]¦\f[]¦{"\\u0061":1,"a":2}¦{"toString":1,"valueOf":1}',
 );
-const raw = words(
+const raw = wordsOfRows(
   '\u00ff¦\u00fe\u00ff¦"\u00c0\u00af"¦"\u00ed\u00a0\u0080"¦[\u00e5]¦"\u00f4\u00bf\u00bf\u00bf"',
   '"\u0080"',
 );
@@ -89,8 +89,8 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc
-      .tuple(value, fc.array(damageWith([',', ':', '"', '\\', '[', '}', '\u0000']), { minLength: 1, maxLength: 3 }))
-      .map(([text, damages]) => damaged(text, damages)),
+      .tuple(value, fc.array(damagesFrom([',', ':', '"', '\\', '[', '}', '\u0000']), { minLength: 1, maxLength: 3 }))
+      .map(([text, damages]) => withDamages(text, damages)),
   },
 );
 
@@ -127,21 +127,24 @@ const at = (server: ServerName, calls: readonly string[], fields: readonly strin
     const [method = '', path = ''] = call.split(' ');
     return { server, method, path, fields };
   });
-const deployment = words('description¦release_id¦target_status¦activity_status¦error_status¦config_instances');
+const deployment = wordsOfRows('description¦release_id¦target_status¦activity_status¦error_status¦config_instances');
 const base = AGENT_BASE_PATH;
 
 const OTHERS: readonly Operation[] = [
-  ...at('device', words('GET /health¦GET /version¦GET /device¦GET /deployments/current¦GET /deployments/@deployment')),
-  ...at('device', words('GET /releases/@release¦GET /git_commits/@git_commit¦HEAD /events¦POST /device/sync')),
-  ...at('deviceControl', words('GET /¦POST /deployments/@deployment/remove¦POST /compact')),
+  ...at(
+    'device',
+    wordsOfRows('GET /health¦GET /version¦GET /device¦GET /deployments/current¦GET /deployments/@deployment'),
+  ),
+  ...at('device', wordsOfRows('GET /releases/@release¦GET /git_commits/@git_commit¦HEAD /events¦POST /device/sync')),
+  ...at('deviceControl', wordsOfRows('GET /¦POST /deployments/@deployment/remove¦POST /compact')),
   ...at('deviceControl', ['POST /deployments'], deployment),
   ...at('deviceControl', ['POST /events'], ['count']),
   ...at('platform', [`POST ${base}/devices/provision`], ['public_key_pem', 'agent_version', 'name']),
   ...at('platform', [`POST ${base}/devices/reprovision`], ['public_key_pem', 'agent_version']),
   ...at('platform', [`POST ${base}/devices/token`, `GET ${base}/deployments`]),
   ...at('platform', [`PATCH ${base}/deployments/@deployment`], ['activity_status', 'error_status', 'deployed_at']),
-  ...at('platformControl', words('GET /¦POST /devices/@device/archive¦POST /devices/@device/online')),
-  ...at('platformControl', words('POST /snapshots/a/restore¦GET /plans')),
+  ...at('platformControl', wordsOfRows('GET /¦POST /devices/@device/archive¦POST /devices/@device/online')),
+  ...at('platformControl', wordsOfRows('POST /snapshots/a/restore¦GET /plans')),
   ...at('platformControl', ['POST /devices/@device/group'], ['group_id']),
   ...at('platformControl', ['POST /snapshots'], ['name']),
 ];
@@ -149,7 +152,7 @@ const OTHERS: readonly Operation[] = [
 const kinds = ['device', 'deployment', 'release', 'config_instance', 'config_schema', 'config_type', 'group'];
 const sensible = fc.constantFrom(
   ...kinds.map((kind) => `"@${kind}"`),
-  ...words(
+  ...wordsOfRows(
     '{"id":"@config_type"}¦["@config_instance"]¦["@config_schema"]¦null¦true¦1¦"staged"¦"deployed"',
     '"jsonschema"¦"json"¦"yaml"¦"cue"¦"v1"¦[{"filepath":"/etc/a.json","content":"{}"}]',
     '{"format":"json","data":"{}"}¦[{"name":"a.json","data":"{\\"type\\":\\"object\\"}"}]¦1000000',
@@ -176,9 +179,11 @@ const bodyOf = (fields: readonly string[]): fc.Arbitrary<string> =>
     .map((members) => `{${[...new Map(members)].map(([name, value]) => `"${name}":${value}`).join(',')}}`);
 
 const parameter = fc.tuple(
-  fc.constantFrom(...words('limit¦offset¦expand¦id¦name¦order_by¦status¦after¦types¦version¦__proto__¦device_id')),
   fc.constantFrom(
-    ...words(
+    ...wordsOfRows('limit¦offset¦expand¦id¦name¦order_by¦status¦after¦types¦version¦__proto__¦device_id'),
+  ),
+  fc.constantFrom(
+    ...wordsOfRows(
       '1¦0¦-1¦1e9¦¦%00¦%¦%ff¦[]¦release¦device.group¦created_at:desc¦@device¦99999999999999999999',
       'a,b¦constructor',
     ),
@@ -187,7 +192,7 @@ const parameter = fc.tuple(
 const query = fc
   .array(parameter, { maxLength: 4 })
   .map((all) => all.map(([name, value]) => `${name}=${value}`).join('&'));
-const types = words(
+const types = wordsOfRows(
   'application/json¦application/json; charset=utf-16¦text/plain¦¦application/json;¦a',
   'multipart/form-data',
 );

@@ -13,8 +13,8 @@ import type { Device } from '../../../suites/device/support/check.ts';
 import { readLog, storesEvent } from '../../../suites/device/support/disk.ts';
 import { Session } from '../../runner/session.ts';
 import { hostFiles } from '../../targets/files/target-files.ts';
-import { anyBytes, bytesOf, type Damage, damaged, damageWith, utf8, words } from './bytes.ts';
-import { fuzzer, pure } from './engine.ts';
+import { anyBytes, bytesOf, type Damage, damagesFrom, utf8, withDamages, wordsOfRows } from './bytes.ts';
+import { fuzzer, pureSubject } from './engine.ts';
 
 interface LogInput {
   /** Texts in the events. */
@@ -26,7 +26,7 @@ interface LogInput {
   mark: 'kept' | 'gone' | 'torn';
 }
 
-const WORDS = words('\n¦\r¦\0¦{¦}¦"¦9¦,"data":{}}\n¦{"object":"event","id":¦\n\n¦{}\n¦1e9¦\0\0\0\0\0\0\0\0');
+const WORDS = wordsOfRows('\n¦\r¦\0¦{¦}¦"¦9¦,"data":{}}\n¦{"object":"event","id":¦\n\n¦{}\n¦1e9¦\0\0\0\0\0\0\0\0');
 
 const inputs: fc.Arbitrary<LogInput> = fc.record({
   texts: fc.array(
@@ -39,7 +39,7 @@ const inputs: fc.Arbitrary<LogInput> = fc.record({
   ),
   restart: fc.nat(0xffff),
   clean: fc.boolean(),
-  damages: fc.array(damageWith(WORDS), { maxLength: 4 }),
+  damages: fc.array(damagesFrom(WORDS), { maxLength: 4 }),
   mark: fc.constantFrom('kept', 'kept', 'kept', 'gone', 'torn'),
 });
 
@@ -56,16 +56,16 @@ async function attack({ texts, restart, clean, damages, mark }: LogInput): Promi
   }
   const file = join(home.path, 'events.jsonl');
   const before = readFileSync(file, 'latin1');
-  const after = damaged(before, damages);
+  const after = withDamages(before, damages);
   writeFileSync(file, bytesOf(after));
   if (mark === 'gone') rmSync(join(home.path, MARK_FILE));
   if (mark === 'torn') writeFileSync(join(home.path, MARK_FILE), '{"highest":');
 
   const { log } = open(home.path);
   const first = readAll(log);
-  const wrong = badEvent(first) ?? missing(before, after, first) ?? (await reused(log, texts.length, mark, first));
+  const wrong = badEvent(first) ?? missing(before, after, first) ?? (await newEvents(log, texts.length, mark, first));
   await log.close();
-  return wrong ?? (await again(home.path, first));
+  return wrong ?? (await reopened(home.path, first));
 }
 
 function readAll(log: ReturnType<typeof open>['log'], after = 0): StoredEvent[] {
@@ -120,7 +120,7 @@ function idOf(line: string): number | undefined {
 }
 
 /** New events must get ids above any assigned one, as far as mark or log still know it, and be returned. */
-async function reused(
+async function newEvents(
   log: ReturnType<typeof open>['log'],
   assigned: number,
   mark: LogInput['mark'],
@@ -138,7 +138,7 @@ async function reused(
 }
 
 /** Another start must return the same. */
-async function again(path: string, first: readonly StoredEvent[]): Promise<string | undefined> {
+async function reopened(path: string, first: readonly StoredEvent[]): Promise<string | undefined> {
   const { log } = open(path);
   const events = readAll(log);
   await log.close();
@@ -150,7 +150,7 @@ export const log = fuzzer<LogInput>({
   name: 'log',
   about: "damage to a device's event log and its mark",
   inputs,
-  open: () => pure(attack),
+  open: () => pureSubject(attack),
 });
 
 interface LinesInput {
@@ -175,14 +175,14 @@ const logFile = fc.array(fileLine, { maxLength: 12 }).map((lines) => lines.map((
 
 const fileInputs: fc.Arbitrary<LinesInput> = fc.record({
   files: fc.array(logFile, { minLength: 1, maxLength: 3 }),
-  damages: fc.array(damageWith(['\n', '\r\n', '\0', '{', '7', '\u00ef\u00bb\u00bf']), { maxLength: 3 }),
+  damages: fc.array(damagesFrom(['\n', '\r\n', '\0', '{', '7', '\u00ef\u00bb\u00bf']), { maxLength: 3 }),
   id: fc.nat(99),
 });
 
 /** Suite's reader of a target's log: whatever is in the files, it must read the whole lines, and find their events. */
 async function attackReader(path: string, { files, damages, id }: LinesInput): Promise<string | undefined> {
   rmSync(path, { recursive: true, force: true });
-  const written = files.map((text, index) => (index === files.length - 1 ? damaged(text, damages) : text));
+  const written = files.map((text, index) => (index === files.length - 1 ? withDamages(text, damages) : text));
   if (written.length > 1) mkdirSync(path);
   const nameOf = (index: number): string => (written.length > 1 ? join(path, `${index + 1}.jsonl`) : path);
   for (const [index, text] of written.entries()) writeFileSync(nameOf(index), bytesOf(text));

@@ -17,16 +17,16 @@ import { AGENT_API_VERSION } from '../../contract/versions.ts';
 import {
   anyBytes,
   bytesOf,
-  closes,
   cuts,
   type Damage,
-  damaged,
-  damageWith,
+  damagesFrom,
   type End,
   endWith,
-  pieces,
+  isClosedWithin,
+  piecesOf,
   utf8,
-  write,
+  withDamages,
+  writeParts,
 } from './bytes.ts';
 import { fuzzer, type Subject } from './engine.ts';
 import { Servers } from './servers.ts';
@@ -117,7 +117,7 @@ const packetsInput = (topics: readonly string[]): fc.Arbitrary<PacketsInput> =>
       ),
       { maxLength: 10 },
     ),
-    damages: fc.array(damageWith(['\u00ff\u00ff\u00ff\u007f', '\u0000', '\u0010', '\u0030']), { maxLength: 3 }),
+    damages: fc.array(damagesFrom(['\u00ff\u00ff\u00ff\u007f', '\u0000', '\u0010', '\u0030']), { maxLength: 3 }),
     cuts,
     end: fc.constantFrom('end', 'reset'),
   });
@@ -153,7 +153,7 @@ async function openBroker(): Promise<Subject<PacketsInput>> {
     attack: async ({ begun, packets, damages, cuts: at, end }: PacketsInput): Promise<string | undefined> => {
       const socket = connect({ host: hostname, port: Number(port) });
       socket.on('error', () => {});
-      const text = damaged(packets.join(''), damages).replaceAll(OWN, robot.id).replaceAll(OTHER, other.id);
+      const text = withDamages(packets.join(''), damages).replaceAll(OWN, robot.id).replaceAll(OTHER, other.id);
       const bytes = Buffer.concat([...(begun ? [helloOf(robot)] : []), bytesOf(text)]);
       const ended = await send(socket, bytes, at, end);
       const wrong = (await servers.trouble()) ?? (await witness.noticed());
@@ -201,8 +201,8 @@ async function watch(url: string, { id, ...credentials }: Robot) {
 
 /** Resolves with whether the broker has closed the connection. */
 async function send(socket: Socket, bytes: Buffer, at: readonly number[], end: End): Promise<boolean> {
-  const closed = closes(socket.resume(), LONGEST_MS);
-  await write(socket, pieces(bytes, at));
+  const closed = isClosedWithin(socket.resume(), LONGEST_MS);
+  await writeParts(socket, piecesOf(bytes, at));
   endWith(end, socket);
   const ended = await closed;
   socket.destroy();
@@ -302,8 +302,8 @@ async function connectedTo(port: number): Promise<string | undefined> {
 }
 
 async function answer(socket: Socket, { begun, packets, damages, cuts: at, end }: PacketsInput): Promise<void> {
-  const bytes = bytesOf(damaged(packets.join(''), damages));
-  await write(socket, pieces(begun ? Buffer.concat([WELCOME, bytes]) : bytes, at));
+  const bytes = bytesOf(withDamages(packets.join(''), damages));
+  await writeParts(socket, piecesOf(begun ? Buffer.concat([WELCOME, bytes]) : bytes, at));
   endWith(end, socket);
 }
 

@@ -11,7 +11,7 @@ import { readableDuration } from '../../common/durations.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { Task, TaskEnded } from '../measure/process.ts';
 import { amount, count, seed, toolOptions, writeTestResults } from '../options.ts';
-import { FIXTURES, type Find, keep } from './engine.ts';
+import { FIXTURES, type Find, writeFind } from './engine.ts';
 import { FUZZERS, type FuzzNote, type tasks } from './fuzzers.ts';
 
 interface FuzzResult {
@@ -83,7 +83,7 @@ async function runFuzzer(name: string): Promise<FuzzResult> {
   const result: FuzzResult = { name, tried: 0, again: 0, finds: [] };
   const found = (wrong: string, input: unknown): void => {
     const find = { fuzzer: name, wrong, input };
-    result.finds.push({ ...find, file: keep(find, values.out) });
+    result.finds.push({ ...find, file: writeFind(find, values.out) });
   };
   let blocked = false;
   const onNote = (note: FuzzNote): void => {

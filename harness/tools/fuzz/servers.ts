@@ -7,7 +7,7 @@ import { type Scratch, scratch } from '../../../simulators/common/testing/scratc
 import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import { muster, PROBE } from '../measure/process.ts';
+import { PROBE, startMuster } from '../measure/process.ts';
 import type { Subject } from './engine.ts';
 
 /** Milliseconds for a server to end. */
@@ -27,7 +27,7 @@ export interface Server extends AsyncDisposable {
 /** Resolves when it serves. Rejects with its output when it ends before. `env`: also has the settings of the probe. */
 export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
   const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
-  const running = muster(['simulate', ...words, '--log-level', 'silent'], loaded);
+  const running = startMuster(['simulate', ...words, '--log-level', 'silent'], loaded);
   const { child } = running;
   return {
     ready: await running.ready(),
@@ -84,7 +84,7 @@ export const onPlatformControl = ({ control, control_token: token }: Ready): Htt
  * Clients of this process under attack by a server of the fuzzer's own. `attack` gets one with a recorder of its own,
  * which waits up to `longestMs`.
  */
-export async function served<T>(
+export async function attackClients<T>(
   server: HttpServer | NetServer,
   longestMs: number,
   attack: (http: HttpClient, input: T) => Promise<string | undefined>,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import { fuzzer, keep, kept, session } from './engine.ts';
+import { fuzzer, readFinds, runSession, writeFind } from './engine.ts';
 
 /** Subject that fails on numbers from 100 on, otherwise on the largest, and dies of numbers that end with 7. */
 function brittle() {
@@ -32,7 +32,7 @@ function brittle() {
 it('shrinks each kind of find once, goes on with a fresh subject, and counts the rest', async () => {
   const { it: subject, opened } = brittle();
   const finds: { wrong: string; input: unknown }[] = [];
-  const { tried, again } = await session(subject, {
+  const { tried, repeated: again } = await runSession(subject, {
     seed: 1,
     ms: 60_000,
     finds: 3,
@@ -52,10 +52,10 @@ it('leaves the input that it attacks with in a file, and a find in another one',
   using folder = scratch();
   const current = join(folder.path, 'current.json');
   const { it: subject } = brittle();
-  await session(subject, { seed: 2, ms: 60_000, finds: 1, currentFd: openSync(current, 'w+'), onFind: () => {} });
+  await runSession(subject, { seed: 2, ms: 60_000, finds: 1, inputFd: openSync(current, 'w+'), onFind: () => {} });
   expect(JSON.parse(readFileSync(current, 'utf8'))).toBeTypeOf('number');
-  const file = keep({ fuzzer: 'brittle', wrong: 'too large', input: 100 }, folder.path);
+  const file = writeFind({ fuzzer: 'brittle', wrong: 'too large', input: 100 }, folder.path);
   expect(readFileSync(file, 'utf8')).toContain('100');
-  expect(kept('brittle', folder.path)).toMatchObject([{ wrong: 'too large', input: 100 }]);
-  expect(kept('another', folder.path)).toEqual([]);
+  expect(readFinds('brittle', folder.path)).toMatchObject([{ wrong: 'too large', input: 100 }]);
+  expect(readFinds('another', folder.path)).toEqual([]);
 });

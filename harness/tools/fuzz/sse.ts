@@ -10,9 +10,9 @@ import { EventSourceClient } from '../../client/eventsource.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { openEvents } from '../../client/sse.ts';
 import { type SseComment, type SseFrame, SseParser } from '../../client/sse-parser.ts';
-import { anyBytes, bytesOf, cuts, pieces, utf8, words, write } from './bytes.ts';
-import { fuzzer, pure, type Subject } from './engine.ts';
-import { served } from './servers.ts';
+import { anyBytes, bytesOf, cuts, piecesOf, utf8, wordsOfRows, writeParts } from './bytes.ts';
+import { fuzzer, pureSubject, type Subject } from './engine.ts';
+import { attackClients } from './servers.ts';
 
 /** Event that a client dispatches. */
 export interface Dispatched {
@@ -48,7 +48,7 @@ export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
   return events;
 }
 
-const framing = words('\n¦\r¦\r\n¦\n\n¦:¦ ¦\0¦data¦id¦event¦retry¦data: ¦data:¦id: 7');
+const framing = wordsOfRows('\n¦\r¦\r\n¦\n\n¦:¦ ¦\0¦data¦id¦event¦retry¦data: ¦data:¦id: 7');
 const texts = ['é', '\u2028', '😀', '\uFEFF', 'x.y', '{"a":1}', ': heartbeat\n\n', 'id: 1\nevent: a.b\ndata: {}\n\n'];
 const number = fc.oneof(fc.nat(99), fc.bigInt({ min: 0n, max: 2n ** 70n })).map(String);
 
@@ -122,7 +122,7 @@ function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   reader.push(Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'));
   for (const chunk of chunks) {
     const text = Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]);
-    for (const part of pieces(text, [0x3000, 0xf000])) reader.push(part);
+    for (const part of piecesOf(text, [0x3000, 0xf000])) reader.push(part);
   }
   return events;
 }
@@ -130,7 +130,7 @@ function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
 /** All chunkings of the same bytes must give the events of the standard. */
 function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   const bytes = bytesOf(text);
-  const chunks = pieces(bytes, cuts);
+  const chunks = piecesOf(bytes, cuts);
   const whole = ours([bytes]);
   if (!isDeepStrictEqual(ours(chunks), whole)) return 'other chunks of the same bytes give other frames';
   const single = Array.from(bytes, (byte) => Buffer.of(byte));
@@ -150,7 +150,7 @@ export const sse = fuzzer<StreamInput>({
   name: 'sse',
   about: 'event streams in any chunks against the parsers, held to a model of the standard',
   inputs: streamInputs,
-  open: () => pure(attack),
+  open: () => pureSubject(attack),
 });
 
 const LONGEST_MS = 20_000;
@@ -164,13 +164,13 @@ function openStreams(): Promise<Subject<StreamInput>> {
   let chunks: Buffer[] = [];
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-    void write(response, chunks);
+    void writeParts(response, chunks);
   });
-  return served(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
+  return attackClients(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
     // A block of its own at the end shows that all before it was read.
     const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
     const expected = dispatchedOf(all);
-    chunks = pieces(all, cuts);
+    chunks = piecesOf(all, cuts);
     return (await suite(http, expected)) ?? (await client(http, expected));
   });
 }

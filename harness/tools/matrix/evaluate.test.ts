@@ -5,7 +5,7 @@ import { defined } from '../../common/defined.ts';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
-import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
+import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts';
 import type { Subject, SubjectKind } from './subjects.ts';
 import { closingTable } from './table.ts';
 
@@ -26,7 +26,12 @@ const subjectOf = (kind: SubjectKind, checks: CheckResult[], about: Partial<Subj
   ...about,
 });
 
-const verdictOn = (kind: SubjectKind, checks: CheckResult[], breaks?: string[], manner?: Manner): Promise<Verdict> => {
+const verdictOn = (
+  kind: SubjectKind,
+  checks: CheckResult[],
+  breaks?: string[],
+  manner?: RunConditions,
+): Promise<Verdict> => {
   const reason = kind === 'unwilling' ? /such socket/ : undefined;
   return evaluateSubject(subjectOf(kind, checks, defined({ breaks, reason })), manner);
 };
@@ -72,7 +77,7 @@ describe('a subject', () => {
     const asked: unknown[] = [];
     const breaks = ['device.events.types'];
     const rate = { times: 3, failed: 3, alone: { times: 3, failed: 3 } };
-    const withRate = async (due: RegExp, manner?: Manner): Promise<string[]> => {
+    const withRate = async (due: RegExp, manner?: RunConditions): Promise<string[]> => {
       const run: Subject['run'] = async (choice) => {
         asked.push(choice);
         return sampleReport([{ ...fails, rate }], {});

@@ -42,7 +42,7 @@ export interface Problem {
 }
 
 /** Conditions of all runs. */
-export interface Manner {
+export interface RunConditions {
   /** Every check on a defect, instead of those of the requirements that it breaks. */
   whole?: boolean;
   /** Pairs of defects as subjects, which meet the whole suite. */
@@ -55,7 +55,7 @@ export interface Manner {
 
 export async function evaluateSubject(
   subject: Subject,
-  { pairs = false, whole: asked = false, fast = false, timed = false }: Manner = {},
+  { pairs = false, whole: asked = false, fast = false, timed = false }: RunConditions = {},
 ): Promise<Verdict> {
   const whole = asked || pairs;
   const started = performance.now();
@@ -83,7 +83,7 @@ export async function evaluateSubject(
       red: report.checks.filter(isRed).map(({ id }) => id),
       problems: [
         ...(pairs ? [] : PROBLEMS[subject.kind](subject, report)),
-        ...(narrowed ? misrated(subject, report) : []),
+        ...(narrowed ? rateProblems(subject, report) : []),
         ...(timed ? tooLong(subject, performance.now() - started, fast) : []),
       ],
     });
@@ -168,14 +168,14 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
       what: why(check),
       todo: 'read the specification: either the check or the simulator is wrong',
     })),
-    ...blocked(report),
+    ...blockedProblems(report),
     ...notAsDeclared(report),
   ],
   variant: ({ slow = false }, report) => [
     ...report.checks
       .filter(({ outcome }) => outcome === 'fail')
       .map((check) => ({ what: why(check), todo: 'the specification leaves this open: let the check accept it' })),
-    ...blocked(report, slow),
+    ...blockedProblems(report, slow),
     ...notAsDeclared(report),
   ],
   null: ({ proves = /./, alone = false }, report) =>
@@ -186,8 +186,8 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
         what: `a null server passes ${id}`,
         todo: 'have the check make sure first that the target works',
       })),
-  unwilling: hindered,
-  starved: hindered,
+  unwilling: hindranceProblems,
+  starved: hindranceProblems,
   defect: (subject, { checks }) => [
     ...(subject.breaks ?? [])
       .filter((broken) => !isLeftOut(checks, broken) && !isCaught(subject, checks, broken))
@@ -199,14 +199,14 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
           todo: `sharpen that check, or correct \`breaks\`${inFile(subject)}`,
         };
       }),
-    ...misworded(subject, checks.filter(isRed)),
+    ...wordProblems(subject, checks.filter(isRed)),
   ],
 };
 
 const inFile = ({ file }: Subject): string => (file === undefined ? '' : ` in ${file}`);
 
 /** Findings need words, and those that the defect asks for. */
-function misworded(subject: Subject, red: readonly CheckResult[]): Problem[] {
+function wordProblems(subject: Subject, red: readonly CheckResult[]): Problem[] {
   const { tells } = subject;
   const wordless = red.filter(
     ({ expected, actual, counterexample = 'none' }) =>
@@ -225,7 +225,7 @@ function misworded(subject: Subject, red: readonly CheckResult[]): Problem[] {
 }
 
 /** Failure rates need the words that the defect asks for. */
-function misrated(subject: Subject, { checks }: Report): Problem[] {
+function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   const { rate: due } = subject;
   const told = checks.flatMap(({ id, rate }) => (rate === undefined ? [] : [`${id}: ${rateInWords(rate)}`]));
   if (due === undefined || told.some((words) => due.test(words))) return [];
@@ -234,7 +234,7 @@ function misrated(subject: Subject, { checks }: Report): Problem[] {
 }
 
 /** The target is correct, so nothing may be red; and the hindrance must show, or the subject proves nothing. */
-function hindered({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
+function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
   return [
@@ -250,7 +250,7 @@ function hindered({ reason, file = 'the matrix' }: Subject, report: Report): Pro
 }
 
 /** Blocked checks, apart from those for which a slow target lacks the time, with the arithmetic as their reason. */
-const blocked = (report: Report, slow = false): Problem[] =>
+const blockedProblems = (report: Report, slow = false): Problem[] =>
   report.checks
     .filter(({ outcome, reason }) => outcome === 'blocked' && !(slow && reason?.startsWith('not decided: ') === true))
     .map(({ id, reason }) => ({ what: `blocked: ${id}: ${reason}`, todo: 'nothing was decided: repair the set-up' }));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
 import type { CheckResult } from '../../runner/types.ts';
-import { changesInWords, compare, type Golden, readGolden, record, writeGolden } from './golden.ts';
+import { changesInWords, compareGolden, type Golden, readGolden, recordGolden, writeGolden } from './golden.ts';
 import type { Subject, SubjectKind } from './subjects.ts';
 
 const red = (id: string): CheckResult => sampleFailure({ id, requirement_id: id });
@@ -26,7 +26,7 @@ async function recorded(
   const golden: Golden = { checks: [...first, ...second].map(({ id }) => id), subjects: {}, costs: {} };
   const run: Subject['run'] = async ({ seed }) => sampleReport(seed === FIRST_SEED ? first : second, {});
   const subject: Subject = { api: 'device', kind, name: 'some', summary: 'Does something.', run, ...about };
-  await record([subject], { whole, concurrency: 1 }, (name, came) => {
+  await recordGolden([subject], { whole, concurrency: 1 }, (name, came) => {
     if (came instanceof Error) throw came;
     golden.subjects[name] = came.row;
     golden.costs[name] = came.cost;
@@ -36,7 +36,7 @@ async function recorded(
 
 const known = new Set(['device defect some', 'device reference some', 'device null some']);
 const changes = async (kind: SubjectKind, before: CheckResult[], after: CheckResult[], afterToo = after) =>
-  compare(await recorded(kind, before), await recorded(kind, after, afterToo), known).map(
+  compareGolden(await recorded(kind, before), await recorded(kind, after, afterToo), known).map(
     ({ what, id, was, is }) => `${what} ${id}: ${was} → ${is}`,
   );
 
@@ -90,7 +90,7 @@ describe('against golden outcomes', () => {
   it('shows a subject that is gone', async () => {
     const before = await recorded('defect', [red(A)]);
     const after: Golden = { checks: [A], subjects: {}, costs: {} };
-    expect(compare(before, after, new Set())).toMatchObject([{ what: 'lost', subject: 'device defect some' }]);
+    expect(compareGolden(before, after, new Set())).toMatchObject([{ what: 'lost', subject: 'device defect some' }]);
   });
 
   it('has a defect by itself that meets only the checks of what it breaks', async () => {
@@ -104,7 +104,9 @@ describe('against golden outcomes', () => {
     expect(asked).toEqual([FIRST_SEED, 23].map((seed) => ({ varied: false, seed, only: [A, B] })));
     const before = { checks: [], subjects, costs: {} };
     const none = { ...before, subjects: { 'device narrowed some': { [B]: 'pass' } } };
-    expect(compare(before, none, new Set(Object.keys(subjects)))).toMatchObject([{ what: 'lost', is: 'not asked' }]);
+    expect(compareGolden(before, none, new Set(Object.keys(subjects)))).toMatchObject([
+      { what: 'lost', is: 'not asked' },
+    ]);
   });
 
   it('is kept in a file, with the cost in another one, and told by requirement', async () => {
@@ -116,7 +118,7 @@ describe('against golden outcomes', () => {
     expect(read.subjects).toEqual({ 'device defect some': { first: A, [A]: 'MUST', [B]: 'MUST / pass' } });
     expect(read.costs).toEqual(before.costs);
     const after = await recorded('defect', [passes(A), passes(B)]);
-    expect(changesInWords(compare(read, after, known), read, after)).toEqual([
+    expect(changesInWords(compareGolden(read, after, known), read, after)).toEqual([
       'lost      device.a: MUST → pass: device defect some',
       'unsteady  device.b: MUST / pass → pass: device defect some',
       '1 subjects: 1 lost, 0 moved, 1 unsteady, 0 gained',

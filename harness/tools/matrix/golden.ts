@@ -105,7 +105,7 @@ const requestsOf = ({ saw, exchanges = [] }: CheckResult): number =>
   saw?.['requests'] ?? exchanges.reduce((sum, { times = 1 }) => sum + times, 0);
 
 /** Runs the subjects with each seed. `each` receives the row of one, or the error of one that could not run. */
-export async function record(
+export async function recordGolden(
   subjects: readonly Subject[],
   { whole, concurrency }: { whole: boolean; concurrency: number },
   each: (name: string, came: { row: Row; cost: Cost } | Error) => void,
@@ -160,7 +160,7 @@ export interface Change {
 }
 
 /** Changes of the subjects in `after`; a subject that is no longer `known` is a change too. */
-export function compare(before: Golden, after: Golden, known: ReadonlySet<string>): Change[] {
+export function compareGolden(before: Golden, after: Golden, known: ReadonlySet<string>): Change[] {
   const about = { id: 'subject', was: 'there', is: 'there' };
   const gone = Object.keys(before.subjects).filter((name) => !known.has(name));
   return [

@@ -15,9 +15,17 @@ import { readableDuration } from '../../common/durations.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { painter } from '../../common/terminal.ts';
 import { APIS, type Level } from '../../runner/types.ts';
-import { count, names, refuse, toolOptions, writeTestResults } from '../options.ts';
+import { count, exitWithUsage, names, toolOptions, writeTestResults } from '../options.ts';
 import { evaluateSubject, type Verdict } from './evaluate.ts';
-import { changesInWords, compare, type Golden, readGolden, record, titleOf, writeGolden } from './golden.ts';
+import {
+  changesInWords,
+  compareGolden,
+  type Golden,
+  readGolden,
+  recordGolden,
+  titleOf,
+  writeGolden,
+} from './golden.ts';
 import { bundlesOf, evaluateApart, pairsOf, sampleOf } from './selection.ts';
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
@@ -62,18 +70,18 @@ const asked = ALL.filter(
 const subjects = sampleOf(asked, values.sample, random(seed).next);
 if (subjects.length < asked.length)
   process.stdout.write(`${subjects.length} of ${asked.length} subjects, with --seed ${seed}\n`);
-if (subjects.length === 0) refuse('no subject is left to run');
+if (subjects.length === 0) exitWithUsage('no subject is left to run');
 
 // Subjects of whole suites take longest and start first, so as not to delay the end.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
 if (values.against !== undefined && values.with !== undefined) {
   const after = readGolden(values.with);
-  process.exit(compared(readGolden(values.against), after, new Set(Object.keys(after.subjects))) ? 0 : 1);
+  process.exit(reportChanges(readGolden(values.against), after, new Set(Object.keys(after.subjects))) ? 0 : 1);
 }
 const isRecorded = values.json !== undefined || values.against !== undefined;
 if (isRecorded && (fast || values.pairs + values.timed + values.busy > 0 || values.repeat > 1))
-  refuse(
+  exitWithUsage(
     '--json and --against: accepted beside them are --api, --kind, --only, --sample, --seed, --whole, --concurrency',
   );
 if (isRecorded) process.exit((await recordAndCompare()) ? 0 : 1);
@@ -105,7 +113,7 @@ async function recordAndCompare(): Promise<boolean> {
   const filed = Object.keys(before?.subjects ?? {}).map((name) => name.split(' ')[0]);
   const due = filed.length === 0 ? subjects : subjects.filter(({ api }) => filed.includes(api));
   const inTurn = due.toSorted((a, b) => turn(a) - turn(b));
-  await record(inTurn, { whole, concurrency }, (name, came) => {
+  await recordGolden(inTurn, { whole, concurrency }, (name, came) => {
     if (came instanceof Error) {
       failed += 1;
       process.stdout.write(`✗ ${name} could not be run: ${came.stack}\n`);
@@ -122,12 +130,12 @@ async function recordAndCompare(): Promise<boolean> {
     };
     writeGolden(json, { checks, ...all });
   });
-  return (before === undefined || compared(before, after, known)) && failed === 0;
+  return (before === undefined || reportChanges(before, after, known)) && failed === 0;
 }
 
 /** Prints the differences. Returns whether nothing is lost. */
-function compared(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
-  const changes = compare(before, after, known);
+function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
+  const changes = compareGolden(before, after, known);
   const lines = changesInWords(changes, before, after);
   process.stdout.write(`${lines.join('\n')}\n`);
   return changes.every(({ what }) => what !== 'lost');

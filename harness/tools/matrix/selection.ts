@@ -4,7 +4,7 @@ import { ConflictError } from '../../../simulators/defects/define.ts';
 import { FLOODS } from '../../../simulators/defects/null.ts';
 import { defined } from '../../common/defined.ts';
 import { behavioursWith, type Changes } from '../subjects/simulators.ts';
-import { evaluateSubject, type Manner, type Verdict } from './evaluate.ts';
+import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts';
 import type { Subject } from './subjects.ts';
 
 /**
@@ -57,7 +57,7 @@ export function bundlesOf(subjects: readonly Subject[], next: () => number): Sub
     if (open === undefined) bundles.push([subject]);
     else open.push(subject);
   }
-  return bundles.map(bundle);
+  return bundles.map(bundleOf);
 }
 
 function fits(subject: Subject, members: readonly Subject[]): boolean {
@@ -87,7 +87,7 @@ function changesOf(members: readonly Subject[]): Changes {
 }
 
 /** Subject of all these members; a single one is itself. */
-export function bundle(members: readonly Subject[]): Subject {
+export function bundleOf(members: readonly Subject[]): Subject {
   const [first] = members;
   if (first?.together === undefined || members.length === 1) return first as Subject;
   const { run } = first.together;
@@ -113,7 +113,7 @@ export function pairsOf(defects: readonly Subject[], next: () => number, most: n
   return drawn
     .filter(({ one, other }) => !isSameRequirement(one, other) && fits(one, [other]))
     .take(most)
-    .map(({ one, other }) => bundle([one, other]))
+    .map(({ one, other }) => bundleOf([one, other]))
     .toArray();
 }
 
@@ -121,14 +121,14 @@ const isSameRequirement = ({ breaks = [] }: Subject, other: Subject): boolean =>
   breaks.some((broken) => other.breaks?.some((id) => id.startsWith(broken) || broken.startsWith(id)));
 
 /** Verdict on a subject; for a bundle that is not ok, those on its parts, down to the guilty variants. */
-export async function evaluateApart(subject: Subject, manner?: Manner): Promise<Verdict[]> {
+export async function evaluateApart(subject: Subject, manner?: RunConditions): Promise<Verdict[]> {
   const verdict = await evaluateSubject(subject, manner);
   const { members = [] } = subject.kind === 'variant' ? subject : {};
   if (verdict.problems.length === 0 || members.length === 0) return [verdict];
   const middle = Math.ceil(members.length / 2);
   const parts: Verdict[] = [];
   for (const half of [members.slice(0, middle), members.slice(middle)])
-    parts.push(...(await evaluateApart(bundle(half), manner)));
+    parts.push(...(await evaluateApart(bundleOf(half), manner)));
   if (parts.some(({ problems }) => problems.length > 0)) return parts;
   const problems = verdict.problems.map(({ what, todo }) => ({ what: `only together: ${what}`, todo }));
   return [{ ...verdict, problems }];

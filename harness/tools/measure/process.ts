@@ -9,7 +9,7 @@ import { Running } from '../../cli/testing/muster.ts';
  * Runs `muster` as a user does: with the compile cache that it chooses itself, which is part of its cost; ended by
  * Ctrl-C as the tool is.
  */
-export const muster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
+export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
 
 /** Module for `node --import` in a server. */
@@ -134,14 +134,14 @@ export function endGroup(group: number): void {
 
 /** Direct children of a process. */
 export const childrenOf = (pid: number): number[] =>
-  contents(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+  textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 
 /** A process and its children. */
 export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 
 /** Memory of processes in bytes, each with its share of common pages. */
 export const pssBytes = (pids: readonly number[]): number =>
-  pids.reduce((sum, pid) => sum + (memoryOf(contents(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
+  pids.reduce((sum, pid) => sum + (memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
 
 /** Figure in bytes, by its name in a file of /proc; undefined where it is missing. */
 export function memoryOf(file: string, name: string): number | undefined {
@@ -162,13 +162,13 @@ const OWN = 11;
 const OF_CHILDREN = 13;
 
 function secondsAt(pid: number | 'self', first: number): number {
-  const stat = contents(`/proc/${pid}/stat`);
+  const stat = textOf(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
 /** Text of a file of /proc; empty when the process has ended. */
-export function contents(file: string): string {
+export function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { PROBE, Task } from './process.ts';
-import { judge, Sampler } from './series.ts';
+import { judgeSeries, Sampler } from './series.ts';
 import type { tasks } from './testing/leaking-server.ts';
 
 const SERVER = new URL('./testing/leaking-server.ts', import.meta.url).href;
@@ -20,7 +20,7 @@ async function growing(bytes: number): Promise<string[]> {
     await Promise.all(Array.from({ length: BATCH }, async () => await (await fetch(url)).text()));
     sampler.process('server', server.pid);
   }
-  return judge(sampler.series.values())
+  return judgeSeries(sampler.series.values())
     .filter(({ slope }) => slope?.grows ?? false)
     .map(({ what }) => what);
 }

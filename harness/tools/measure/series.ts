@@ -8,20 +8,20 @@ import { runInNewContext } from 'node:vm';
 import { escapeAttribute } from '../../common/html.ts';
 import { sparkline } from '../../common/terminal.ts';
 import { MIB, median } from './figure.ts';
-import { contents, memoryOf } from './process.ts';
+import { memoryOf, textOf } from './process.ts';
 
 // Probe that is loaded into servers. With MUSTER_SOAK it writes their heap and active resources into a file of that
 // folder, every MUSTER_SOAK_EVERY milliseconds; with MUSTER_WATCH it reports changes to shared prototypes.
 
 /** Heap bytes, and numbers of timers and of all resources that keep this process busy. */
-export function tell(): { heap: number; timers: number; resources: number } {
+export function ownFigures(): { heap: number; timers: number; resources: number } {
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === 'Timeout' || name === 'Immediate').length;
   return { heap: process.memoryUsage().heapUsed, timers, resources: resources.length };
 }
 
 /** Retained bytes of the heap and of buffers outside of it, right after a full collection. */
-function held(): number {
+function retainedBytes(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
   const { heapUsed, external } = process.memoryUsage();
@@ -37,9 +37,9 @@ if (folder !== undefined) {
   let told = 0;
   let live: number | undefined;
   setInterval(() => {
-    if (told % COLLECT_EVERY === 0) live = held();
+    if (told % COLLECT_EVERY === 0) live = retainedBytes();
     told += 1;
-    const text = JSON.stringify({ ...tell(), held: live });
+    const text = JSON.stringify({ ...ownFigures(), held: live });
     try {
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);
@@ -158,20 +158,20 @@ export interface Series {
 }
 
 /** State of a process by its own account, and the paths to the rest. */
-interface Seen {
+interface ProcessState {
   pid: number;
   told: Record<string, number | undefined>;
 }
 
 interface Kind extends Omit<Series, 'subject' | 'samples'> {
-  value(seen: Seen): number | undefined;
+  value(seen: ProcessState): number | undefined;
 }
 
 const COUNTED = { unit: '', noise: { least: 4, share: 0.1 } };
 const PAGES = { unit: 'MiB', noise: { least: 5, share: 0.1, steps: true } };
 const KINDS: readonly Kind[] = [
-  { what: 'RSS', ...PAGES, value: ({ pid }) => inMib(memoryOf(contents(`/proc/${pid}/status`), 'VmRSS')) },
-  { what: 'PSS', ...PAGES, value: ({ pid }) => inMib(memoryOf(contents(`/proc/${pid}/smaps_rollup`), 'Pss')) },
+  { what: 'RSS', ...PAGES, value: ({ pid }) => inMib(memoryOf(textOf(`/proc/${pid}/status`), 'VmRSS')) },
+  { what: 'PSS', ...PAGES, value: ({ pid }) => inMib(memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss')) },
   { what: 'heap', unit: 'MiB', noise: { least: 3, share: 0.15 }, value: ({ told }) => inMib(told['heap']) },
   { what: 'live heap', unit: 'MiB', noise: { least: 1, share: 0.03 }, value: ({ told }) => inMib(told['held']) },
   { what: 'descriptors', ...COUNTED, value: ({ pid }) => entriesIn(`/proc/${pid}/fd`) },
@@ -192,7 +192,7 @@ export class Sampler {
   }
 
   process(subject: string, pid: number): void {
-    const told = pid === process.pid ? tell() : parsed(contents(join(this.#probes, `${pid}.json`)));
+    const told = pid === process.pid ? ownFigures() : parsed(textOf(join(this.#probes, `${pid}.json`)));
     for (const { value, ...kind } of KINDS) this.#add({ subject, ...kind }, value({ pid, told }));
   }
 
@@ -232,13 +232,13 @@ function sizeOf(path: string): number {
   return (namesIn(path) ?? []).reduce((bytes, name) => bytes + sizeOf(join(path, name)), 0);
 }
 
-export interface Judged extends Series {
+export interface JudgedSeries extends Series {
   /** Undefined after too short a time. */
   slope: Slope | undefined;
 }
 
 /** Every series with its slope. */
-export const judge = (all: Iterable<Series>): Judged[] =>
+export const judgeSeries = (all: Iterable<Series>): JudgedSeries[] =>
   [...all].map((series) => ({ ...series, slope: slopeOf(series.samples, series.noise) }));
 
 const WIDTH = 360;
@@ -248,7 +248,7 @@ const SPARK_COUNT = 24;
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
 
 /** E.g. `flat 85.10 MiB, 0.01 MiB/min (-0.02 to 0.04)`. */
-export function verdictOf({ unit, slope }: Judged): string {
+export function verdictOf({ unit, slope }: JudgedSeries): string {
   if (slope === undefined) return 'too short to say';
   const { perMinute, low, high, median, grows } = slope;
   const inUnit = unit === '' ? '' : ` ${unit}`;
@@ -259,7 +259,7 @@ export function verdictOf({ unit, slope }: Judged): string {
 }
 
 /** One line a series: name, course, verdict. */
-export function table(all: readonly Judged[]): string {
+export function tableOf(all: readonly JudgedSeries[]): string {
   const width = Math.max(...all.map(({ subject, what }) => subject.length + what.length + 1));
   return all
     .map(
@@ -278,7 +278,7 @@ function spark({ samples }: Series): string {
 }
 
 /** Page with a small chart for each series, growing ones first. */
-export function page(title: string, all: readonly Judged[]): string {
+export function pageOf(title: string, all: readonly JudgedSeries[]): string {
   const charts = all.toSorted((a, b) => Number(b.slope?.grows ?? false) - Number(a.slope?.grows ?? false)).map(chart);
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>
 <style>body{font:14px system-ui;margin:2em}figure{display:inline-block;margin:.5em}svg{border:1px solid #ccc}\
@@ -289,7 +289,7 @@ ${charts.join('\n')}
 `;
 }
 
-function chart(one: Judged): string {
+function chart(one: JudgedSeries): string {
   const { samples, subject, what } = one;
   const end = samples.at(-1)?.[0] ?? 1;
   const high = Math.max(...samples.map(([, value]) => value), 1e-9) * 1.05;

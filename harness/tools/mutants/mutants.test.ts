@@ -7,13 +7,13 @@ import { expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import {
   ACTIVE_MUTANT,
-  described,
-  instrumented,
   instrumentedServer,
   isEquivalent,
+  mutantText,
   PLAIN_APIS,
   readEquivalents,
-  sorted,
+  splitEquivalents,
+  withMutants,
 } from './mutants.ts';
 
 const SOURCE = `
@@ -26,21 +26,21 @@ process.stdout.write(String(isAbove(10)));
 
 it('runs as it was, and with the one mutant that is named', async () => {
   using folder = scratch();
-  const { code, mutants } = await instrumented('above.ts', SOURCE);
+  const { code, mutants } = await withMutants('above.ts', SOURCE);
   const program = join(folder.path, 'above.mts');
   writeFileSync(program, code);
   const said = (id: string): string =>
     execFileSync(process.execPath, [program], { encoding: 'utf8', env: { [ACTIVE_MUTANT]: id } });
   const atLeast = mutants.find(({ now }) => now === 'value >= most');
-  expect(atLeast && described(atLeast)).toBe('above.ts:4 EqualityOperator: value > most → value >= most');
+  expect(atLeast && mutantText(atLeast)).toBe('above.ts:4 EqualityOperator: value > most → value >= most');
   expect([said('none'), said(atLeast?.id ?? '')]).toEqual(['false', 'true']);
 });
 
 it('leaves out what a reason stands for, wherever that has moved to', async () => {
   const both = { file: 'above.ts', mutator: 'EqualityOperator', now: '>=', why: 'nobody asks for ten' };
   for (const source of [SOURCE, `\n\n${SOURCE}`]) {
-    const { mutants } = await instrumented('above.ts', source);
-    const { visible, equivalent } = sorted(mutants, [
+    const { mutants } = await withMutants('above.ts', source);
+    const { visible, equivalent } = splitEquivalents(mutants, [
       { ...both, within: '^function isAbove', text: '^return value' },
       { ...both, within: '^function isBelow', mutator: '' },
       { ...both, file: 'other.ts', mutator: '' },

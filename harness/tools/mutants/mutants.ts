@@ -35,7 +35,7 @@ const LOGGER = {
 /** Plain server with all mutants in it. */
 export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
-  return instrumented(source, readFileSync(source, 'utf8'));
+  return withMutants(source, readFileSync(source, 'utf8'));
 }
 
 interface Instrumented {
@@ -44,7 +44,7 @@ interface Instrumented {
 }
 
 /** Source with all mutants in it, none of them active, and the mutants. */
-export async function instrumented(name: string, source: string): Promise<Instrumented> {
+export async function withMutants(name: string, source: string): Promise<Instrumented> {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
   const made = await new Instrumenter(LOGGER).instrument(files, options);
@@ -80,7 +80,7 @@ const SHOWN = 100;
 const shortened = (code: string): string => (code.length > SHOWN ? `${code.slice(0, SHOWN)}…` : code);
 
 /** E.g. `device.ts:17 BooleanLiteral: true → false`. */
-export const described = ({ file, line, mutator, was, now }: Mutant): string =>
+export const mutantText = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
 /**
@@ -108,7 +108,7 @@ export function isEquivalent(mutant: Mutant, equivalent: Equivalent): boolean {
 }
 
 /** Mutants that a suite has to find, and equivalent ones. */
-export function sorted(mutants: readonly Mutant[], equivalents: readonly Equivalent[]) {
+export function splitEquivalents(mutants: readonly Mutant[], equivalents: readonly Equivalent[]) {
   const isOne = (mutant: Mutant): boolean => equivalents.some((each) => isEquivalent(mutant, each));
   return { visible: mutants.filter((mutant) => !isOne(mutant)), equivalent: mutants.filter(isOne) };
 }

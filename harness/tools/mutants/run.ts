@@ -13,17 +13,17 @@ import { inParallel } from '../../common/parallel.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
 import { RunOver } from '../../runner/violation.ts';
-import { count, names, refuse, toolOptions, writeTestResults } from '../options.ts';
+import { count, exitWithUsage, names, toolOptions, writeTestResults } from '../options.ts';
 import { type RunChoice, runDeviceSuite, runPlatformSuite } from '../subjects/run.ts';
 import {
   ACTIVE_MUTANT,
-  described,
   instrumentedServer,
   type Mutant,
+  mutantText,
   PLAIN_APIS,
   type PlainApi,
   readEquivalents,
-  sorted,
+  splitEquivalents,
 } from './mutants.ts';
 
 const DAY_MS = 86_400_000;
@@ -71,7 +71,7 @@ const runDevice = (start: string, choice: RunChoice): Promise<Report> =>
   runDeviceSuite({ command: `${start} --control {control} --heartbeat 1` }, choice);
 
 /** Report; undefined when the server reports an impossible address. */
-async function opened(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
+async function reportFrom(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
   try {
     return await run(...given);
   } catch (error) {
@@ -87,7 +87,7 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
     using folder = scratch();
     const over = new AbortController();
     let first: CheckResult | undefined;
-    const report = await opened(run, start, folder.path, {
+    const report = await reportFrom(run, start, folder.path, {
       fast: values.fast,
       maxTimeMs: LONGEST_MS,
       signal: over.signal,
@@ -102,14 +102,14 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
       ],
     });
     if (report === undefined || report.unreachable !== undefined) return 'it does not start';
-    const by = first?.id ?? left(report);
+    const by = first?.id ?? otherVerdict(report);
     if (by !== undefined) return by;
   }
   return undefined;
 }
 
 /** Difference of the verdict without a finding. */
-function left({ checks, exit_code, profile_coverage }: Report): string | undefined {
+function otherVerdict({ checks, exit_code, profile_coverage }: Report): string | undefined {
   const blocked = checks.find(({ outcome }) => outcome === 'blocked');
   if (blocked !== undefined) return `blocked: ${blocked.id}`;
   const [open] = profile_coverage.undecided;
@@ -129,8 +129,8 @@ async function serverOf(api: PlainApi, folder: string): Promise<Server> {
   // Outside of the package no package.json declares it a module.
   const program = join(folder, `${api}.mts`);
   writeFileSync(program, code);
-  const { visible, equivalent } = sorted(mutants, readEquivalents());
-  const asked = visible.filter((mutant) => described(mutant).includes(values.only ?? ''));
+  const { visible, equivalent } = splitEquivalents(mutants, readEquivalents());
+  const asked = visible.filter((mutant) => mutantText(mutant).includes(values.only ?? ''));
   return { api, program, mutants: drawn(asked), equivalent };
 }
 
@@ -150,7 +150,7 @@ async function verdictsOn({ api, program, mutants }: Server): Promise<Verdict[]>
     const by = await foundBy(api, program, mutant.id);
     verdicts.push({ mutant, by, durationMs: performance.now() - started });
     if (by === undefined || values.verbose)
-      process.stdout.write(`${by === undefined ? '✗ SURVIVED' : '✓'} ${described(mutant)}  ${by ?? ''}\n`);
+      process.stdout.write(`${by === undefined ? '✗ SURVIVED' : '✓'} ${mutantText(mutant)}  ${by ?? ''}\n`);
     if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${mutants.length}\r`);
   });
   return verdicts;
@@ -167,9 +167,9 @@ function byRequirement(verdicts: readonly Verdict[]): string[] {
 const started = performance.now();
 using folder = scratch();
 const servers = await Promise.all((values.api ?? PLAIN_APIS).map((api) => serverOf(api, folder.path)));
-if (servers.every(({ mutants }) => mutants.length === 0)) refuse('no mutant is left to run');
+if (servers.every(({ mutants }) => mutants.length === 0)) exitWithUsage('no mutant is left to run');
 if (values.list) {
-  process.stdout.write(servers.flatMap(({ mutants }) => mutants.map((each) => `${described(each)}\n`)).join(''));
+  process.stdout.write(servers.flatMap(({ mutants }) => mutants.map((each) => `${mutantText(each)}\n`)).join(''));
   process.exit();
 }
 const problems: { where: string; what: string }[] = [];
@@ -191,7 +191,7 @@ for (const server of servers) {
 for (const { where, what } of problems) process.stdout.write(`✗ ${where}: ${what}\n`);
 process.stdout.write(`${readableDuration(performance.now() - started)}\n`);
 writeTestResults('harness/tools/mutants/run.ts', found.length, [
-  ...found.map(({ mutant, durationMs }) => ({ fullName: described(mutant), duration: durationMs })),
+  ...found.map(({ mutant, durationMs }) => ({ fullName: mutantText(mutant), duration: durationMs })),
   ...problems.map(({ where, what }) => ({ fullName: where, failureMessages: [what] })),
 ]);
 process.exitCode = problems.length > 0 ? 1 : 0;

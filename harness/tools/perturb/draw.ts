@@ -8,7 +8,11 @@ import type { Server, Survey } from './servers.ts';
 /** Share of legal perturbations. */
 const OPEN_SHARE = 0.2;
 
-export function drawn(api: Perturbation['api'], seed: number, servers: readonly [Server, Survey][]): Perturbation {
+export function drawPerturbation(
+  api: Perturbation['api'],
+  seed: number,
+  servers: readonly [Server, Survey][],
+): Perturbation {
   const chance = random(`${api}/${seed}`);
   const [server, survey] = chance.pick(servers.flatMap((one) => Array.from({ length: one[0].weight }, () => one)));
   const origin = { api, seed, server: server.name };

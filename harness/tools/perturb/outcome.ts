@@ -57,7 +57,7 @@ export async function tryOut(perturbation: Perturbation, line: string, whole = f
   const [visited, changed] = [...'va'].map((letter) => letters.split(letter).length - 1) as [number, number];
   const common = { perturbation, visited, changed, durationMs };
   if (!existsSync(report)) return { ...common, outcome: 'incomplete', found: [], why: `no report: ${stderr}` };
-  return { ...common, ...judged(JSON.parse(readFileSync(report, 'utf8')) as Report, changed) };
+  return { ...common, ...outcomeOf(JSON.parse(readFileSync(report, 'utf8')) as Report, changed) };
 }
 
 /** Resolves with the output to standard error, whatever the exit code is. */
@@ -69,7 +69,10 @@ function runMuster(words: readonly string[], cwd: string): Promise<string> {
   return promise;
 }
 
-function judged({ checks, exit_code, unreachable }: Report, changed: number): Pick<Tried, 'outcome' | 'found' | 'why'> {
+function outcomeOf(
+  { checks, exit_code, unreachable }: Report,
+  changed: number,
+): Pick<Tried, 'outcome' | 'found' | 'why'> {
   const all = (wanted: string) => checks.filter(({ outcome }) => outcome === wanted);
   const [failed, warned] = [all('fail'), all('warn')];
   const [leading, following] = [true, false].map((leads) =>

@@ -7,8 +7,8 @@ import process from 'node:process';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { inParallel } from '../../common/parallel.ts';
-import { count, refuse, seed, toolOptions } from '../options.ts';
-import { drawn } from './draw.ts';
+import { count, exitWithUsage, seed, toolOptions } from '../options.ts';
+import { drawPerturbation } from './draw.ts';
 import { isFalse, OUTCOMES, type Tried, tryOut } from './outcome.ts';
 import { cellText, descriptionOf, isOpen, type Perturbation } from './perturbation.ts';
 import { SERVERS, type Server, type Survey, surveyOf } from './servers.ts';
@@ -65,7 +65,7 @@ function summary(all: readonly Tried[]): string[] {
 }
 
 const [api] = values._ as Perturbation['api'][];
-if (values._.length !== 1 || api === undefined) refuse('name one API: platform or device');
+if (values._.length !== 1 || api === undefined) exitWithUsage('name one API: platform or device');
 using folder = scratch();
 const started = performance.now();
 const lines = new Map<string, string>();
@@ -77,7 +77,7 @@ for (const server of SERVERS) {
     servers.push([server, api === 'platform' ? await surveyOf(server, line) : new Map()]);
   } else print(`${server.name} is left out: ${server.missing}`);
 }
-const perturbations = Array.from({ length: values.count }, (_, n) => drawn(api, values.seed + n, servers));
+const perturbations = Array.from({ length: values.count }, (_, n) => drawPerturbation(api, values.seed + n, servers));
 if (values.list) {
   for (const each of perturbations) print(lineFor(each));
   process.exit();

@@ -1,7 +1,7 @@
 /** Correct servers to perturb, in three languages and our simulator: their start, and a survey of their answers. */
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { type Api, GO, LANGUAGES, type Language, serving } from '../../../fixtures/servers/languages.ts';
+import { type Api, GO, LANGUAGES, type Language, startServer } from '../../../fixtures/servers/languages.ts';
 import { inVersion, type Operation } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
@@ -86,8 +86,8 @@ function leavesOf(record: unknown, path: readonly string[] = []): Leaf[] {
 
 /** Starts a Platform API, surveys it, and ends it. */
 export async function surveyOf(server: Server, line: string): Promise<Survey> {
-  await using api = await serving(`exec ${line}`);
-  return await surveyed(api.url, server);
+  await using api = await startServer(`exec ${line}`);
+  return await surveyAt(api.url, server);
 }
 
 /** Members of all these records, sorted. */
@@ -97,7 +97,7 @@ function leavesOfAll(records: readonly unknown[]): Leaf[] {
 }
 
 /** Reads the list and a record of each kind, with all expansions, in each version. */
-async function surveyed(base: string, { writes }: Server): Promise<Survey> {
+async function surveyAt(base: string, { writes }: Server): Promise<Survey> {
   const survey = new Map<string, Map<string, readonly Leaf[]>>();
   const combinations = Object.values(RESOURCES).flatMap((one) =>
     SUPPORTED_VERSIONS.map((version) => [one, version] as const),

@@ -45,10 +45,10 @@ export const crashMatrix = (
 ): Promise<CrashResult> =>
   tryPoints<LogHistory>(options, {
     pointsEach: 50,
-    live: (source, folder) => live(source, folder, rules),
+    runLog: (source, folder) => live(source, folder, rules),
     // An answered operation was over.
     underWay: ({ delivered }, after) => !delivered.some(({ step }) => step === after),
-    judge,
+    judge: judgeCrash,
   });
 
 /** Uses a log: appends, compactions, stops and kills, while some operations fail. */
@@ -139,7 +139,7 @@ const HASTY: DiskIo = {
 };
 
 /** Opens the state after a crash, goes on, and compares with the clients' knowledge. */
-async function judge(history: LogHistory, { after: steps, powerLoss, folder }: Crash) {
+async function judgeCrash(history: LogHistory, { after: steps, powerLoss, folder }: Crash) {
   const problems: string[] = [];
   const known = new Map<number, string>();
   for (const { step, id, json } of history.delivered) if (step <= steps) known.set(id, json);

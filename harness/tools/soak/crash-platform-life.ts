@@ -49,7 +49,7 @@ Store.prototype.write = function watched<T>(this: Store, change: () => T): T {
 };
 
 /** Sends a request, and notes the answer with the resulting state; returns the item of a success. */
-async function answered(platform: TestPlatform, method: string, path: string, body?: object) {
+async function requestAndNote(platform: TestPlatform, method: string, path: string, body?: object) {
   note({ sends: `${method} ${path}` });
   const reply = path.startsWith('/')
     ? await platform.call(method, path, body)
@@ -72,18 +72,20 @@ interface World {
 }
 
 /** Sends a random request. */
-async function act(platform: TestPlatform, source: Random, world: World): Promise<void> {
+async function sendRandomRequest(platform: TestPlatform, source: Random, world: World): Promise<void> {
   const { kit, devices, deployments } = world;
   const choice = source.integer(0, 9);
   if (choice < 2 || devices.length === 0) {
-    const made = await answered(platform, 'POST', '/devices', { name: source.text(12) });
+    const made = await requestAndNote(platform, 'POST', '/devices', { name: source.text(12) });
     if (made?.id !== undefined) devices.push(made.id);
   } else if (choice === 2) {
-    await answered(platform, 'PATCH', `/devices/${source.pick(devices)}`, { name: source.text(source.integer(5, 60)) });
+    await requestAndNote(platform, 'PATCH', `/devices/${source.pick(devices)}`, {
+      name: source.text(source.integer(5, 60)),
+    });
   } else if (choice < 5) {
     if (kit === undefined) return;
     const data = JSON.stringify({ speed: source.integer(0, 9), note: source.text(source.integer(1, 20_000)) });
-    await answered(platform, 'POST', '/config_instances', {
+    await requestAndNote(platform, 'POST', '/config_instances', {
       config_schema_id: kit.schema,
       content: { format: 'json', data },
     });
@@ -91,11 +93,11 @@ async function act(platform: TestPlatform, source: Random, world: World): Promis
     if (kit === undefined) return;
     const target = source.chance(0.7) ? 'deployed' : 'staged';
     const body = deploymentBody(kit, source.pick(devices), target);
-    const made = await answered(platform, 'POST', '/deployments', body);
+    const made = await requestAndNote(platform, 'POST', '/deployments', body);
     if (made?.id !== undefined) deployments.push(made.id);
   } else if (choice === 8) {
     if (deployments.length > 0)
-      await answered(
+      await requestAndNote(
         platform,
         'POST',
         `/deployments/${source.pick(deployments)}/${source.pick(['archive', 'deploy'])}`,
@@ -108,8 +110,8 @@ async function states(platform: TestPlatform, source: Random, world: World): Pro
   const at = `${platform.controlUrl}/snapshots`;
   if (world.snapshots === 0 || source.chance(0.5)) {
     world.snapshots += 1;
-    await answered(platform, 'POST', at, { name: String(world.snapshots) });
-  } else await answered(platform, 'POST', `${at}/${source.integer(1, world.snapshots)}/restore`);
+    await requestAndNote(platform, 'POST', at, { name: String(world.snapshots) });
+  } else await requestAndNote(platform, 'POST', `${at}/${source.integer(1, world.snapshots)}/restore`);
 }
 
 const source = random(seed);
@@ -126,7 +128,7 @@ for (let life = source.integer(1, 3); life > 0; life -= 1) {
   }
   world.snapshots = 0;
   world.kit ??= await createKit(platform).catch(() => undefined);
-  for (let turn = source.integer(5, 40); turn > 0; turn -= 1) await act(platform, source, world);
+  for (let turn = source.integer(5, 40); turn > 0; turn -= 1) await sendRandomRequest(platform, source, world);
   if (life === 1 && source.chance(0.5)) process.kill(process.pid, 'SIGKILL');
   await platform.stop().catch(() => {});
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { crashMatrix } from './crash-platform.ts';
-import { untraceable } from './system-calls.ts';
+import { whyUntraceable } from './system-calls.ts';
 
-const traceable = untraceable() === undefined;
+const traceable = whyUntraceable() === undefined;
 
 test.runIf(traceable)(
   'a crash after any step of the database, on a disk that fails now and then, loses nothing',

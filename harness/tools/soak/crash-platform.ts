@@ -14,7 +14,7 @@ import type { Random } from '../../../simulators/common/random.ts';
 import { Store } from '../../../simulators/platform/store/store.ts';
 import { startPlatform } from '../../../simulators/platform/testing/kit.ts';
 import { type Crash, type CrashOptions, type CrashResult, type History, tryPoints } from './crash-points.ts';
-import { type Injection, traced, untraceable } from './system-calls.ts';
+import { type Injection, runTraced, whyUntraceable } from './system-calls.ts';
 
 /** Digest of every row, by table; without empty tables. */
 export function digestOf(database: DatabaseSync): Record<string, string> {
@@ -63,20 +63,20 @@ interface PlatformHistory extends History {
  * the database careless, to prove that faults are found.
  */
 export async function crashMatrix(options: CrashOptions, wrong = ''): Promise<CrashResult> {
-  const reason = untraceable();
+  const reason = whyUntraceable();
   if (reason !== undefined) throw new Error(reason);
   return await tryPoints<PlatformHistory>(options, {
     // A process takes seconds to start.
     pointsEach: 150,
-    live: (source, folder) => live(source, folder, wrong),
+    runLog: (source, folder) => runPlatform(source, folder, wrong),
     // Nothing is written through: a sync is a step of its own.
     underWay: () => false,
-    judge,
+    judge: judgeCrash,
   });
 }
 
 /** Runs a platform in a process of its own, on a disk that sometimes fails. */
-async function live(source: Random, dir: string, wrong: string): Promise<PlatformHistory> {
+async function runPlatform(source: Random, dir: string, wrong: string): Promise<PlatformHistory> {
   const folder = join(dir, 'data');
   mkdirSync(folder, { recursive: true });
   const notes = join(dir, 'notes');
@@ -86,7 +86,7 @@ async function live(source: Random, dir: string, wrong: string): Promise<Platfor
     : [];
   const largest = source.chance(0.25) ? source.integer(50_000, 300_000) : undefined;
   const command = [process.execPath, LIFE, seed, join(folder, DB), notes, wrong];
-  const run = await traced(command, { folder, notes, injections, ...(largest !== undefined && { largest }) });
+  const run = await runTraced(command, { folder, notes, injections, ...(largest !== undefined && { largest }) });
   const failures = new Map<string, number>();
   for (const { kind } of run.failures) failures.set(kind, (failures.get(kind) ?? 0) + 1);
   const read = run.notes.map(({ step, line }) => ({ step, note: JSON.parse(line) as Note }));
@@ -140,7 +140,7 @@ function wrongAnswers(notes: PlatformHistory['notes'], failures: readonly { step
 }
 
 /** Opens the state after a crash, compares it with the clients' knowledge, goes on, and opens it again. */
-async function judge(history: PlatformHistory, { after, folder }: Crash) {
+async function judgeCrash(history: PlatformHistory, { after, folder }: Crash) {
   const problems: string[] = [];
   const db = join(folder, DB);
   let lost = 0;
@@ -150,7 +150,7 @@ async function judge(history: PlatformHistory, { after, folder }: Crash) {
       lost = 1;
       problems.push(differs);
     }
-    if (after % WHOLE_EVERY === 0) await serve(db, history.seed);
+    if (after % WHOLE_EVERY === 0) await restartOn(db, history.seed);
     const before = new Store(db);
     const { id } = before.write(() => before.collections.group.insert(groupOf));
     before.close();
@@ -173,7 +173,7 @@ const groupOf = (seq: number) => ({
 });
 
 /** Starts the whole platform on that state, and has it store something. */
-async function serve(db: string, seed: string): Promise<void> {
+async function restartOn(db: string, seed: string): Promise<void> {
   await using platform = await startPlatform({ db, seed });
   await platform.create('/devices', { name: 'after the crash' });
 }

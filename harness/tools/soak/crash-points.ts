@@ -53,7 +53,7 @@ export interface CrashSubject<H extends History> {
   /** Points that share a history. */
   pointsEach: number;
   /** Makes a history in a new folder. */
-  live(source: Random, folder: string): Promise<H>;
+  runLog(source: Random, folder: string): Promise<H>;
   /** Whether the step before the crash may have been unfinished; `false` when a client knew of its end. */
   underWay(history: H, after: number): boolean;
   judge(history: H, crash: Crash): Promise<{ lost: number; problems: string[] }>;
@@ -71,7 +71,7 @@ export async function tryPoints<H extends History>(
   for (let done = 0, at = 0; done < points; at += 1) {
     const source = random(`${seed}/${at}`);
     const lived = join(dir, `history${at}`);
-    const history = await subject.live(source, lived);
+    const history = await subject.runLog(source, lived);
     for (const [failure, times] of history.failures) count(failure, times);
     const seen = (where: string, problems: readonly string[]): void => {
       result.violations.push(...problems.map((what) => `seed ${seed}, history ${at}${where}: ${what}`));

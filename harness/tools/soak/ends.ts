@@ -133,7 +133,10 @@ async function ended({ name, way, place, tag, dice }: End) {
     problems.push('it does not end');
     child.kill('SIGKILL');
   }
-  problems.push(...outcome(name, way, running, underWay), ...(await left(tag, way === 'SIGKILL' && underWay, at)));
+  problems.push(
+    ...problemOf(name, way, running, underWay),
+    ...(await remainsOf(tag, way === 'SIGKILL' && underWay, at)),
+  );
   return { underWay, line, problems };
 }
 
@@ -141,7 +144,7 @@ const within = (end: Promise<unknown>): Promise<unknown> =>
   Promise.race([end, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
 
 /** Problem of an exit. */
-function outcome(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
+function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
   // Before it has anything to tidy up, a process ends by the signal itself.
@@ -156,7 +159,7 @@ function outcome(name: string, way: Way, { child, stdout, stderr }: Running, und
 }
 
 /** Remains: processes after a while, and folders at once, or after the next run where it was killed. */
-async function left(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
+async function remainsOf(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
   const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
     timeoutMs: PATIENCE_MS,
     firstPauseMs: 20,

@@ -24,8 +24,8 @@ import {
   type Server,
   startServer,
 } from '../fuzz/servers.ts';
-import { childrenOf, muster } from '../measure/process.ts';
-import { judge, page, Sampler, table } from '../measure/series.ts';
+import { childrenOf, startMuster } from '../measure/process.ts';
+import { judgeSeries, pageOf, Sampler, tableOf } from '../measure/series.ts';
 import { amount, toolOptions } from '../options.ts';
 
 /** Timeouts in the words of the client, which checks and fleets pass on. */
@@ -78,7 +78,7 @@ export class Tally {
 const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
 /** Publishes a few events at a time, and sometimes compacts. `latest` is the last acknowledged id. */
-export const publish = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
     const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
     // While it restarts, the agent says that it is down.
@@ -94,7 +94,7 @@ export const publish = (tally: Tally, control: HttpClient, state: { latest: numb
   });
 
 /** Follows the stream, and reconnects with its cursor, after a pause. No id may be missing or come twice. */
-export function subscribe(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
+export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
     let stream: EventStream;
@@ -127,7 +127,7 @@ export function subscribe(tally: Tally, http: HttpClient, pauseMs = 0): Promise<
 }
 
 /** Stops and starts the agent, with either signal; nothing acknowledged may be gone. */
-export const restart = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);
     await fresh(control).post('/stop', { signal: round % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });
@@ -141,7 +141,7 @@ export const restart = (tally: Tally, control: HttpClient, state: { latest: numb
   });
 
 /** Calls that leave the platform as it is: lists, resources, pings, renames, and refused ones. */
-function call(tally: Tally, http: HttpClient): Promise<void> {
+function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
   const expect = async (wanted: readonly number[], method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await fresh(http).request({ method, path, ...defined({ body }) });
     if (!wanted.includes(answer.status))
@@ -169,7 +169,7 @@ function call(tally: Tally, http: HttpClient): Promise<void> {
  * time was up.
  */
 async function command(words: readonly string[], { signal }: Tally): Promise<number> {
-  const running = muster(words);
+  const running = startMuster(words);
   const stop = (): void => void running.child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
   // An interrupted check still starts the agent again that it had stopped.
@@ -179,7 +179,12 @@ async function command(words: readonly string[], { signal }: Tally): Promise<num
 }
 
 /** Repeats a check of a simulator, each time in its initial state. `file`: its report. */
-function check(tally: Tally, words: readonly string[], file: string, after?: () => Promise<unknown>): Promise<void> {
+function keepChecking(
+  tally: Tally,
+  words: readonly string[],
+  file: string,
+  after?: () => Promise<unknown>,
+): Promise<void> {
   const what = words.slice(0, 2).join(' ');
   return tally.repeat(what, async () => {
     const code = await command([...words, '--fast', '--report', `json=${file}`], tally);
@@ -202,7 +207,7 @@ function badIn(file: string): string[] {
 }
 
 /** Small fleet with two roll-outs, from start to end. */
-function fleet(tally: Tally, folder: string): Promise<void> {
+function keepRunningFleets(tally: Tally, folder: string): Promise<void> {
   const [scenario, out] = [join(folder, 'soak.yaml'), join(folder, 'fleet')];
   writeFileSync(scenario, SCENARIO);
   const words = ['fleet', '--robots', '20', '--platform', 'embedded', '--scenario', scenario, '--out', out];
@@ -256,7 +261,7 @@ export async function runMixed(words: readonly string[]): Promise<boolean> {
   mkdirSync(out, { recursive: true });
   const started = performance.now();
   const { sampler, tally } = await soak(60_000 * minutes, 1_000 * every);
-  const judged = judge(sampler.series.values());
+  const judged = judgeSeries(sampler.series.values());
   const took = readableDuration(performance.now() - started);
   const done = [...tally.done].map(([what, times]) => `${times.toLocaleString('en')} ${what}`).join(', ');
   const growing = judged.filter(({ slope }) => slope?.grows ?? false);
@@ -264,9 +269,9 @@ export async function runMixed(words: readonly string[]): Promise<boolean> {
   const found = `${growing.length} series grow, ${problems.length} problems, ${slow.length} times too slow`;
   const summary = `${took}: ${done}; ${found}`;
   const plot = resolve(out, 'soak.html');
-  writeFileSync(plot, page(`Soak of ${took}`, judged));
+  writeFileSync(plot, pageOf(`Soak of ${took}`, judged));
   writeFileSync(join(out, 'soak.json'), JSON.stringify({ summary, problems, slow, series: judged }));
-  process.stdout.write(table(judged));
+  process.stdout.write(tableOf(judged));
   for (const problem of new Set(problems)) process.stdout.write(`✗ ${problem}\n`);
   for (const one of new Set(slow)) process.stdout.write(`· ${one}\n`);
   process.stdout.write(`${summary}\n${plot}\n`);
@@ -347,14 +352,14 @@ function workOn({ at, tally, called, checked }: Work): Promise<void>[] {
   const place = ['--socket', at('checked.s'), '--control', at('checked.c')];
   const address = ['--url', String(checked.ready['url']), '--api-key', API_KEY];
   return [
-    ...[1, 2, 3, 4].map(() => subscribe(tally, device('steady'))),
-    ...[1, 2].map(() => subscribe(tally, device('restarted'))),
-    publish(tally, control('steady'), steady),
-    publish(tally, control('restarted'), restarted),
-    restart(tally, control('restarted'), restarted),
-    call(tally, client(onPlatform(called.ready))),
-    check(tally, ['check', 'device', ...place], at('device.json')),
-    check(tally, ['check', 'platform', ...address], at('platform.json'), () => reset.post('/reset')),
-    fleet(tally, at('.')),
+    ...[1, 2, 3, 4].map(() => keepFollowing(tally, device('steady'))),
+    ...[1, 2].map(() => keepFollowing(tally, device('restarted'))),
+    keepPublishing(tally, control('steady'), steady),
+    keepPublishing(tally, control('restarted'), restarted),
+    keepRestarting(tally, control('restarted'), restarted),
+    keepCalling(tally, client(onPlatform(called.ready))),
+    keepChecking(tally, ['check', 'device', ...place], at('device.json')),
+    keepChecking(tally, ['check', 'platform', ...address], at('platform.json'), () => reset.post('/reset')),
+    keepRunningFleets(tally, at('.')),
   ];
 }

@@ -79,7 +79,7 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
     say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
   }
   // The fleet ends by its own time limits.
-  return await judged(options, platform.url, await unlessAborted(fleet.ended, options.signal));
+  return await compareRecords(options, platform.url, await unlessAborted(fleet.ended, options.signal));
 }
 
 /**
@@ -175,7 +175,11 @@ function fleetWords({ robots, seed, dir }: StormOptions, { url, agentUrl, mqtt }
 }
 
 /** Compares the records of the fleet, its robots and the platform. */
-async function judged({ robots, dir, say }: StormOptions, url: string, { code, stderr }: Ended): Promise<StormResult> {
+async function compareRecords(
+  { robots, dir, say }: StormOptions,
+  url: string,
+  { code, stderr }: Ended,
+): Promise<StormResult> {
   const file = join(dir, 'out', 'result.json');
   if (!existsSync(file)) throw new Error(`the fleet left no result (exit code ${code}): ${stderr}`);
   const result = JSON.parse(readFileSync(file, 'utf8')) as FleetResult;
@@ -197,7 +201,7 @@ async function judged({ robots, dir, say }: StormOptions, url: string, { code, s
       .map((id) => `the platform has lost ${id}, which it acknowledged`),
     ...disagreements(deployments, some ?? [], { replaced: 1 }),
     ...disagreements(deployments, others ?? []),
-    ...unsaid(result, robots, code),
+    ...missingFacts(result, robots, code),
   ];
   if (files.length !== robots) problems.push(`${files.length} of ${robots} robots left files`);
   const figures = {
@@ -212,7 +216,7 @@ async function judged({ robots, dir, say }: StormOptions, url: string, { code, s
 }
 
 /** Facts about the two storms that the fleet's result lacks. */
-function unsaid(result: FleetResult, robots: number, code: number | null): string[] {
+function missingFacts(result: FleetResult, robots: number, code: number | null): string[] {
   const { counters, verdict, verdict_reasons, complete, violations, notes } = result;
   const problems: string[] = [];
   const expect = (held: boolean, problem: string): void => void (held || problems.push(`the fleet: ${problem}`));

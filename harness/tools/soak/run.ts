@@ -8,7 +8,7 @@ import process from 'node:process';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { killLoop } from '../../../simulators/device/testing/kill-loop.ts';
 import { readableDuration } from '../../common/durations.ts';
-import { count, names, refuse, seed, toolOptions } from '../options.ts';
+import { count, exitWithUsage, names, seed, toolOptions } from '../options.ts';
 import { crashMatrix as crashDevice } from './crash-device.ts';
 import { crashMatrix as crashPlatform } from './crash-platform.ts';
 import type { CrashMatrix } from './crash-points.ts';
@@ -152,7 +152,7 @@ const [first = ''] = words;
 if (first === '--help') write(HELP);
 else {
   const [name, rest] = first === '' || first.startsWith('-') ? ['mixed', words] : [first, words.slice(1)];
-  const course = COURSES[name] ?? refuse(`${name}: unknown`);
+  const course = COURSES[name] ?? exitWithUsage(`${name}: unknown`);
   const held = await course(rest);
   process.exitCode = held === 'undecided' ? 2 : Number(!held);
 }

@@ -29,7 +29,7 @@ export interface TracedRun {
 }
 
 /** Reason why nothing can be traced here; undefined when it can. */
-export function untraceable(): string | undefined {
+export function whyUntraceable(): string | undefined {
   if (process.platform !== 'linux') return 'system calls are recorded by strace, which is for Linux';
   for (const tool of ['strace', 'prlimit']) {
     if (spawnSync(tool, ['--version']).status !== 0)
@@ -57,7 +57,7 @@ const LONGEST_TEXT = 16_777_216;
  * Runs `command` and resolves with the operations of its main thread in `folder`. `largest`: maximum bytes of a file; a
  * write beyond is cut short, then refused with EFBIG.
  */
-export async function traced(
+export async function runTraced(
   command: readonly string[],
   {
     folder,

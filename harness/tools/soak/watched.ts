@@ -16,10 +16,10 @@ import { readableDuration } from '../../common/durations.ts';
 import type { ClientValues } from '../../contract/client.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { API_KEY, onPlatform, onSocket, platformWords, startServer } from '../fuzz/servers.ts';
-import { muster, PROBE } from '../measure/process.ts';
-import { judge, Sampler, table } from '../measure/series.ts';
+import { PROBE, startMuster } from '../measure/process.ts';
+import { judgeSeries, Sampler, tableOf } from '../measure/series.ts';
 import { amount, toolOptions } from '../options.ts';
-import { publish, restart, subscribe, Tally } from './mixed.ts';
+import { keepFollowing, keepPublishing, keepRestarting, Tally } from './mixed.ts';
 
 const USAGE = `npm run soak -- watch [options]
 
@@ -55,7 +55,7 @@ export async function runWatched(words: readonly string[]): Promise<boolean> {
   const watch = async (api: string, place: readonly string[]): Promise<Watch & { ready: Record<string, unknown> }> => {
     const report = at(`${api}.json`);
     const loaded = { TMPDIR: path, NODE_OPTIONS: `--import=${PROBE}`, ...env };
-    const running = all.use(muster(['watch', api, ...place, '--report', `json=${report}`], loaded));
+    const running = all.use(startMuster(['watch', api, ...place, '--report', `json=${report}`], loaded));
     return { running, report, ready: await running.ready() };
   };
   const device = await watch('device', ['--socket', at('a.sock'), '--listen', at('w.sock')]);
@@ -72,7 +72,7 @@ export async function runWatched(words: readonly string[]): Promise<boolean> {
   }
   over.abort();
   await Promise.all(work);
-  return await told({ device, calls }, tally, sampler, minutes);
+  return await endWatches({ device, calls }, tally, sampler, minutes);
 }
 
 const named = (options: HttpClientOptions, agent: string): HttpClient =>
@@ -85,10 +85,10 @@ function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   const values = { socket: at('w.sock'), deviceUrl: 'http://localhost/v0.2' };
   const state = { latest: 0 };
   return [
-    publish(tally, control, state),
-    restart(tally, control, state),
-    ...['one', 'two', 'three'].map((name) => subscribe(tally, named(near, name))),
-    subscribe(tally, named(near, 'sleeper'), SLEEP_MS),
+    keepPublishing(tally, control, state),
+    keepRestarting(tally, control, state),
+    ...['one', 'two', 'three'].map((name) => keepFollowing(tally, named(near, name))),
+    keepFollowing(tally, named(near, 'sleeper'), SLEEP_MS),
     follower(tally, values),
     slowReader(tally, at('w.sock')),
     calling(tally, { job: 'current', ...values }),
@@ -160,7 +160,12 @@ function onThePlatform(tally: Tally, url: string): Promise<void>[] {
 const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
 /** Ends both, and reports their findings. */
-async function told(watches: Record<string, Watch>, tally: Tally, sampler: Sampler, minutes: number): Promise<boolean> {
+async function endWatches(
+  watches: Record<string, Watch>,
+  tally: Tally,
+  sampler: Sampler,
+  minutes: number,
+): Promise<boolean> {
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const { problems } = tally;
   for (const what of ['restarts', 'cursors expired', 'pieces read slowly', 'jobs list', 'jobs ping'])
@@ -186,8 +191,8 @@ async function told(watches: Record<string, Watch>, tally: Tally, sampler: Sampl
   // A client that was dropped for lack of time may be anyone from then on.
   for (const rule of DECIDED)
     if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : problems).push(`${rule} was never decided`);
-  const judged = judge(sampler.series.values());
-  process.stdout.write(table(judged));
+  const judged = judgeSeries(sampler.series.values());
+  process.stdout.write(tableOf(judged));
   for (const { subject, what, unit, samples } of judged.filter((series) => series.what === 'RSS'))
     say(
       `${subject}: ${what} ${samples[0]?.[1].toFixed(0)} ${unit} at first, ${samples.at(-1)?.[1].toFixed(0)} at last`,

@@ -1,12 +1,12 @@
 /** Repeats the finds of fuzzers, for tests. */
 import { expect, it } from 'vitest';
-import { kept, openAttack } from '../engine.ts';
+import { openAttack, readFinds } from '../engine.ts';
 import { FUZZERS } from '../fuzzers.ts';
 
 /** Test for each fuzzer with finds, either of slow subjects or of the others. */
 export function replayFinds({ slow }: { slow: boolean }): void {
   for (const fuzzer of FUZZERS.filter((one) => (one.slow ?? false) === slow)) {
-    const finds = kept(fuzzer.name);
+    const finds = readFinds(fuzzer.name);
     if (finds.length === 0) continue;
     it(`what was found holds now: ${fuzzer.name}`, async () => {
       await using attacker = await openAttack(fuzzer);

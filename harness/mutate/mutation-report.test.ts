@@ -3,8 +3,8 @@ import { Interrupted } from '../common/signals.ts';
 import type { MutationSubject } from '../reports/mutation/report.ts';
 import { sampleSubject } from '../reports/mutation/testing/samples.ts';
 import type { Baseline } from '../runner/baseline.ts';
-import type { Found } from './run.ts';
-import { reportOf, updateFor } from './settle.ts';
+import { reportOf, updatedMutationBaseline } from './mutation-report.ts';
+import type { MutationResults } from './run.ts';
 
 const ABOUT = {
   muster: '0',
@@ -29,14 +29,14 @@ function settled(
     baseline,
     signal = new AbortController().signal,
     ...more
-  }: Partial<Found> & {
+  }: Partial<MutationResults> & {
     minScore?: number;
     kind?: 'defect' | 'variant';
     baseline?: Baseline;
     signal?: AbortSignal;
   } = {},
 ) {
-  const found: Found = {
+  const found: MutationResults = {
     first: { outcome: 'passed', how: 'ended with exit code 0', durationMs: 5, wrote: '', leftBehind: false },
     subjects,
     testTimeoutMs: 10_000,
@@ -102,7 +102,7 @@ test('a run that is ended early tells what it has, with the code of the signal',
 
 test('a baseline accepts survivors, and one that is killed now is stale', () => {
   const use = { baseline: { known: [] }, today: '2026-11-26', names: ['replay-inclusive', 'a'] };
-  const update = updateFor(ABOUT, [survived, killed('a')], use);
+  const update = updatedMutationBaseline(ABOUT, [survived, killed('a')], use);
   expect(update.known).toMatchObject([{ check: 'mutate-device.replay-inclusive', owner: 'unassigned' }]);
   expect(settled([survived, killed('a')], { baseline: update })).toMatchObject({
     exit_code: 0,
@@ -120,7 +120,7 @@ test('a baseline accepts survivors, and one that is killed now is stale', () => 
     exit_code: 1,
     subjects: [{ state: 'survived', reason: expect.stringContaining('its excuse ended on 2026-11-25') }],
   });
-  expect(updateFor({ side: 'system', api: 'platform' }, [survived], use).known).toMatchObject([
+  expect(updatedMutationBaseline({ side: 'system', api: 'platform' }, [survived], use).known).toMatchObject([
     { check: 'mutate-system-platform.replay-inclusive' },
   ]);
   const other = { known: [{ check: 'device.events.frame', reason: 'x', expires: '2027-01-01' }] };

@@ -17,11 +17,11 @@ import {
 } from '../reports/mutation/report.ts';
 import { applyBaseline, type Baseline, type BaselineUpdate, updatedBaseline } from '../runner/baseline.ts';
 import type { CheckResult, Outcome } from '../runner/types.ts';
-import type { Found } from './run.ts';
+import type { MutationResults } from './run.ts';
 import type { Subject } from './subject.ts';
 
 /** Facts of a report beside the results. */
-export type About = Pick<
+export type ReportFacts = Pick<
   MutationReport,
   'muster' | 'side' | 'api' | 'command' | 'repeat' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
 > & {
@@ -31,13 +31,13 @@ export type About = Pick<
 };
 
 /** Side under test, and the API of the defects. */
-export type Sides = Pick<MutationReport, 'side' | 'api'>;
+export type TestedSide = Pick<MutationReport, 'side' | 'api'>;
 
 /**
  * Prefix of defects and variants in a baseline: `mutate-device.replay-inclusive`. Both sides have defects of a
  * platform, some with the same names.
  */
-const prefixOf = ({ side, api }: Sides): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
+const prefixOf = ({ side, api }: TestedSide): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
 export interface BaselineUse {
   readonly baseline: Baseline;
@@ -60,7 +60,7 @@ const OUTCOMES: Readonly<Record<MutationState, Outcome>> = {
 };
 
 /** Subject in the format of the checks' baseline. */
-const resultOf = (sides: Sides, subject: MutationSubject): CheckResult => ({
+const resultOf = (sides: TestedSide, subject: MutationSubject): CheckResult => ({
   id: `${prefixOf(sides)}.${subject.name}`,
   level: 'MUST',
   section: subject.section,
@@ -73,14 +73,14 @@ const resultOf = (sides: Sides, subject: MutationSubject): CheckResult => ({
     : {}),
 });
 
-const scopeOf = (sides: Sides, names: readonly string[]) => ({
+const scopeOf = (sides: TestedSide, names: readonly string[]) => ({
   api: prefixOf(sides),
   ids: names.map((name) => `${prefixOf(sides)}.${name}`),
 });
 
 /** Baseline that excuses exactly these results. */
-export const updateFor = (
-  sides: Sides,
+export const updatedMutationBaseline = (
+  sides: TestedSide,
   subjects: readonly MutationSubject[],
   { baseline, today, names }: BaselineUse,
 ): BaselineUpdate =>
@@ -92,8 +92,8 @@ export const updateFor = (
   );
 
 /** Marks excused findings as `known`, and useless entries as `stale`. */
-export function excused(
-  sides: Sides,
+export function applyMutationBaseline(
+  sides: TestedSide,
   subjects: readonly MutationSubject[],
   { baseline, today, names }: BaselineUse,
 ): Pick<MutationReport, 'subjects' | 'stale'> {
@@ -116,13 +116,13 @@ export function excused(
 
 /** Report of a run. `signal`: the one that may have ended it. */
 export function reportOf(
-  found: Found,
-  { minScore, kind, ...about }: About,
+  found: MutationResults,
+  { minScore, kind, ...about }: ReportFacts,
   use: BaselineUse | undefined,
   signal: AbortSignal,
 ): MutationReport {
   const { subjects, stale } =
-    use === undefined ? { subjects: found.subjects, stale: [] } : excused(about, found.subjects, use);
+    use === undefined ? { subjects: found.subjects, stale: [] } : applyMutationBaseline(about, found.subjects, use);
   const { first, testTimeoutMs, flaky } = found;
   const score = scoreOf(subjects);
   const report = {
@@ -152,7 +152,7 @@ const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, m
 /** Exit code with its reason. Missed defects outrank undecided subjects. */
 function verdictOn(
   report: Omit<MutationReport, 'exit_code' | 'meaning'>,
-  kind: About['kind'],
+  kind: ReportFacts['kind'],
   signal: AbortSignal,
 ): Verdict {
   const { subjects, first_run: first, score, min_score: least, flaky, summary } = report;
