@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { expect, test } from 'vitest';
-import { eventually } from '../../simulators/common/testing/scratch.ts';
+import { eventually } from '../../../simulators/common/testing/scratch.ts';
 
 /** Starts two groups, one of which does not obey SIGTERM, and prints their ids; `then` is what becomes of it. */
 const script = (then: string): string => `
