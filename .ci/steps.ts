@@ -61,13 +61,9 @@ const change = (): Stage[] => [
   [[matrix('device', 5)], [matrix('client', 12), matrix('system', 8)]],
   [
     [matrix('platform', 5)],
-    [pairs(`3 --seed ${seedOf('suites')}`)],
     [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 }],
   ],
 ];
-
-/** Pairs of defects in each suite: neither may hide the other. */
-const pairs = (most: string): Step => ({ name: 'matrix pairs', command: `npm run matrix -- --fast --pairs ${most}` });
 
 /** Seed that changes with the files of a folder, and stays when its run is repeated. */
 const seedOf = (folder: string): number =>
@@ -81,7 +77,7 @@ function nightly(): Stage[] {
     { name: 'netem', command: `npm run test:all -- ${NETEM_TEST}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // A new sample every night: all pairs would take days, and all mutants hours.
-    pairs('40'),
+    { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 40' },
     // The bound is lower, since the share of a sample varies.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },

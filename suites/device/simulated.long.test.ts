@@ -2,8 +2,6 @@
 import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
-import { deviceDefect } from '../../simulators/defects/device/index.ts';
-import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 
 /**
  * Checks that follow events by their ids, and must not take other events for their own. Without restarts, since other
@@ -33,19 +31,3 @@ it('the reference device passes while others publish events', async () => {
     clearInterval(foreign);
   }
 });
-
-it.each([
-  ['compaction-loses-live', 'fail', /^missing \[\d+\]/],
-  ['compaction-drops-newest', 'warn', /^an empty log$/],
-])(
-  'compaction comes to one outcome alone and among others, and names what is missing: %s',
-  async (name, outcome, why) => {
-    const behaviour = deviceDefect(name).behaviour(referenceBehaviour);
-    for (const choice of [{ only: ['device.log.compaction'] }, { sections: ['6.2', '7'] }]) {
-      await using started = await startRobot({ behaviour });
-      const report = await runDeviceSuite(started.place, { ...choice, fast: true });
-      const found = report.checks.find(({ id }) => id === 'device.log.compaction');
-      expect(found).toMatchObject({ outcome, actual: expect.stringMatching(why) });
-    }
-  },
-);
