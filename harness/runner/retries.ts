@@ -5,8 +5,8 @@
 import { readableDuration } from '../common/durations.ts';
 import { isDecided } from './attempts.ts';
 import { leadsFirst } from './causes.ts';
+import { runOverReason } from './check-result.ts';
 import type { Tries } from './plan.ts';
-import { runOverReason } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
 const SHARE_OF_THE_RUN = 1 / 3;

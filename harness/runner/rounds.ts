@@ -3,11 +3,12 @@
 import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
 import { Attempts, isDecided } from './attempts.ts';
+import { runOverReason } from './check-result.ts';
 import type { FormVariation } from './form-variation.ts';
 import { type Plan, runInLanes, type Tries } from './plan.ts';
 import { resultOf } from './results.ts';
 import { retryFindings } from './retries.ts';
-import { runOverReason, seedOf } from './run-check.ts';
+import { seedOf } from './run-check.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckResult } from './types.ts';
 

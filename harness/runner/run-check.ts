@@ -1,19 +1,25 @@
 /** Runs one check, and maps every end of it to an outcome. */
 import { createHash } from 'node:crypto';
-import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
-import type { Recorder, Snapshot } from '../client/recorder.ts';
+import type { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
-import { telling } from '../common/excerpt.ts';
-import { findingOf, runProperty } from './property.ts';
-import { choicesInWords, countInWords, distinctChoices, resultOf } from './results.ts';
-import { scriptOf } from './script.ts';
+import {
+  type CheckRecord,
+  emptyRecord,
+  endedBy,
+  passedOrUndecided,
+  recorded,
+  sawOf,
+  standardErrorOf,
+  warnedResult,
+} from './check-result.ts';
+import { runProperty } from './property.ts';
+import { resultOf } from './results.ts';
 import type { Session } from './session.ts';
-import type { Check, CheckContext, CheckResult, Finding, Observed, Outcome, TargetHooks } from './types.ts';
+import type { Check, CheckContext, CheckResult, Finding, Outcome, TargetHooks } from './types.ts';
 import {
   AttemptCutOff,
   Blocked,
   NotApplicable,
-  RunOver,
   Standstill,
   show,
   TargetEnded,
@@ -64,37 +70,6 @@ const MOST_ATTEMPTS = 3;
 /** Characters of an actual value in a finding, and in an observation. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** Last lines of standard error in a finding. */
-const WRITTEN_LINES = 20;
-/** Last exchanges in a finding. */
-const SHOWN_EXCHANGES = 8;
-
-/** Record of a check in progress. */
-interface CheckRecord {
-  observations: string[];
-  observed: Observed[];
-  /** Names of deviations that it allowed for. */
-  allowedFor: Set<string>;
-  /** Counts by the check itself, by name. */
-  counts: Map<string, number>;
-  /** Checks that asked for the subject of a rule's finding. */
-  seenBy?: string[];
-  /** The first violated SHOULD. */
-  warning?: Violation;
-  /** End of the target's standard error. */
-  standardError?: TargetHooks['standardError'];
-  /** Recordings up to each finding: later ones say nothing about it. */
-  seen: WeakMap<object, Snapshot>;
-}
-
-const emptyRecord = (): CheckRecord => ({
-  observations: [],
-  observed: [],
-  allowedFor: new Set(),
-  counts: new Map(),
-  seen: new WeakMap(),
-});
-
 /** Interprets an error in view of the target's state; `standing`: it was interpreted before. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
@@ -169,47 +144,6 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
   }
   const ending = hooks.afterCheck?.();
   if (ending !== undefined) throw ending;
-}
-
-const sawOf = ({ recorder }: Pick<CheckRun<never>, 'recorder'>, { counts }: CheckRecord): Record<string, number> => ({
-  ...recorder.counts,
-  ...Object.fromEntries(counts),
-});
-
-/** A check that saw less than it needs is undecided. A replay tries one input only. */
-function passedOrUndecided<Context>(
-  run: Pick<CheckRun<Context>, 'check' | 'recorder' | 'replay'>,
-  record: CheckRecord,
-): Pick<CheckResult, 'outcome' | 'reason'> {
-  const { least = {}, orElse } = run.check;
-  const saw = sawOf(run, record);
-  const few = Object.entries(least).filter(([name, count]) => (saw[name] ?? 0) < count);
-  if (few.length === 0 || run.replay !== undefined) return { outcome: 'pass' };
-  const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${countInWords(name, count)}`).join(', ');
-  return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
-}
-
-function recorded({ observations, observed, allowedFor, seenBy }: CheckRecord): Partial<CheckResult> {
-  const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
-  return {
-    ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
-    ...(choices.length === 0 ? {} : { observed: choices }),
-    ...(allowedFor.size === 0 ? {} : { allowed_for: [...allowedFor] }),
-    ...defined({ seen_by: seenBy }),
-  };
-}
-
-/** Standard error of the target, for the diagnosis of a check that did not pass. */
-function standardErrorOf<Context>(
-  { outcome, actual = '', reason = '' }: Partial<CheckResult>,
-  { recorder }: CheckRun<Context>,
-  { standardError }: CheckRecord,
-): Pick<CheckResult, 'stderr'> {
-  if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
-  const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
-  // The reason may quote it already.
-  const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
-  return isTold ? {} : { stderr: lines.join('\n') };
 }
 
 /** Lets the target interpret each error once: later drives must not excuse an older error. */
@@ -358,83 +292,6 @@ async function settledWithin(promise: Promise<unknown>, withinMs: number): Promi
   const timer = setTimeout(late.resolve, withinMs);
   await Promise.race([promise.catch(() => {}), late.promise]);
   clearTimeout(timer);
-}
-
-/** Reason that the end of the run blocks a check. */
-export const runOverReason = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | 'fault'> =>
-  reason instanceof RunOver
-    ? { reason: reason.message, ...(reason.fault ? { fault: true } : {}) }
-    : { reason: 'interrupted' };
-
-function endedBy<Context>(
-  error: unknown,
-  { check, recorder, signal }: CheckRun<Context>,
-  record: CheckRecord,
-): Partial<CheckResult> & { outcome: Outcome } {
-  if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
-  if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
-  // After the end of the run, errors of a check only say that its requests were aborted.
-  if (signal.aborted) return { outcome: 'blocked', ...evidenceOf(recorder, {}), ...runOverReason(signal) };
-  const finding = findingOf(error);
-  if (finding === undefined) {
-    const why = whyBlocked(error);
-    return { outcome: 'blocked', ...evidenceOf(recorder, defined({ actual: why.reason })), ...why };
-  }
-  const { level = check.requirement.level } = finding;
-  if (level === 'INFO') {
-    record.observations.push(`${finding.actual} (usual: ${finding.expected})`);
-    return { outcome: 'pass' };
-  }
-  const seen = record.seen.get(error as Error);
-  return {
-    outcome: level === 'MUST' ? 'fail' : 'warn',
-    ...evidenceOf(recorder, finding, seen),
-    ...finding,
-  };
-}
-
-/** Result of a check that broke a SHOULD and then ran to its end. */
-function warnedResult<Context>(
-  warning: Violation,
-  { recorder }: CheckRun<Context>,
-  { seen }: CheckRecord,
-): Partial<CheckResult> & { outcome: Outcome } {
-  const { finding } = warning;
-  return { outcome: 'warn', level: 'SHOULD', ...evidenceOf(recorder, finding, seen.get(warning)), ...finding };
-}
-
-/** Errors that leave a check undecided. */
-const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
-
-/** Reason of a blocked check. An unexpected error is a fault in Muster: its place matters more than its words. */
-function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
-  if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
-  // Such a limit may be met anywhere: in a file that a check reads, or in a lazily loaded part of Muster.
-  const limit = limitIn(error);
-  if (limit !== undefined) return { reason: limit };
-  const place =
-    error instanceof Error ? (error.stack?.split('\n').slice(0, 3).join(' ') ?? error.message) : String(error);
-  return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
-}
-
-/**
- * Exchanges of a finding, as of `seen`; a check that records its exchanges at its end has none by then. The last
- * request alone reproduces a finding only where nothing had to be driven first.
- */
-function evidenceOf(
-  recorder: Recorder,
-  about: { expected?: string; actual?: string },
-  seen?: Snapshot,
-): Partial<CheckResult> {
-  if (seen !== undefined && seen.exchanges.length > 0) recorder.restore(seen);
-  const exchanges = recorder.evidence(telling(about), SHOWN_EXCHANGES);
-  const last = exchanges.at(-1);
-  const marks = recorder.timeline;
-  const timeline = marks.length === 0 ? {} : { timeline: marks };
-  if (last === undefined) return timeline;
-  const script = scriptOf(recorder.steps);
-  const repeating = recorder.driven ? (script === undefined ? {} : { script }) : { curl: last.curl };
-  return { exchanges, ...timeline, ...repeating };
 }
 
 /** Seed of one check, so that adding or leaving out another changes nothing. */

@@ -1,6 +1,7 @@
 /** Lessons of a run about its target: waits, amounts and pauses. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Fact, Gate, retryThrottled, Session, WAIT_POLICIES, Waits } from './session.ts';
+import { Fact, Gate, retryThrottled, Session } from './session.ts';
+import { WAIT_POLICIES, Waits } from './waits.ts';
 
 const PATIENCE = 10_000;
 const { signal } = new AbortController();

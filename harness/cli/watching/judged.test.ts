@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { Pairs } from '../../common/http-parser.ts';
-import { trafficOfHar } from '../../watch/har-traffic.ts';
-import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
+import type { PlainJudged } from '../../watch/judging.ts';
 import type { Ended, Traffic } from '../../watch/traffic.ts';
+import { eventOf, judgeOf, KEY } from '../testing/judge.ts';
 import { type WatchedApi, watchSuite } from './suite.ts';
 
 interface Step {
@@ -43,44 +43,12 @@ function trafficOf(step: Step, exchange: number): Traffic[] {
   ];
 }
 
-function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
-  const type = 'deployment.removed';
-  const data = JSON.stringify({ object: 'event', id, type, occurred_at: when, data: {} });
-  return [
-    ['id', `${id}`],
-    ['event', type],
-    ['data', data],
-  ];
-}
-
-/** `told`: findings in the order of their reports. */
-async function judgeOf(api: WatchedApi) {
-  const found: string[] = [];
-  const told: Record<string, PlainJudged> = {};
-  const { checks } = await watchSuite(api, api === 'device' ? 'unix' : 'url');
-  const base = api === 'device' ? '/v0.2' : '/beta';
-  const place = { base, origin: 'http://localhost', variable: 'KEY' };
-  const judge = new TrafficJudge({
-    ...{ checks, place },
-    found(id, judged) {
-      found.push(id);
-      told[id] = judged;
-    },
-  });
-  return { judge, found, told };
-}
-
 async function foundIn(api: WatchedApi, steps: readonly Step[]): Promise<string[]> {
   const { judge, found } = await judgeOf(api);
   for (const each of steps.flatMap(trafficOf)) judge.take(each);
   return found;
 }
 
-const KEY: Pairs = [
-  ['User-Agent', 'sdk/1'],
-  ['X-API-Key', '***'],
-  ['Service-Version', '2026-08-17.everglades'],
-];
 const busy = (at: number, connection: number, closes = false): Step => ({
   ...{ at, connection, closes, target: '/beta/devices?limit=100', headers: KEY, status: 429 },
   answered: [['Retry-After', '5']],
@@ -291,23 +259,13 @@ test('what could not be read, and who could not be reached, is counted', async (
   expect(times).toBe(1);
 });
 
-test('bodies that a HAR does not hold are named once', async () => {
-  const { judge } = await judgeOf('platform');
-  const request = { method: 'GET', url: 'http://x/beta/devices', headers: [] };
-  const entry = { startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response: { status: 200, headers: [] } };
-  const har = { log: { version: '1.2', entries: [entry, entry] } };
-  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
-  expect(result?.lacks).toContain('answers without a body: 2');
-  expect(judge.seen.unread).toEqual({});
-});
-
 test('a finding about a request is told before its answer', async () => {
-  const { judge, told } = await judgeOf('platform');
+  const { judge, outcomes } = await judgeOf('platform');
   const headers: Pairs = [['Service-Version', '2026-08-17.everglades']];
   const step = { at: 0, connection: 1, target: '/beta/devices', headers, status: 401 };
   for (const each of trafficOf(step, 1)) judge.take(each);
   const askedIn = (judged?: PlainJudged): unknown => judged?.broken?.seen.at(-1)?.asked;
-  const [before, after] = [told, judge.judged()].map((of) => askedIn(of['client.key.sent.watched']));
+  const [before, after] = [outcomes, judge.judged()].map((of) => askedIn(of['client.key.sent.watched']));
   expect(before).toMatchObject({ error: 'not answered yet' });
   expect(after).toMatchObject({ status: 401 });
   expect(after).not.toHaveProperty('error');
@@ -331,107 +289,4 @@ test('what strangers send is forgotten', async () => {
   collect();
   expect(Object.keys(judge.seen.unread)).toEqual([]);
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
-});
-
-const TYPED = [{ name: 'content-type', value: 'text/event-stream' }];
-
-function harOf(
-  origin: string,
-  rest: object = {},
-  { headers = TYPED, ...content }: { headers?: object[]; mimeType?: string } = {},
-): { log: { version: string; entries: object[] } } {
-  const lines = eventOf(5).map(([name, value]) => `${name}: ${value}\n`);
-  const text = `${lines.join('')}\n`;
-  const entry = (at: number): object => ({
-    ...{ startedDateTime: new Date(at).toISOString(), time: 900, ...rest },
-    request: { method: 'GET', url: `${origin}/v0.2/events`, headers: [{ name: 'User-Agent', value: 'Mozilla' }] },
-    response: { status: 200, headers, content: { ...content, text } },
-  });
-  return { log: { version: '1.2', entries: [0, 3000, 6000, 9000].map(entry) } };
-}
-
-test('a page that is loaded again is no client that loses events, and other servers are not judged', async () => {
-  const { judge, found } = await judgeOf('device');
-  trafficOfHar(harOf('http://robot', { _error: 'net::ERR_ABORTED' }), (each) => judge.take(each), 'http://robot');
-  expect({ found, events: judge.seen.events }).toEqual({ found: [], events: 4 });
-  const others = await judgeOf('device');
-  const result = trafficOfHar(harOf('http://other'), (each) => others.judge.take(each), 'http://robot');
-  expect(others.judge.seen.exchanges).toBe(0);
-  expect(result?.lacks).toContain('entries of another server than http://robot: 4');
-  const [one, two] = [harOf('http://robot'), harOf('http://other')].map((har) => har.log.entries);
-  const mixed = { log: { entries: [...(one ?? []), ...(two ?? [])] } };
-  expect(() => trafficOfHar(mixed, () => {}, undefined)).toThrow('--url: missing; the HAR holds requests to 2 servers');
-});
-
-test.each([
-  ['right', {}, 4, []],
-  ['right, where the HAR leaves headers out', { headers: [], mimeType: 'text/event-stream' }, 4, []],
-  ['wrong', { headers: [], mimeType: 'application/json' }, 0, ['device.events.content-type.watched']],
-])('the content type of events in a HAR may be %s', async (_, answer, events, expected) => {
-  const { judge, found } = await judgeOf('device');
-  const har = harOf('http://robot', { _error: 'net::ERR_ABORTED' }, answer);
-  trafficOfHar(har, (each) => judge.take(each), 'http://robot');
-  expect({ found, events: judge.seen.events }).toEqual({ found: expected, events });
-});
-
-test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s) is not held to it', async (time) => {
-  const { judge, found } = await judgeOf('platform');
-  const headers = KEY.map(([name, value]) => ({ name, value }));
-  const json = [{ name: 'content-type', value: 'application/json' }];
-  const text = '{"code":"success","round_trip_nanos":90000000}';
-  const entry = {
-    ...{ startedDateTime: '2026-11-26T10:00:00Z', time },
-    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers, postData: { text: '{}' } },
-    response: { status: 200, headers: json, content: { text } },
-  };
-  const result = trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
-  expect(result?.lacks).toContain('entries that do not say how long they took: 1');
-  expect(found).not.toContain('platform.ping.success.watched');
-  expect(judge.judged()['platform.ping.success.watched']?.sightings).toBe(1);
-});
-
-const fieldsOf = (pairs: Pairs): object[] => pairs.map(([name, value]) => ({ name, value }));
-const SENT = fieldsOf([...KEY, ['Content-Type', 'application/json'], ['Content-Length', '26']]);
-const PINGED = { size: 43, text: '{"code":"success","round_trip_nanos":90000}' };
-const JSON_TYPE = fieldsOf([['Content-Type', 'application/json']]);
-
-test.each<[string, object, object, string[]]>([
-  ['no body, in one that has it', { bodySize: 0, headers: SENT.slice(0, -1) }, {}, ['client.ping.body.watched']],
-  ['a body that is not there', { bodySize: 26 }, {}, []],
-  ['a body of which only headers tell', { bodySize: 0 }, {}, []],
-  ['a body of unknown size', { bodySize: -1, headers: SENT.slice(0, -1) }, {}, []],
-  ['parameters', { bodySize: 26, postData: { params: [{ name: 'a', value: 'b' }] } }, {}, []],
-  ['an empty text', { bodySize: 26, postData: { text: '' } }, {}, []],
-  ['no headers of the request', { headers: [], bodySize: 0 }, {}, []],
-  ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
-  ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
-])('a HAR with a ping of %s is held to what it has', async (_, asked, answered, expected) => {
-  const { judge, found } = await judgeOf('platform');
-  const entry = {
-    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
-    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers: SENT, ...asked },
-    response: { status: 200, headers: JSON_TYPE, content: PINGED, ...answered },
-  };
-  trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
-  expect(found).toEqual(expected);
-});
-
-const VERSION = { name: 'Service-Version', value: '2026-03-09.tetons' };
-test.each<[string, string, object[], string[]]>([
-  ['a browser that leaves credentials out', 'WebInspector', [], []],
-  ['a browser that keeps them', 'WebInspector', [{ name: 'Cookie', value: 'a=b' }], ['client.key.sent.watched']],
-  ['a proxy', 'mitmproxy', [], ['client.key.sent.watched']],
-])('a key that is missed in the HAR of %s', async (_, name, others, expected) => {
-  const { judge, found } = await judgeOf('platform');
-  const entry = (path: string, headers: object[]): object => ({
-    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
-    request: { method: 'GET', url: `http://x${path}`, headers },
-    response: { status: 401, headers: JSON_TYPE, content: { size: 2, text: '{}' } },
-  });
-  const entries = [entry('/beta/devices', [VERSION]), entry('/favicon.ico', [VERSION, ...others])];
-  const har = { log: { version: '1.2', creator: { name }, entries } };
-  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
-  expect(found.filter((id) => id.startsWith('client.'))).toEqual(expected);
-  const isNamed = result?.lacks.includes('requests of which a browser may have left out credentials: 2');
-  expect(isNamed).toBe(expected.length === 0);
 });

@@ -6,7 +6,7 @@ import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../common/redact.ts';
 import { pollWithin } from '../../common/waiting.ts';
-import { WAIT_POLICIES, Waits } from '../../runner/session.ts';
+import { WAIT_POLICIES, Waits } from '../../runner/waits.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/transport.ts';
 import { type CallName, type Control, ControlError, ControlLate } from './control.ts';

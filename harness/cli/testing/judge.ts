@@ -1,0 +1,38 @@
+/** Judge of watched traffic in this process, for tests. */
+import type { Pairs } from '../../common/http-parser.ts';
+import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
+import { type WatchedApi, watchSuite } from '../watching/suite.ts';
+
+/** Headers of a client with its key. */
+export const KEY: Pairs = [
+  ['User-Agent', 'sdk/1'],
+  ['X-API-Key', '***'],
+  ['Service-Version', '2026-08-17.everglades'],
+];
+
+export function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
+  const type = 'deployment.removed';
+  const data = JSON.stringify({ object: 'event', id, type, occurred_at: when, data: {} });
+  return [
+    ['id', `${id}`],
+    ['event', type],
+    ['data', data],
+  ];
+}
+
+/** Judge with the ids of its findings, in the order in which they came, and the outcomes of their rules. */
+export async function judgeOf(api: WatchedApi) {
+  const found: string[] = [];
+  const outcomes: Record<string, PlainJudged> = {};
+  const { checks } = await watchSuite(api, api === 'device' ? 'unix' : 'url');
+  const base = api === 'device' ? '/v0.2' : '/beta';
+  const place = { base, origin: 'http://localhost', variable: 'KEY' };
+  const judge = new TrafficJudge({
+    ...{ checks, place },
+    found(id, judged) {
+      found.push(id);
+      outcomes[id] = judged;
+    },
+  });
+  return { judge, found, outcomes };
+}

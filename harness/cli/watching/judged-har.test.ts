@@ -1,0 +1,118 @@
+/** Traffic of a HAR, which lacks some of what a watch sees. */
+import { expect, test } from 'vitest';
+import type { Pairs } from '../../common/http-parser.ts';
+import { trafficOfHar } from '../../watch/har-traffic.ts';
+import { eventOf, judgeOf, KEY } from '../testing/judge.ts';
+
+test('bodies that a HAR does not hold are named once', async () => {
+  const { judge } = await judgeOf('platform');
+  const request = { method: 'GET', url: 'http://x/beta/devices', headers: [] };
+  const entry = { startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response: { status: 200, headers: [] } };
+  const har = { log: { version: '1.2', entries: [entry, entry] } };
+  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
+  expect(result?.lacks).toContain('answers without a body: 2');
+  expect(judge.seen.unread).toEqual({});
+});
+
+const TYPED = [{ name: 'content-type', value: 'text/event-stream' }];
+
+function harOf(
+  origin: string,
+  rest: object = {},
+  { headers = TYPED, ...content }: { headers?: object[]; mimeType?: string } = {},
+): { log: { version: string; entries: object[] } } {
+  const lines = eventOf(5).map(([name, value]) => `${name}: ${value}\n`);
+  const text = `${lines.join('')}\n`;
+  const entry = (at: number): object => ({
+    ...{ startedDateTime: new Date(at).toISOString(), time: 900, ...rest },
+    request: { method: 'GET', url: `${origin}/v0.2/events`, headers: [{ name: 'User-Agent', value: 'Mozilla' }] },
+    response: { status: 200, headers, content: { ...content, text } },
+  });
+  return { log: { version: '1.2', entries: [0, 3000, 6000, 9000].map(entry) } };
+}
+
+test('a page that is loaded again is no client that loses events, and other servers are not judged', async () => {
+  const { judge, found } = await judgeOf('device');
+  trafficOfHar(harOf('http://robot', { _error: 'net::ERR_ABORTED' }), (each) => judge.take(each), 'http://robot');
+  expect({ found, events: judge.seen.events }).toEqual({ found: [], events: 4 });
+  const others = await judgeOf('device');
+  const result = trafficOfHar(harOf('http://other'), (each) => others.judge.take(each), 'http://robot');
+  expect(others.judge.seen.exchanges).toBe(0);
+  expect(result?.lacks).toContain('entries of another server than http://robot: 4');
+  const [one, two] = [harOf('http://robot'), harOf('http://other')].map((har) => har.log.entries);
+  const mixed = { log: { entries: [...(one ?? []), ...(two ?? [])] } };
+  expect(() => trafficOfHar(mixed, () => {}, undefined)).toThrow('--url: missing; the HAR holds requests to 2 servers');
+});
+
+test.each([
+  ['right', {}, 4, []],
+  ['right, where the HAR leaves headers out', { headers: [], mimeType: 'text/event-stream' }, 4, []],
+  ['wrong', { headers: [], mimeType: 'application/json' }, 0, ['device.events.content-type.watched']],
+])('the content type of events in a HAR may be %s', async (_, answer, events, expected) => {
+  const { judge, found } = await judgeOf('device');
+  const har = harOf('http://robot', { _error: 'net::ERR_ABORTED' }, answer);
+  trafficOfHar(har, (each) => judge.take(each), 'http://robot');
+  expect({ found, events: judge.seen.events }).toEqual({ found: expected, events });
+});
+
+test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s) is not held to it', async (time) => {
+  const { judge, found } = await judgeOf('platform');
+  const headers = KEY.map(([name, value]) => ({ name, value }));
+  const json = [{ name: 'content-type', value: 'application/json' }];
+  const text = '{"code":"success","round_trip_nanos":90000000}';
+  const entry = {
+    ...{ startedDateTime: '2026-11-26T10:00:00Z', time },
+    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers, postData: { text: '{}' } },
+    response: { status: 200, headers: json, content: { text } },
+  };
+  const result = trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
+  expect(result?.lacks).toContain('entries that do not say how long they took: 1');
+  expect(found).not.toContain('platform.ping.success.watched');
+  expect(judge.judged()['platform.ping.success.watched']?.sightings).toBe(1);
+});
+
+const fieldsOf = (pairs: Pairs): object[] => pairs.map(([name, value]) => ({ name, value }));
+const SENT = fieldsOf([...KEY, ['Content-Type', 'application/json'], ['Content-Length', '26']]);
+const PINGED = { size: 43, text: '{"code":"success","round_trip_nanos":90000}' };
+const JSON_TYPE = fieldsOf([['Content-Type', 'application/json']]);
+
+test.each<[string, object, object, string[]]>([
+  ['no body, in one that has it', { bodySize: 0, headers: SENT.slice(0, -1) }, {}, ['client.ping.body.watched']],
+  ['a body that is not there', { bodySize: 26 }, {}, []],
+  ['a body of which only headers tell', { bodySize: 0 }, {}, []],
+  ['a body of unknown size', { bodySize: -1, headers: SENT.slice(0, -1) }, {}, []],
+  ['parameters', { bodySize: 26, postData: { params: [{ name: 'a', value: 'b' }] } }, {}, []],
+  ['an empty text', { bodySize: 26, postData: { text: '' } }, {}, []],
+  ['no headers of the request', { headers: [], bodySize: 0 }, {}, []],
+  ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
+  ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
+])('a HAR with a ping of %s is held to what it has', async (_, asked, answered, expected) => {
+  const { judge, found } = await judgeOf('platform');
+  const entry = {
+    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
+    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers: SENT, ...asked },
+    response: { status: 200, headers: JSON_TYPE, content: PINGED, ...answered },
+  };
+  trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
+  expect(found).toEqual(expected);
+});
+
+const VERSION = { name: 'Service-Version', value: '2026-03-09.tetons' };
+test.each<[string, string, object[], string[]]>([
+  ['a browser that leaves credentials out', 'WebInspector', [], []],
+  ['a browser that keeps them', 'WebInspector', [{ name: 'Cookie', value: 'a=b' }], ['client.key.sent.watched']],
+  ['a proxy', 'mitmproxy', [], ['client.key.sent.watched']],
+])('a key that is missed in the HAR of %s', async (_, name, others, expected) => {
+  const { judge, found } = await judgeOf('platform');
+  const entry = (path: string, headers: object[]): object => ({
+    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
+    request: { method: 'GET', url: `http://x${path}`, headers },
+    response: { status: 401, headers: JSON_TYPE, content: { size: 2, text: '{}' } },
+  });
+  const entries = [entry('/beta/devices', [VERSION]), entry('/favicon.ico', [VERSION, ...others])];
+  const har = { log: { version: '1.2', creator: { name }, entries } };
+  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
+  expect(found.filter((id) => id.startsWith('client.'))).toEqual(expected);
+  const isNamed = result?.lacks.includes('requests of which a browser may have left out credentials: 2');
+  expect(isNamed).toBe(expected.length === 0);
+});

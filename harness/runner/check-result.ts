@@ -1,0 +1,164 @@
+/** Result of a check, by its end and by what was recorded on the way. */
+import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
+import type { Recorder, Snapshot } from '../client/recorder.ts';
+import { defined } from '../common/defined.ts';
+import { telling } from '../common/excerpt.ts';
+import { findingOf } from './property.ts';
+import { choicesInWords, countInWords, distinctChoices } from './results.ts';
+import { scriptOf } from './script.ts';
+import type { Check, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
+import { Blocked, NotApplicable, RunOver, TooLittleSeen, type Violation } from './violation.ts';
+
+/** Last lines of standard error in a finding. */
+const WRITTEN_LINES = 20;
+/** Last exchanges in a finding. */
+const SHOWN_EXCHANGES = 8;
+
+/** Record of a check in progress. */
+export interface CheckRecord {
+  observations: string[];
+  observed: Observed[];
+  /** Names of deviations that it allowed for. */
+  allowedFor: Set<string>;
+  /** Counts by the check itself, by name. */
+  counts: Map<string, number>;
+  /** Checks that asked for the subject of a rule's finding. */
+  seenBy?: string[];
+  /** The first violated SHOULD. */
+  warning?: Violation;
+  /** End of the target's standard error. */
+  standardError?: TargetHooks['standardError'];
+  /** Recordings up to each finding: later ones say nothing about it. */
+  seen: WeakMap<object, Snapshot>;
+}
+
+export const emptyRecord = (): CheckRecord => ({
+  observations: [],
+  observed: [],
+  allowedFor: new Set(),
+  counts: new Map(),
+  seen: new WeakMap(),
+});
+
+/** Parts of a run that its result depends on. */
+interface EndedRun {
+  check: Pick<Check<never>, 'least' | 'orElse' | 'requirement'>;
+  recorder: Recorder;
+  signal: AbortSignal;
+  replay?: object;
+}
+
+export const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: CheckRecord): Record<string, number> => ({
+  ...recorder.counts,
+  ...Object.fromEntries(counts),
+});
+
+/** A check that saw less than it needs is undecided. A replay tries one input only. */
+export function passedOrUndecided(run: EndedRun, record: CheckRecord): Pick<CheckResult, 'outcome' | 'reason'> {
+  const { least = {}, orElse } = run.check;
+  const saw = sawOf(run, record);
+  const few = Object.entries(least).filter(([name, count]) => (saw[name] ?? 0) < count);
+  if (few.length === 0 || run.replay !== undefined) return { outcome: 'pass' };
+  const words = few.map(([name, count]) => `${saw[name] ?? 0} of at least ${countInWords(name, count)}`).join(', ');
+  return { outcome: 'undecided', reason: `${words}${orElse === undefined ? '' : `; ${orElse}`}` };
+}
+
+export function recorded({ observations, observed, allowedFor, seenBy }: CheckRecord): Partial<CheckResult> {
+  const [choices, words] = [distinctChoices(observed), [...observations, ...choicesInWords(observed)]];
+  return {
+    ...(words.length === 0 ? {} : { observations: [...new Set(words)] }),
+    ...(choices.length === 0 ? {} : { observed: choices }),
+    ...(allowedFor.size === 0 ? {} : { allowed_for: [...allowedFor] }),
+    ...defined({ seen_by: seenBy }),
+  };
+}
+
+/** Standard error of the target, for the diagnosis of a check that did not pass. */
+export function standardErrorOf(
+  { outcome, actual = '', reason = '' }: Partial<CheckResult>,
+  { recorder }: EndedRun,
+  { standardError }: CheckRecord,
+): Pick<CheckResult, 'stderr'> {
+  if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
+  const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
+  // The reason may quote it already.
+  const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
+  return isTold ? {} : { stderr: lines.join('\n') };
+}
+
+/** Reason that the end of the run blocks a check. */
+export const runOverReason = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | 'fault'> =>
+  reason instanceof RunOver
+    ? { reason: reason.message, ...(reason.fault ? { fault: true } : {}) }
+    : { reason: 'interrupted' };
+
+export function endedBy(
+  error: unknown,
+  { check, recorder, signal }: EndedRun,
+  record: CheckRecord,
+): Partial<CheckResult> & { outcome: Outcome } {
+  if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
+  if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
+  // After the end of the run, errors of a check only say that its requests were aborted.
+  if (signal.aborted) return { outcome: 'blocked', ...evidenceOf(recorder, {}), ...runOverReason(signal) };
+  const finding = findingOf(error);
+  if (finding === undefined) {
+    const why = whyBlocked(error);
+    return { outcome: 'blocked', ...evidenceOf(recorder, defined({ actual: why.reason })), ...why };
+  }
+  const { level = check.requirement.level } = finding;
+  if (level === 'INFO') {
+    record.observations.push(`${finding.actual} (usual: ${finding.expected})`);
+    return { outcome: 'pass' };
+  }
+  const seen = record.seen.get(error as Error);
+  return {
+    outcome: level === 'MUST' ? 'fail' : 'warn',
+    ...evidenceOf(recorder, finding, seen),
+    ...finding,
+  };
+}
+
+/** Result of a check that broke a SHOULD and then ran to its end. */
+export function warnedResult(
+  warning: Violation,
+  { recorder }: EndedRun,
+  { seen }: CheckRecord,
+): Partial<CheckResult> & { outcome: Outcome } {
+  const { finding } = warning;
+  return { outcome: 'warn', level: 'SHOULD', ...evidenceOf(recorder, finding, seen.get(warning)), ...finding };
+}
+
+/** Errors that leave a check undecided. */
+const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
+
+/** Reason of a blocked check. An unexpected error is a fault in Muster: its place matters more than its words. */
+function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
+  if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
+  // Such a limit may be met anywhere: in a file that a check reads, or in a lazily loaded part of Muster.
+  const limit = limitIn(error);
+  if (limit !== undefined) return { reason: limit };
+  const place =
+    error instanceof Error ? (error.stack?.split('\n').slice(0, 3).join(' ') ?? error.message) : String(error);
+  return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
+}
+
+/**
+ * Exchanges of a finding, as of `seen`; a check that records its exchanges at its end has none by then. The last
+ * request alone reproduces a finding only where nothing had to be driven first.
+ */
+function evidenceOf(
+  recorder: Recorder,
+  about: { expected?: string; actual?: string },
+  seen?: Snapshot,
+): Partial<CheckResult> {
+  if (seen !== undefined && seen.exchanges.length > 0) recorder.restore(seen);
+  const exchanges = recorder.evidence(telling(about), SHOWN_EXCHANGES);
+  const last = exchanges.at(-1);
+  const marks = recorder.timeline;
+  const timeline = marks.length === 0 ? {} : { timeline: marks };
+  if (last === undefined) return timeline;
+  const script = scriptOf(recorder.steps);
+  const repeating = recorder.driven ? (script === undefined ? {} : { script }) : { curl: last.curl };
+  return { exchanges, ...timeline, ...repeating };
+}
