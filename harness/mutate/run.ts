@@ -201,13 +201,11 @@ async function flakyOnFaithful(
   listener.onSecrets(server.secrets);
   const { outcome, how, wrote } = await run(server);
   if (outcome === 'passed') return undefined;
-  const said = wrote === '' ? '' : `: ${lastLine(wrote)}`;
+  const said = wrote === '' ? '' : `: ${printable(wrote.trim().split('\n').at(-1) ?? '')}`;
   return `the tests passed on the faithful server at first, and later ${how}${said}`;
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const lastLine = (text: string): string => printable(text.trim().split('\n').at(-1) ?? '');
 
 /** Swallows the abort only. */
 async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
-import { rateInWords } from '../runner/attempts.ts';
+import { isFinding, rateInWords } from '../runner/attempts.ts';
 import { leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
 import { countInWords } from '../runner/results.ts';
@@ -78,8 +78,6 @@ export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
 
 export const findingsOf = ({ checks }: Report, outcome: 'fail' | 'warn'): FindingGroup[] =>
   findingGroups(checks).filter(({ lead }) => lead.outcome === outcome);
-
-const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
 export function blockedOtherwise(checks: readonly CheckResult[]): CheckResult[] {
   const placed = new Set(findingGroups(checks).flatMap(({ blocked }) => blocked.map(({ id }) => id)));

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
 import { printableJson } from '../common/terminal.ts';
+import { isFinding } from '../runner/attempts.ts';
 import type { CheckResult, Outcome, Report } from '../runner/types.ts';
 import { findingText } from './findings.ts';
 import type { DocumentFormat } from './format.ts';
@@ -17,7 +18,6 @@ export const sarifFormat: DocumentFormat = {
 };
 
 /** A baseline excuses its findings from alerts, too. */
-const isProblem = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 /** Levels of notifications, by the outcome of a check that no result tells of. */
 const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
   blocked: 'error',
@@ -26,7 +26,7 @@ const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
 };
 
 function documentOf(report: Report): object {
-  const problems = report.checks.filter(isProblem);
+  const problems = report.checks.filter(isFinding);
   const rules = [...new Map(problems.map((check) => [check.requirement_id, check])).values()];
   const indices = new Map(rules.map(({ requirement_id }, index) => [requirement_id, index]));
   const start = Date.parse(report.started_at);

@@ -57,6 +57,9 @@ export class Attempts {
   }
 }
 
+/** Whether a check failed or warned. */
+export const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
+
 /** Whether a result says something about the target. */
 export const isDecided = ({ outcome }: CheckResult): boolean => ['pass', 'fail', 'warn'].includes(outcome);
 

@@ -11,7 +11,7 @@ import { writeWhole } from '../common/user-files.ts';
 import { readYaml } from '../common/yaml.ts';
 import { exact, oneOf, shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import { rateInWords } from './attempts.ts';
+import { isFinding, rateInWords } from './attempts.ts';
 import { comparableText, type FindingText } from './finding-text.ts';
 import type { CheckResult } from './types.ts';
 
@@ -173,7 +173,6 @@ export const isExcused = ({ known }: Baseline, result: CheckResult, today: strin
 export const oldEntries = ({ known }: Baseline): string[] =>
   known.filter(({ finding }) => finding === undefined).map(({ check }) => check);
 
-const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const isOver = (entry: BaselineEntry, today: string): boolean => entry.expires < today;
 /** Whether an entry is stale once its check passes. */
 const isStale = (entry: BaselineEntry, today: string): boolean => entry.kind !== 'flaky' || isOver(entry, today);

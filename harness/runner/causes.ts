@@ -1,4 +1,6 @@
 /** Groups findings by cause, so that one bug is one finding: the plainest check leads, the others are consequences. */
+
+import { isFinding } from './attempts.ts';
 import { withoutNumbers } from './finding-text.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
@@ -87,7 +89,6 @@ export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
     .toSorted((a, b) => severity(a) - severity(b) || count(b) - count(a));
 }
 
-const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 : 1);
 
 /** Premises of each check, direct and indirect. */

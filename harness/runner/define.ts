@@ -40,11 +40,9 @@ export function rules<Context>() {
     const { aspect = 'everywhere', ...rest } = options;
     const id = `${requirement.id}.${aspect}`;
     const orElse = 'a rule judges what other checks ask';
-    return Object.freeze({ least: { sightings: 1 }, orElse, ...rest, id, requirement, rule, run: asksNothing });
+    return Object.freeze({ least: { sightings: 1 }, orElse, ...rest, id, requirement, rule, run: async () => {} });
   };
 }
-
-const asksNothing = (): Promise<void> => Promise.resolve();
 
 /**
  * Joins lists of checks into a suite.

@@ -3,6 +3,7 @@
  * in the usual form before it is reported, since the specification promises no other form.
  */
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
+import { isFinding } from './attempts.ts';
 import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
@@ -66,7 +67,6 @@ export class FormVariation {
   }
 }
 
-const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
 
 /** Observation that the form made a difference, which is no finding. */

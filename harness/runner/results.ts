@@ -102,7 +102,11 @@ export function presentableReport(report: Report): Report {
     ...report,
     target: cutTexts(target, NAME) as Report['target'],
     ...(unreachable === undefined ? {} : { unreachable: cut(unreachable, ANY) }),
-    checks: report.checks.map((result) => presentableResult(target.ended === true ? withoutCommands(result) : result)),
+    checks: report.checks.map((result) => {
+      // Commands do not reach a target that has ended; `muster replay --keep` starts it again.
+      const { curl, script, ...rest } = result;
+      return presentableResult(target.ended === true ? rest : result);
+    }),
   };
 }
 
@@ -114,9 +118,6 @@ export function presentableResult(result: CheckResult): CheckResult {
   for (const name of COMMANDS) if ((whole[name]?.length ?? 0) > LONGEST_COMMAND) delete whole[name];
   return cutTexts(whole, ANY) as CheckResult;
 }
-
-/** Result without commands, for a target that has ended; `muster replay --keep` starts it again. */
-const withoutCommands = ({ curl: _, script: __, ...result }: CheckResult): CheckResult => result;
 
 /** Cuts every text within a value. */
 function cutTexts(value: unknown, limit: number): unknown {

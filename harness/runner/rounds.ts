@@ -2,7 +2,7 @@
 
 import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
-import { Attempts, isDecided } from './attempts.ts';
+import { Attempts, isDecided, isFinding } from './attempts.ts';
 import { runOverReason } from './check-result.ts';
 import type { FormVariation } from './form-variation.ts';
 import { type Plan, runInLanes, type Tries } from './plan.ts';
@@ -148,8 +148,6 @@ async function retryUnexcused<Context>(
   });
   return new Map(found.map(({ id }) => [id, why.get(id)]));
 }
-
-const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
 function roundRunner<Context>(
   { plan, signal, forms, run, onResult: tell }: RoundsOptions<Context>,

@@ -2,7 +2,7 @@
 import { readableDuration } from '../../common/durations.ts';
 import { bar, inert, LiveArea, type Output, printable } from '../../common/terminal.ts';
 import type { MutateListener } from '../../mutate/run.ts';
-import { isFinding, isKilled, type MutationSubject } from '../../reports/mutation/report.ts';
+import { isFinding, isKilled } from '../../reports/mutation/report.ts';
 
 /** Servers between two lines, on an output that is no terminal. */
 const EVERY = 25;
@@ -38,7 +38,7 @@ export class Progress implements MutateListener {
     if (isKilled(result)) this.#count.killed += 1;
     if (isFinding(result)) {
       this.#count.findings += 1;
-      this.#area.line(inert(printable(lineOf(result))));
+      this.#area.line(inert(printable(`${result.state} ${result.name}: ${result.summary}`)));
     }
     if (!this.#area.live && this.#count.done % EVERY === 0) this.#area.line(this.#words());
     this.#draw();
@@ -69,4 +69,3 @@ export class Progress implements MutateListener {
 }
 
 const about = (ms: number): string => `about ${readableDuration(Math.ceil(ms / 1000) * 1000)}`;
-const lineOf = ({ state, name, summary }: MutationSubject): string => `${state} ${name}: ${summary}`;

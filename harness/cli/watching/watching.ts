@@ -6,7 +6,7 @@ import process from 'node:process';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
 import { TrafficRedactor } from '../../common/redact.ts';
-import { type EndingSignal, Interrupted } from '../../common/signals.ts';
+import { Interrupted } from '../../common/signals.ts';
 import { size } from '../../common/sizes.ts';
 import { UsageError, usage } from '../../common/usage.ts';
 import { prepareFile } from '../../common/user-files.ts';
@@ -44,7 +44,8 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
   const route = await relayRouteOf(api, args);
   const { suite, plan, conclusion, reporter } = await prepareWatch(api, route.way, table, args);
-  const lasts = maxTimeMs(args['max-time']);
+  const { 'max-time': maxTime } = args;
+  const lasts = maxTime === undefined ? undefined : usage('--max-time', () => durationMs(maxTime));
   const record = recordOf(api, route, args);
   const secure = tlsForClients(args);
   await using shown = await pageOf(api, route, plan, args);
@@ -93,7 +94,8 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
       target: descriptionOf(route.way, route.address),
       recording: record?.path,
     });
-    return exitCodeAfter(code, endingSignal(interrupt.signal));
+    const { reason } = interrupt.signal;
+    return exitCodeAfter(code, reason instanceof Interrupted ? reason.by : undefined);
   } finally {
     route.close();
   }
@@ -119,9 +121,6 @@ function outputsOf(page: WatchPage | undefined) {
   return { announce, troubles, trouble, ended, faulty };
 }
 
-const maxTimeMs = (text: string | undefined): number | undefined =>
-  text === undefined ? undefined : usage('--max-time', () => durationMs(text));
-
 /** Page of `--ui`, and its address. */
 async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never>, args: WatchArguments) {
   const port = uiPortOf(args);
@@ -142,9 +141,6 @@ function faultsEndJudging(link: JudgeLink): Disposable {
   let taking = takeFaults(take);
   return { [Symbol.dispose]: () => taking[Symbol.dispose]() };
 }
-
-const endingSignal = ({ reason }: AbortSignal): EndingSignal | undefined =>
-  reason instanceof Interrupted ? reason.by : undefined;
 
 const descriptionOf = (kind: string, address: string): TargetDescription => ({
   kind,
@@ -202,7 +198,8 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
   if (head !== undefined && head.api !== api)
     throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
   const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
-  const way = transportOf(head?.way);
+  // HAR does not record the transport, so rules that depend on it do not run.
+  const way: Way = head?.way === 'unix' || head?.way === 'loopback' ? head.way : 'url';
   const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, table, args);
   const found = new Map<string, PlainJudged>();
   const base = head?.base ?? server?.pathname.replace(/\/$/, '');
@@ -227,6 +224,3 @@ async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArgume
     recording: path,
   });
 }
-
-/** HAR does not record the transport, so rules that depend on it do not run. */
-const transportOf = (way: string | undefined): Way => (way === 'unix' || way === 'loopback' ? way : 'url');

@@ -22,7 +22,7 @@ import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
 /** Text in a body that a server must never take for a request. */
-export const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
+const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
 const size = fc.constantFrom(...wordsOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
 const coding = fc.constantFrom(

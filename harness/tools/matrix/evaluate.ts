@@ -1,6 +1,6 @@
 /** Evaluates the findings on one subject, and the matrix as a whole. */
 import { defined } from '../../common/defined.ts';
-import { rateInWords } from '../../runner/attempts.ts';
+import { isFinding, rateInWords } from '../../runner/attempts.ts';
 import { leadsFirst } from '../../runner/causes.ts';
 import { differenceInWords, differences } from '../../runner/declarations.ts';
 import type { CheckResult, Report } from '../../runner/types.ts';
@@ -80,7 +80,7 @@ export async function evaluateSubject(
       ...(judged ? { blockedByOthers: report.checks.filter(({ blocked_by }) => blocked_by !== undefined).length } : {}),
       ...(pairs ? hidingIn(subject, report) : {}),
       passed: report.checks.filter(({ outcome }) => outcome === 'pass').length,
-      red: report.checks.filter(isRed).map(({ id }) => id),
+      red: report.checks.filter(isFinding).map(({ id }) => id),
       problems: [
         ...(pairs ? [] : PROBLEMS[subject.kind](subject, report)),
         ...(narrowed ? rateProblems(subject, report) : []),
@@ -114,7 +114,9 @@ function tooLong({ api, kind, slow = false }: Subject, tookMs: number, fast: boo
 function hidingIn({ members = [] }: Subject, { checks, unreachable }: Report): Pick<Verdict, 'hidden' | 'essential'> {
   const unseen = members.filter(
     ({ breaks = [] }) =>
-      !breaks.some((broken) => checks.some((check) => concerns(check, broken) && (isRed(check) || wasLeftOut(check)))),
+      !breaks.some((broken) =>
+        checks.some((check) => concerns(check, broken) && (isFinding(check) || wasLeftOut(check))),
+      ),
   );
   const blocker = ({ breaks = [] }: Subject): string | undefined =>
     unreachable === undefined
@@ -149,11 +151,10 @@ function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], brok
     checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
   return checks.some(
     (check) =>
-      concerns(check, broken) && (isRed(check) || (check.blocked_by !== undefined && breaksIt(check.blocked_by))),
+      concerns(check, broken) && (isFinding(check) || (check.blocked_by !== undefined && breaksIt(check.blocked_by))),
   );
 }
 
-const isRed = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 const why = ({ id, expected, actual }: CheckResult): string => `${id}: expected ${expected}; actual: ${actual}`;
 
 const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Problem[]> = {
@@ -164,7 +165,7 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
         what: `${outcome.replace('_', ' ')}: ${id}: ${reason}`,
         todo: 'the reference has all of it',
       })),
-    ...report.checks.filter(isRed).map((check) => ({
+    ...report.checks.filter(isFinding).map((check) => ({
       what: why(check),
       todo: 'read the specification: either the check or the simulator is wrong',
     })),
@@ -199,7 +200,7 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
           todo: `sharpen that check, or correct \`breaks\`${inFile(subject)}`,
         };
       }),
-    ...wordProblems(subject, checks.filter(isRed)),
+    ...wordProblems(subject, checks.filter(isFinding)),
   ],
 };
 
@@ -238,7 +239,7 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
   return [
-    ...report.checks.filter(isRed).map((check) => ({
+    ...report.checks.filter(isFinding).map((check) => ({
       what: why(check),
       todo: 'the target is correct: block the check, with the reason',
     })),

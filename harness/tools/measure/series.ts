@@ -174,7 +174,7 @@ const KINDS: readonly Kind[] = [
   { what: 'PSS', ...PAGES, value: ({ pid }) => inMib(memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss')) },
   { what: 'heap', unit: 'MiB', noise: { least: 3, share: 0.15 }, value: ({ told }) => inMib(told['heap']) },
   { what: 'live heap', unit: 'MiB', noise: { least: 1, share: 0.03 }, value: ({ told }) => inMib(told['held']) },
-  { what: 'descriptors', ...COUNTED, value: ({ pid }) => entriesIn(`/proc/${pid}/fd`) },
+  { what: 'descriptors', ...COUNTED, value: ({ pid }) => namesIn(`/proc/${pid}/fd`)?.length },
   { what: 'timers', ...COUNTED, value: ({ told }) => told['timers'] },
   { what: 'resources', ...COUNTED, value: ({ told }) => told['resources'] },
 ];
@@ -214,8 +214,6 @@ const inMib = (bytes: number | undefined): number | undefined => bytes && bytes 
 function parsed(source: string): Record<string, number | undefined> {
   return source === '' ? {} : (JSON.parse(source) as Record<string, number>);
 }
-
-const entriesIn = (folder: string): number | undefined => namesIn(folder)?.length;
 
 function namesIn(folder: string): string[] | undefined {
   try {
