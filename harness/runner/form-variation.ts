@@ -49,9 +49,9 @@ export class FormVariation {
     }
     const others = [usual];
     for (const each of [undefined, form, form, undefined]) {
-      const again = await once(each);
-      others.push(again);
-      if (isRight(again) !== (each === undefined)) return { result: first, others };
+      const attempt = await once(each);
+      others.push(attempt);
+      if (isRight(attempt) !== (each === undefined)) return { result: first, others };
     }
     this.#left.delete(form);
     return { result: { ...usual, ...formObservation(usual, form, first) } };

@@ -136,8 +136,8 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   const way = options.fast === true ? 'fast' : 'usual';
   const narrowedBy = [...narrowed];
   const sizes = { size: due.checks.length, profileSize: held.size };
-  const again = { runs: RUNS[way], tries: TRIES[way], shrinkMs: SHRINK_MS[way] };
-  return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...again };
+  const manner = { runs: RUNS[way], tries: TRIES[way], shrinkMs: SHRINK_MS[way] };
+  return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...manner };
 }
 
 /** SHOULDs that fail a run: their patterns, and the source of these for messages and reports. */

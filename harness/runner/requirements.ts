@@ -40,8 +40,8 @@ export function requirementsOf<Context>(suite: Suite<Context>, date: string): Re
  * by id. The quoted clause is left out, since it explains a requirement and decides nothing.
  */
 export function requirementsDigest(requirements: readonly Requirement[]): string {
-  const said = requirements
+  const statements = requirements
     .map(({ id, level, section, text }) => ({ id, level, section, text }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
-  return `sha256:${createHash('sha256').update(JSON.stringify(said)).digest('hex')}`;
+  return `sha256:${createHash('sha256').update(JSON.stringify(statements)).digest('hex')}`;
 }

@@ -26,7 +26,7 @@ export interface RetryOptions {
  * @returns reasons, by id, of the findings that were not retried
  */
 export async function retryFindings(found: readonly CheckResult[], trying: RetryOptions): Promise<Map<string, string>> {
-  const { tries, elapsedMs, signal, retry: again } = trying;
+  const { tries, elapsedMs, signal, retry } = trying;
   const why = new Map<string, string>();
   for (const { id, consequence_of: cause } of found) if (cause !== undefined) why.set(id, `may follow from ${cause}`);
   const leads = leadsFirst(found);
@@ -43,7 +43,7 @@ export async function retryFindings(found: readonly CheckResult[], trying: Retry
         refuse(lead.id, reason);
         continue;
       }
-      const result = await again(lead, over);
+      const result = await retry(lead, over);
       if (isDecided(result)) {
         decided.add(lead.id);
         why.delete(lead.id);

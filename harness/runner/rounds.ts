@@ -139,11 +139,11 @@ async function retryUnexcused<Context>(
     signal,
     async retry(finding, until) {
       const check = checkOf(finding);
-      const anew = session.forRetry();
+      const fresh = session.forRetry();
       for (const { check: other } of plan.checks)
         if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
-          anew.deviations.set(other.deviation, other.requirement.id);
-      return await attempts.make(() => run(check, anew, { retry: { finding, signal: until } }), isDecided);
+          fresh.deviations.set(other.deviation, other.requirement.id);
+      return await attempts.make(() => run(check, fresh, { retry: { finding, signal: until } }), isDecided);
     },
   });
   return new Map(found.map(({ id }) => [id, why.get(id)]));

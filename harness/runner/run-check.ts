@@ -234,7 +234,7 @@ function propertyFor<Context>(
     const onFound = (): void => {
       found = recorder.snapshot();
     };
-    const again = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
+    const replayedPath = replayPath !== undefined && Number(replayed) === index ? { path: replayPath } : {};
     let isOver = false;
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
@@ -252,7 +252,12 @@ function propertyFor<Context>(
       }
     };
     try {
-      await runProperty(arbitrary, recorded, { seed, runs, redactor: recorder.redactor, onFound, ...again }, options);
+      await runProperty(
+        arbitrary,
+        recorded,
+        { seed, runs, redactor: recorder.redactor, onFound, ...replayedPath },
+        options,
+      );
     } catch (error) {
       recorder.restore(found);
       if (error instanceof Violation && error.finding.path !== undefined)

@@ -28,15 +28,15 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
     if (line === undefined || line.startsWith('#') || line.length > LONGEST_LINE || line.includes('\n'))
       return undefined;
     const number = index + 1;
-    const told = withVariables(line, known, used);
+    const withIds = withVariables(line, known, used);
     const remark = ({ method, url }: Recorded): string =>
       withVariables(`'# ${number}. ${commented(`${method} ${pathOf(url)}`)}'`, known, used);
     const named = 'drive' in step ? namedBy(step.drive, number) : [];
     bodies.push({
       lines:
         'drive' in step
-          ? driving(step.drive, told, number)
-          : asking(step.exchange, told, remark(step.exchange), number),
+          ? driving(step.drive, withIds, number)
+          : asking(step.exchange, withIds, remark(step.exchange), number),
       known: named,
     });
     known.push(...named);
@@ -123,7 +123,7 @@ const CURSOR = /(?<=[?&]after=|last-event-id: )\d+/g;
 /** Line with variables for ids that control named, or near one of them. */
 function withVariables(line: string, known: readonly Known[], used: Set<Known>): string {
   const ids = known.filter(({ field }) => field === 'id');
-  const told = replaceAll(line, CURSOR, (text) => {
+  const withCursors = replaceAll(line, CURSOR, (text) => {
     const cursor = BigInt(text);
     const nearest = nearestTo(cursor, known);
     if (nearest === undefined) return undefined;
@@ -137,7 +137,7 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
       used.add(one);
       return `$${one.variable}`;
     });
-  }, told);
+  }, withCursors);
 }
 
 /** Nearest id, the last of equals: the newest drive is usually the one that is asked about. */
@@ -152,17 +152,17 @@ const size = (value: bigint): bigint => (value < 0n ? -value : value);
 
 /** Replaces places of a shell line by expansions, with the quotes that each needs there. */
 function replaceAll(line: string, place: RegExp, expansion: (text: string) => string | undefined): string {
-  let told = '';
+  let replaced = '';
   let from = 0;
   for (const match of line.matchAll(place)) {
     const [text] = match;
     const value = expansion(text);
     if (value === undefined) continue;
-    told += line.slice(from, match.index);
-    told += isQuoted(line, match.index) ? `'"${value}"'` : `"${value}"`;
+    replaced += line.slice(from, match.index);
+    replaced += isQuoted(line, match.index) ? `'"${value}"'` : `"${value}"`;
     from = match.index + text.length;
   }
-  return told + line.slice(from);
+  return replaced + line.slice(from);
 }
 
 function isQuoted(line: string, at: number): boolean {

@@ -22,14 +22,14 @@ export const tasks = {
     const fuzzer = FUZZERS.find((one) => one.name === name);
     if (fuzzer === undefined) throw new Error(`no fuzzer is called ${name}`);
     const note = (what: FuzzNote): void => noteTask(what);
-    let told = 0;
+    let lastNote = 0;
     return await runSession(fuzzer, {
       seed,
       ms,
       inputFd: openSync(current, 'w+'),
       onAttack: (tried) => {
-        if (performance.now() - told < TELL_MS) return;
-        told = performance.now();
+        if (performance.now() - lastNote < TELL_MS) return;
+        lastNote = performance.now();
         note({ tried });
       },
       onFind: (find) => note({ find }),

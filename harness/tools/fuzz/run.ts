@@ -17,7 +17,7 @@ import { FUZZERS, type FuzzNote, type tasks } from './fuzzers.ts';
 interface FuzzResult {
   name: string;
   tried: number;
-  again: number;
+  repeated: number;
   finds: (Find & { file: string })[];
 }
 
@@ -50,10 +50,10 @@ process.stdout.write(`seed ${values.seed}, ${readableDuration(ms)} each\n`);
 await inParallel(chosen, values['at-once'], async (name) => {
   const result = await runFuzzer(name);
   results.push(result);
-  const { tried, finds, again } = result;
+  const { tried, finds, repeated } = result;
   const mark = finds.length === 0 ? '✓' : '✗';
   const rate = Math.round((1000 * tried) / ms).toLocaleString('en');
-  const more = again > 0 ? `, shown by ${again.toLocaleString('en')} more inputs` : '';
+  const more = repeated > 0 ? `, shown by ${repeated.toLocaleString('en')} more inputs` : '';
   const counted = `${tried.toLocaleString('en').padStart(11)} inputs (${rate} a second)`;
   process.stdout.write(`${mark} ${name.padEnd(width)} ${counted}, ${finds.length} finds${more}\n`);
   for (const { wrong, file } of finds) process.stdout.write(`    ${wrong}\n    ${relative('.', file)}\n`);
@@ -80,7 +80,7 @@ async function runFuzzer(name: string): Promise<FuzzResult> {
   // A process that dies leaves the folders of its subjects.
   const tmp = join(folder.path, 'tmp');
   mkdirSync(tmp);
-  const result: FuzzResult = { name, tried: 0, again: 0, finds: [] };
+  const result: FuzzResult = { name, tried: 0, repeated: 0, finds: [] };
   const found = (wrong: string, input: unknown): void => {
     const find = { fuzzer: name, wrong, input };
     result.finds.push({ ...find, file: writeFind(find, values.out) });

@@ -228,9 +228,9 @@ function wordProblems(subject: Subject, red: readonly CheckResult[]): Problem[] 
 /** Failure rates need the words that the defect asks for. */
 function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   const { rate: due } = subject;
-  const told = checks.flatMap(({ id, rate }) => (rate === undefined ? [] : [`${id}: ${rateInWords(rate)}`]));
-  if (due === undefined || told.some((words) => due.test(words))) return [];
-  const what = `no finding comes ${due}: ${told.join('; ') || 'none was tried again'}`;
+  const rates = checks.flatMap(({ id, rate }) => (rate === undefined ? [] : [`${id}: ${rateInWords(rate)}`]));
+  if (due === undefined || rates.some((words) => due.test(words))) return [];
+  const what = `no finding comes ${due}: ${rates.join('; ') || 'none was tried again'}`;
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 

@@ -143,8 +143,8 @@ function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>
 
 function repeated(subject: Subject, index: number): Subject {
   if (index === 0) return subject;
-  const again = { seed: seed + index };
-  return { ...subject, name: `${subject.name} #${index + 1}`, run: (choice) => subject.run({ ...again, ...choice }) };
+  const ownSeed = { seed: seed + index };
+  return { ...subject, name: `${subject.name} #${index + 1}`, run: (choice) => subject.run({ ...ownSeed, ...choice }) };
 }
 
 /** Ends by itself when this process is gone. */

@@ -163,20 +163,20 @@ async function judgeCrash(history: LogHistory, { after: steps, powerLoss, folder
   const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
   // A robot without durability may lose everything: it is a new one then.
-  const anew = mayLose && log.latest === 0;
+  const isNew = mayLose && log.latest === 0;
   const { first, last } = await log.append([
     { type: 'deployment.removed', data: {} },
     { type: 'deployment.removed', data: {} },
   ]);
-  if (!anew && first <= highest) problems.push(`id ${first} is given out again; clients know ids up to ${highest}`);
+  if (!isNew && first <= highest) problems.push(`id ${first} is given out again; clients know ids up to ${highest}`);
   const after = readAll(log).map(([id]) => id);
   if (!after.includes(first) || after.at(-1) !== last)
     problems.push(`the new events ${first} and ${last} are not sent`);
   await log.close();
-  const again = openLog(folder, HASTY, history);
-  if (again.latest !== last || readAll(again).length !== after.length)
+  const reopened = openLog(folder, HASTY, history);
+  if (reopened.latest !== last || readAll(reopened).length !== after.length)
     problems.push('another start finds other events');
-  await again.close();
+  await reopened.close();
   return { lost: missing.length, problems };
 }
 

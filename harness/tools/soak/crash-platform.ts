@@ -154,9 +154,9 @@ async function judgeCrash(history: PlatformHistory, { after, folder }: Crash) {
     const before = new Store(db);
     const { id } = before.write(() => before.collections.group.insert(groupOf));
     before.close();
-    const again = new Store(db);
-    if (again.collections.group.byId(id) === undefined) problems.push('another start finds another state');
-    again.close();
+    const reopened = new Store(db);
+    if (reopened.collections.group.byId(id) === undefined) problems.push('another start finds another state');
+    reopened.close();
   } catch (error) {
     problems.push(`does not open or go on: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -206,6 +206,8 @@ function comparison(db: string, allowed: readonly [State, ...State[]]): string |
 function difference(state: State, wanted: State): string | undefined {
   const tables = [...new Set([...Object.keys(state), ...Object.keys(wanted)])];
   const wrong = tables.filter((table) => state[table] !== wanted[table]);
-  const told = wrong.map((table) => `${table} has ${state[table] ?? 'no rows'}, not ${wanted[table] ?? 'no rows'}`);
-  return wrong.length === 0 ? undefined : told.join('; ');
+  const differences = wrong.map(
+    (table) => `${table} has ${state[table] ?? 'no rows'}, not ${wanted[table] ?? 'no rows'}`,
+  );
+  return wrong.length === 0 ? undefined : differences.join('; ');
 }

@@ -94,7 +94,7 @@ function reacher({ say, signal }: StormOptions, fleet: Running) {
   return async (goal: number, what: string, count: () => Promise<number>, mayEnd = false): Promise<boolean> => {
     let reached = -1;
     let moved = runningMs();
-    let told = moved;
+    let reported = moved;
     const look = async (): Promise<boolean | undefined> => {
       const now = await count();
       if (now >= goal) return true;
@@ -105,9 +105,9 @@ function reacher({ say, signal }: StormOptions, fleet: Running) {
       reached = now;
       if (runningMs() - moved > STANDSTILL_MS)
         throw new Undecided(`${left}, and nothing moved for ${STANDSTILL_MS / 60_000} minutes; try fewer --robots`);
-      if (runningMs() - told > TELL_MS) {
+      if (runningMs() - reported > TELL_MS) {
         say(left);
-        told = runningMs();
+        reported = runningMs();
       }
       return undefined;
     };
