@@ -37,7 +37,6 @@ const values = toolOptions(
     minutes: amount('minutes of each', 1),
     seed: seed('the same inputs for the same seed'),
     'at-once': count('processes at once', 2),
-    out: { type: 'string', describe: 'the folder where finds are kept', default: FIXTURES },
   },
   { loose: NAMES },
 );
@@ -83,7 +82,7 @@ async function runFuzzer(name: string): Promise<FuzzResult> {
   const result: FuzzResult = { name, tried: 0, repeated: 0, finds: [] };
   const found = (wrong: string, input: unknown): void => {
     const find = { fuzzer: name, wrong, input };
-    result.finds.push({ ...find, file: writeFind(find, values.out) });
+    result.finds.push({ ...find, file: writeFind(find, FIXTURES) });
   };
   let blocked = false;
   const onNote = (note: FuzzNote): void => {

@@ -3,7 +3,6 @@
  * defect, no variant may turn a MUST red, and no null server may pass a MUST.
  */
 
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
@@ -42,8 +41,6 @@ const values = toolOptions('npm run matrix -- [options]', {
   whole: flag('run every check on a defect, not only those of what it breaks, and ask if the first finding names that'),
   pairs: count('run so many pairs of defects of each suite in place of all else: no defect may hide another', 0, 0),
   single: flag('run each variant by itself, and not in bundles'),
-  repeat: count('run every subject so many times, each time with another seed', 1),
-  busy: count('beside so many loops that each take up a core: no outcome may depend on that', 0, 0),
   fast: flag('leave out the checks that have to wait'),
   timed: count(
     'run so many of the defects and null servers once more at the end, whole, fast and one at a time, and hold each ' +
@@ -80,7 +77,7 @@ if (values.against !== undefined && values.with !== undefined) {
   process.exit(reportChanges(readGolden(values.against), after, new Set(Object.keys(after.subjects))) ? 0 : 1);
 }
 const isRecorded = values.json !== undefined || values.against !== undefined;
-if (isRecorded && (fast || values.pairs + values.timed + values.busy > 0 || values.repeat > 1))
+if (isRecorded && (fast || values.pairs + values.timed > 0))
   exitWithUsage(
     '--json and --against: accepted beside them are --api, --kind, --only, --sample, --seed, --whole, --concurrency',
   );
@@ -90,14 +87,13 @@ const variants = subjects.filter(({ kind }) => kind === 'variant');
 const bundles = values.single || values.pairs > 0 ? variants : bundlesOf(variants, random(seed).next);
 if (bundles.length < variants.length)
   process.stdout.write(`${variants.length} variants in ${bundles.length} runs, with --seed ${seed}\n`);
-const repeats = Array.from({ length: values.repeat }, (_, index) => index);
 const pairs = apis.flatMap((api) => {
   const defects = subjects.filter((subject) => subject.api === api && subject.kind === 'defect');
   return pairsOf(defects, random(seed).next, values.pairs);
 });
-const queue = (values.pairs > 0 ? pairs : [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')])
-  .toSorted((a, b) => turn(a) - turn(b))
-  .flatMap((subject) => repeats.map((index) => repeated(subject, index)));
+const queue = (values.pairs > 0 ? pairs : [...bundles, ...subjects.filter(({ kind }) => kind !== 'variant')]).toSorted(
+  (a, b) => turn(a) - turn(b),
+);
 
 /** Records the golden outcomes of the subjects, and compares them. Returns whether each was run and nothing is lost. */
 async function recordAndCompare(): Promise<boolean> {
@@ -141,15 +137,6 @@ function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>
   return changes.every(({ what }) => what !== 'lost');
 }
 
-function repeated(subject: Subject, index: number): Subject {
-  if (index === 0) return subject;
-  const ownSeed = { seed: seed + index };
-  return { ...subject, name: `${subject.name} #${index + 1}`, run: (choice) => subject.run({ ...ownSeed, ...choice }) };
-}
-
-/** Ends by itself when this process is gone. */
-const BUSY = 'const { ppid } = process; while (process.ppid === ppid) for (let i = 0; i < 1e8; i++);';
-for (let loops = values.busy; loops > 0; loops -= 1) spawn(process.execPath, ['-e', BUSY], { stdio: 'ignore' }).unref();
 const started = performance.now();
 const verdicts: Verdict[] = [];
 await inParallel(queue, concurrency, async (subject) => {

@@ -35,7 +35,6 @@ const values = toolOptions('npm run mutants -- [options]', {
   least: count('the share of them that has to be found, per cent', 95, 0),
   fast: { type: 'boolean', default: false, describe: 'leave out the checks that have to wait' },
   concurrency: count('suites at once', 4),
-  list: { type: 'boolean', default: false, describe: 'name them, and run nothing' },
   verbose: { type: 'boolean', default: false, describe: 'print each that was found, too' },
 });
 
@@ -168,10 +167,6 @@ const started = performance.now();
 using folder = scratch();
 const servers = await Promise.all((values.api ?? PLAIN_APIS).map((api) => serverOf(api, folder.path)));
 if (servers.every(({ mutants }) => mutants.length === 0)) exitWithUsage('no mutant is left to run');
-if (values.list) {
-  process.stdout.write(servers.flatMap(({ mutants }) => mutants.map((each) => `${mutantText(each)}\n`)).join(''));
-  process.exit();
-}
 const problems: { where: string; what: string }[] = [];
 const found: Verdict[] = [];
 for (const server of servers) {
