@@ -13,7 +13,6 @@ import { weightTable } from './weight.ts';
 
 interface Step {
   name: string;
-  /** Shell line. */
   command: string;
   /** Niceness, up to 19. */
   nice?: number;

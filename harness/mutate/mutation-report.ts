@@ -78,7 +78,6 @@ const scopeOf = (sides: TestedSide, names: readonly string[]) => ({
   ids: names.map((name) => `${prefixOf(sides)}.${name}`),
 });
 
-/** Baseline that excuses exactly these results. */
 export const updatedMutationBaseline = (
   sides: TestedSide,
   subjects: readonly MutationSubject[],

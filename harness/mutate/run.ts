@@ -22,7 +22,6 @@ export interface MutateOptions {
   readonly setup?: string | undefined;
   /** Environment of the tests, beside the server's variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Runs of the tests at a time. */
   readonly jobs: number;
   /** Limit of one run, on a variant too; undefined: derived from the first run. */
   readonly testTimeoutMs: number | undefined;

@@ -2,9 +2,7 @@
 import type { MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
 export interface Server extends AsyncDisposable {
-  /** Variables for the tests. */
   readonly env: Readonly<Record<string, string>>;
-  /** Secrets to redact. */
   readonly secrets: readonly string[];
 }
 

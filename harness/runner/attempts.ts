@@ -57,7 +57,6 @@ export class Attempts {
   }
 }
 
-/** Whether a check failed or warned. */
 export const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
 /** Whether a result says something about the target. */

@@ -187,7 +187,6 @@ const EXCUSED_DAYS = 30;
 /** Owner of a new entry, to be replaced by hand. */
 export const UNASSIGNED = 'unassigned';
 
-/** Baseline to write. */
 export interface BaselineUpdate extends Baseline {
   /** One line for each entry of the suite: added (`+`), kept (`=`) or removed (`-`). */
   readonly changes: readonly string[];

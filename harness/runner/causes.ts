@@ -91,7 +91,6 @@ export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
 
 const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 : 1);
 
-/** Premises of each check, direct and indirect. */
 function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
   const all = new Map<string, Grouped[]>();
   // In this order the premises of a premise are already known.

@@ -11,22 +11,18 @@ import { Blocked, NotApplicable, RunOver, TooLittleSeen, type Violation } from '
 
 /** Last lines of standard error in a finding. */
 const WRITTEN_LINES = 20;
-/** Last exchanges in a finding. */
 const SHOWN_EXCHANGES = 8;
 
-/** Record of a check in progress. */
 export interface CheckRecord {
   observations: string[];
   observed: Observed[];
   /** Names of deviations that it allowed for. */
   allowedFor: Set<string>;
-  /** Counts by the check itself, by name. */
   counts: Map<string, number>;
   /** Checks that asked for the subject of a rule's finding. */
   seenBy?: string[];
   /** The first violated SHOULD. */
   warning?: Violation;
-  /** End of the target's standard error. */
   standardError?: TargetHooks['standardError'];
   /** Recordings up to each finding: later ones say nothing about it. */
   seen: WeakMap<object, Snapshot>;

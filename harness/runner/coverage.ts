@@ -73,7 +73,6 @@ export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report:
 
 const TOO_LITTLE = 'saw too little';
 
-/** The most frequent reason of these checks. */
 function mostFrequent(members: readonly Reason[]): Reason {
   const groups = [...Map.groupBy(members, ({ because }) => because).values()];
   const [[first] = []] = groups.toSorted((a, b) => b.length - a.length);

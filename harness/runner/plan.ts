@@ -41,7 +41,6 @@ export interface Planned<Context> {
   inProfile: boolean;
   /** Option or profile that makes a violated SHOULD of it fail the run. */
   failsBy?: string;
-  /** Reason why it does not run. */
   skip?: string;
   /** Option that leaves it out; absent where the target lacks something. */
   leftOutBy?: string;
@@ -56,7 +55,6 @@ export interface Plan<Context> {
   profileSize: number;
   /** Set that the checks come from. An older set is complete in itself, so it does not count as narrowing. */
   requirements: RequirementSet;
-  /** Options that left checks out. */
   narrowedBy: string[];
   /** Multiplier for property runs, unless the user chose one. */
   runs: number;
@@ -255,7 +253,6 @@ const laneOf = ({ sharing = 'shared', slow = false, rule }: Pick<Check<never>, '
 /** Parts of a check that its order depends on. */
 export type Premised = Pick<Check<never>, 'id' | 'premises'>;
 
-/** Premises of a check among `all`. */
 export const premisesOf = <C extends Premised>({ premises = [] }: C, all: readonly C[]): C[] =>
   premises.flatMap((premise) => all.filter(({ id }) => id === premise));
 

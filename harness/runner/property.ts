@@ -11,7 +11,6 @@ export interface PropertyRun {
   seed: number;
   /** Path of the one counterexample to run (`muster replay`). */
   path?: string;
-  /** Multiplier for the number of runs. */
   runs: number;
   redactor: Redactor;
   /** Called for each counterexample that is smaller than those before; the next input may pass. */
@@ -181,7 +180,6 @@ export async function eachAtOnce<T>(
 
 interface Tried {
   passed: ReadonlySet<unknown>;
-  /** The first error against the target. */
   failure: unknown;
 }
 

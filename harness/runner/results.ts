@@ -53,7 +53,6 @@ export function exitCode(
 export const countInWords = (name: string, count: number): string =>
   `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
 
-/** Warnings that fail the run. */
 export const failingWarnings = (results: readonly CheckResult[]): CheckResult[] =>
   results.filter(({ fails_by: by }) => by !== undefined);
 
@@ -110,7 +109,6 @@ export function presentableReport(report: Report): Report {
   };
 }
 
-/** Result with bounded texts. */
 export function presentableResult(result: CheckResult): CheckResult {
   const { counterexample } = result;
   const text = typeof counterexample === 'string' ? '' : (JSON.stringify(counterexample) ?? '');
@@ -119,7 +117,6 @@ export function presentableResult(result: CheckResult): CheckResult {
   return cutTexts(whole, ANY) as CheckResult;
 }
 
-/** Cuts every text within a value. */
 function cutTexts(value: unknown, limit: number): unknown {
   if (typeof value === 'string') return cut(value, limit);
   if (Array.isArray(value)) return value.map((item) => cutTexts(item, limit));

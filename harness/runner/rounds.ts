@@ -26,7 +26,6 @@ export interface RoundsOptions<Context> {
   excuses?(result: CheckResult): boolean;
   /** Unusual forms of requests. Default: the usual form only. */
   forms?: FormVariation;
-  /** Seed for the order of checks. */
   seed: number;
   /** Session of the first round. */
   session: Session;
@@ -36,17 +35,14 @@ export interface RoundsOptions<Context> {
   group(results: readonly CheckResult[]): CheckResult[];
   /** Must not reject. */
   run(check: Check<Context>, session: Session, how?: CheckTurn): Promise<CheckResult>;
-  /** Receives each result as it comes. */
   onResult(result: CheckResult): void;
 }
 
-/** Circumstances of one run of a check. */
 interface CheckTurn {
   /** Finding that is retried. */
   retry?: { finding: CheckResult; signal: AbortSignal };
   /** Whether its finding may follow from findings of others. */
   follows?: boolean;
-  /** Form of its requests. */
   form?: Form;
 }
 

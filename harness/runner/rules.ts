@@ -33,13 +33,10 @@ export interface Judge {
 /** Judges what happens, in order. Runs while a check waits, so it has to be quick. */
 export type Rule = (happening: Happening, judge: Judge) => void;
 
-/** Outcome of a rule. */
 export interface RuleOutcome {
-  /** Number of sightings. */
   sightings: number;
   /** The first violation. */
   broken?: { finding: Contradiction; seen: readonly Sighting[] };
-  /** Error of the rule itself. */
   fault?: unknown;
 }
 

@@ -23,13 +23,11 @@ export interface RunListener {
   onStart?(run: {
     checks: readonly Planned<never>[];
     suite: Suite<never>;
-    /** Date of the requirement set. */
     requirements: string;
     target: TargetDescription;
     seed: number;
     /** Number of rounds. */
     repeat: number;
-    /** Whether traffic of others is judged. */
     watched: boolean;
   }): void;
   onCheckStart?(check: Check<never>): void;
@@ -69,7 +67,6 @@ export interface RunOptions<Context> {
   /** Report whose findings are run again. */
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
-  /** Span of each check. */
   traces?: { of(check: string): RequestTrace & { end(result: CheckResult): void } };
   /** Applies a baseline, once all outcomes are known. */
   settle?(results: CheckResult[]): CheckResult[];
@@ -306,7 +303,6 @@ function watchedIn({ watched }: Pick<RunOptions<never>, 'watched'>): Watched | u
   return seen;
 }
 
-/** Marks the warnings that fail the run. */
 function withFailing(results: readonly CheckResult[], { checks }: Plan<never>): readonly CheckResult[] {
   const by = new Map(checks.map(({ check, failsBy }) => [check.id, failsBy]));
   return results.map((result) =>

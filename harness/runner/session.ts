@@ -79,7 +79,6 @@ export class Session {
   shrinkMs: number;
   /** Declarations of the target that were observed. */
   readonly declarations: Declarations;
-  /** Rules of the run. */
   readonly history: History;
   /** Whether the target keeps few events or serves few streams, so that publishing checks run one at a time. */
   isSmall = false;

@@ -285,7 +285,6 @@ export interface Observed {
   value: string;
 }
 
-/** Number of checks with each outcome. */
 export type Summary = Record<Outcome, number>;
 
 /** Decided part of a requirement set. The numbers of `undecided` and `decided` add up to `checks`. */
@@ -311,7 +310,6 @@ export interface Undecided {
 
 /** JSON report. Times are ISO 8601, durations milliseconds. */
 export interface Report {
-  /** Muster's version. */
   muster: string;
   api: Api;
   seed: number;
@@ -358,7 +356,6 @@ export interface Report {
 export interface Watched {
   connections: number;
   exchanges: number;
-  /** Events of event streams. */
   events: number;
   /** Unjudged and unknown parts of the traffic, a sentence each. */
   gaps: string[];
@@ -389,7 +386,6 @@ export interface TargetDescription {
   ended?: true;
   /** Subject of `digest`: the image, or the file that the command executed. */
   digest_of?: 'image' | 'executable';
-  /** Name of that file. */
   executable?: string;
   /** Reason why the command has no digest. */
   digest_missing?: string;

@@ -89,7 +89,6 @@ export class Waits {
     return Math.min(mostMs, Math.max(share * wholeMs, factor * known.slowestMs));
   }
 
-  /** Records a success after `ms` milliseconds. */
   succeeded(kind: string, ms: number): void {
     const seen = this.#of(kind);
     seen.successes += 1;
@@ -100,7 +99,6 @@ export class Waits {
     seen.inVain = 0;
   }
 
-  /** Records a timeout. */
   timedOut(kind: string, lenient = false): void {
     const seen = this.#of(kind);
     seen.inVain += 1;

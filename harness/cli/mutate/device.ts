@@ -22,7 +22,6 @@ import { recordingDecisions } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
-/** Set-up of the devices. */
 export interface DeviceSetting {
   readonly dialect: Dialect;
   readonly heartbeatMs: number;
@@ -32,7 +31,6 @@ export interface DeviceSetting {
 /** Events before its deployment. */
 const PAST_EVENTS = 5;
 
-/** Devices that a client's tests can meet. */
 export function deviceSubjects(setting: DeviceSetting, requirements: Requirements): SubjectSource {
   const { dialect, heartbeatMs, seed } = setting;
   const reference = dialectBehaviour(dialect);

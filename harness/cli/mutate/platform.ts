@@ -14,7 +14,6 @@ import { recordingDecisions } from './decisions.ts';
 import { type Requirements, subjectsOf } from './subjects.ts';
 import { VARIABLES } from './variables.ts';
 
-/** Set-up of the platforms. */
 export interface PlatformSetting {
   readonly dialect: Dialect;
   readonly seed: number;

@@ -24,7 +24,6 @@ import { VERSION } from '../version.ts';
 import { Progress } from './progress.ts';
 import { withoutOurs } from './variables.ts';
 
-/** Options of every `muster mutate`. */
 export interface MutateArguments {
   readonly command: string;
   readonly setup?: string;
@@ -190,7 +189,6 @@ function repeatOf({ command, setup }: MutateArguments, side: string, words: read
   return [...all, '--jobs', '1', '--seed', String(seed), '--only'].join(' ');
 }
 
-/** Shell word. */
 export const shellWord = (text: string): string =>
   /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 

@@ -41,7 +41,6 @@ export class FindingReporter {
     this.#options = options;
   }
 
-  /** Leading findings of MUSTs. */
   get failures(): number {
     return this.#leads().filter(({ outcome }) => outcome === 'fail').length;
   }
@@ -56,7 +55,6 @@ export class FindingReporter {
     }));
   }
 
-  /** Takes the first violation of a rule. */
   report(id: string, judged: PlainJudged): void {
     const planned = this.#options.checks.find(({ check }) => check.id === id);
     const result = planned === undefined ? undefined : resultIn(planned.check, judged);

@@ -57,7 +57,6 @@ export class Outages {
     this.#telling.say(`the TLS handshake of a client failed: ${why}; further ones are counted in the report`);
   }
 
-  /** Summary for the end of a watch. */
   get words(): string[] {
     const failed = `${plural(this.#handshakes, 'TLS handshake')} of clients failed; the first: ${this.#firstWhy}`;
     return [...this.#outages, ...(this.#handshakes === 0 ? [] : [failed])];

@@ -25,10 +25,8 @@ export interface AddressArguments {
   'tls-key'?: string;
 }
 
-/** Relay route between clients and server. */
 export interface RelayRoute {
   way: Way;
-  /** Server address for reports. */
   address: string;
   server: ServerAddress;
   listen: Place;

@@ -43,7 +43,6 @@ async function pings(end: 'broker' | 'echo', client: 'client' | 'socket') {
 let pingOnce: (robot: number) => Promise<boolean> = async () => false;
 const robotId = (robot: number) => `dvc_${robot}`;
 
-/** Clients of the robots' end. */
 const clients = {
   client: (robot: number, port: number, keepAlive: KeepAlive): Promise<unknown> => {
     const id = robotId(robot);

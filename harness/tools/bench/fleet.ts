@@ -24,7 +24,6 @@ interface FleetRun {
   'agent-url'?: string;
   mqtt?: string;
   apiKey?: string;
-  /** Scenario in YAML. */
   scenario: string;
   /** Serves a page, whose address is given to this function. */
   onPage?(url: string): void;

@@ -74,7 +74,6 @@ export function latenessOf(arrivals: readonly number[], rate: number): number[] 
 
 export interface Load {
   port: number;
-  /** Requests a second. */
   rate: number;
   seconds: number;
 }

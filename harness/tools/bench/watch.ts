@@ -183,7 +183,6 @@ const tasks = {
     return (server.address() as AddressInfo).port;
   },
 
-  /** Opens the streams at that port. */
   async follow(port: number): Promise<void> {
     for (let count = 0; count < STREAMS; count += 1) {
       const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });

@@ -19,7 +19,6 @@ export interface Subject<T> extends AsyncDisposable {
   readonly unharmed?: boolean;
 }
 
-/** Kind of inputs, and their subject. */
 export interface Fuzzer<T> {
   /** Also the folder of its fixtures. */
   name: string;
@@ -45,7 +44,6 @@ export const pureSubject = <T>(attack: Subject<T>['attack']): Promise<Subject<T>
 /** Input that made the subject fail. */
 export interface Find {
   fuzzer: string;
-  /** Failure in words. */
   wrong: string;
   /** Smallest input that shows it. */
   input: unknown;
@@ -75,7 +73,6 @@ export function readFinds(fuzzer: string, folder = FIXTURES): { file: string; wr
     });
 }
 
-/** Duration and inputs of a session. */
 export interface SessionOptions {
   /** The same seed gives the same inputs. */
   seed: number;

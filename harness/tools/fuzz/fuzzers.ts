@@ -17,7 +17,6 @@ export type FuzzNote = { tried: number } | { find: { wrong: string; input: unkno
 const TELL_MS = 1_000;
 
 export const tasks = {
-  /** `current`: file with the current input. */
   attack: async (name: string, seed: number, ms: number, current: string): Promise<SessionResult> => {
     const fuzzer = FUZZERS.find((one) => one.name === name);
     if (fuzzer === undefined) throw new Error(`no fuzzer is called ${name}`);

@@ -160,7 +160,6 @@ const statusLine = fc.oneof(
   },
 );
 
-/** Bytes of an answer. */
 export const answerText: fc.Arbitrary<string> = fc
   .tuple(
     statusLine,

@@ -17,7 +17,6 @@ import { anyBytes, bytesOf, type Damage, damagesFrom, utf8, withDamages, wordsOf
 import { fuzzer, pureSubject } from './engine.ts';
 
 interface LogInput {
-  /** Texts in the events. */
   texts: string[];
   /** Event at which a second start goes on, as a part of 2^16 of the events. */
   restart: number;

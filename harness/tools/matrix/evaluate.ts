@@ -8,7 +8,6 @@ import type { Subject } from './subjects.ts';
 
 export interface Verdict {
   subject: Subject;
-  /** Number of checks that passed. */
   passed: number;
   /** Ids of the checks that failed or warned. */
   red: readonly string[];
@@ -41,7 +40,6 @@ export interface Problem {
   todo: string;
 }
 
-/** Conditions of all runs. */
 export interface RunConditions {
   /** Every check on a defect, instead of those of the requirements that it breaks. */
   whole?: boolean;

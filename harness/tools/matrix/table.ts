@@ -133,7 +133,6 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   ].join('\n');
 }
 
-/** Subjects that took longest. */
 function slowest(parts: readonly Part[]): string[] {
   const verdicts = parts.flatMap((part) => part.verdicts).toSorted((a, b) => b.durationMs - a.durationMs);
   return verdicts

@@ -136,7 +136,6 @@ export function endGroup(group: number): void {
 export const childrenOf = (pid: number): number[] =>
   textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 
-/** A process and its children. */
 export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 
 /** Memory of processes in bytes, each with its share of common pages. */

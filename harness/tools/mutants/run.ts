@@ -41,7 +41,6 @@ const values = toolOptions('npm run mutants -- [options]', {
 /** Limit of a suite's run, milliseconds. */
 const LONGEST_MS = 240_000;
 
-/** Outcome of a mutant. */
 interface Verdict {
   mutant: Mutant;
   /** Check that found it, or another symptom; undefined when it survived. */
@@ -117,7 +116,6 @@ function otherVerdict({ checks, exit_code, profile_coverage }: Report): string |
 
 interface Server {
   api: PlainApi;
-  /** File with all mutants. */
   program: string;
   mutants: readonly Mutant[];
   equivalent: readonly Mutant[];

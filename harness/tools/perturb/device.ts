@@ -109,7 +109,6 @@ export class DeviceChanges extends Changes {
     for (const [, id] of text.matchAll(/^id: (\d+)$/gm)) this.#newest = Math.max(this.#newest, Number(id));
   }
 
-  /** Forwards a call of control. */
   async control(exchange: Exchange, control: Upstream): Promise<Answer> {
     const { method, url } = exchange;
     if (method === 'POST' && url.startsWith('/deployments')) {

@@ -5,7 +5,6 @@ import { platformChange } from './draw-platform.ts';
 import { kindsOf, type Perturbation } from './perturbation.ts';
 import type { Server, Survey } from './servers.ts';
 
-/** Share of legal perturbations. */
 const OPEN_SHARE = 0.2;
 
 export function drawPerturbation(

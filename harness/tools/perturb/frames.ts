@@ -92,7 +92,6 @@ export class Frames {
     for (const block of blocks) this.#block(block);
   }
 
-  /** Ends the stream. */
   end(): void {
     this.#settle(true);
   }

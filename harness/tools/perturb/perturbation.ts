@@ -30,7 +30,6 @@ export interface Cell {
   phase?: 'replay' | 'live' | undefined;
   /** Number of the event in its phase, from 1; or the last one of a replay. */
   place?: number | 'last' | undefined;
-  /** Type of the event. */
   type?: string | undefined;
 }
 
@@ -38,7 +37,6 @@ export interface Cell {
 export const ITEMS = ['each', 'first', 'last', 'one'] as const;
 export type Item = (typeof ITEMS)[number];
 
-/** Perturbation without its origin. */
 export interface Drawn {
   kind: Kind;
   cell: Cell;

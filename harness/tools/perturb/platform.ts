@@ -31,7 +31,6 @@ function parts(url: string): { base: string; path: string } {
   return { base, path };
 }
 
-/** Forms of a request. */
 function formsOf(query: URLSearchParams): Form[] {
   const forms = [...query].flatMap(([name, value]): Form[] => {
     if (!/^expand(\[\])?$/.test(name)) return [name === 'limit' || name === 'offset' ? 'paged' : 'filtered'];

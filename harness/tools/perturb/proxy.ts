@@ -32,7 +32,6 @@ const SLOWER_MS = 15;
 const PIECE_BYTES = 7;
 const MOST_TRACED = 200;
 
-/** Headers changed by a kind. */
 function headersFor(kind: Kind | undefined, headers: readonly string[]): string[] {
   if (kind === 'header-case') return headers.map((each, n) => (n % 2 === 0 ? each.toUpperCase() : each));
   if (kind === 'header-added') return [...headers, 'X-Note', 'one, two'];

@@ -71,7 +71,6 @@ interface World {
   snapshots: number;
 }
 
-/** Sends a random request. */
 async function sendRandomRequest(platform: TestPlatform, source: Random, world: World): Promise<void> {
   const { kit, devices, deployments } = world;
   const choice = source.integer(0, 9);

@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { type Random, random } from '../../../simulators/common/random.ts';
 import { leave, type Step } from '../../../simulators/common/testing/scratch.ts';
 
-/** Number and seed of crashes. */
 export interface CrashOptions {
   /** Seed of the moments and kinds of crashes. */
   seed: number;
-  /** Crashes to inject. */
   points: number;
   /** Crashes that share a history; default: the quickest for the matrix. */
   pointsEach?: number;

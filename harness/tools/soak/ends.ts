@@ -14,7 +14,6 @@ import { isBesideName } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
 
 export interface EndsOptions {
-  /** Number of commands to end. */
   ends: number;
   seed: number;
   /** An empty folder, removed by the caller. */

@@ -30,7 +30,6 @@ import {
   type Workspace,
 } from './simulators.ts';
 
-/** Choice of checks and conditions. */
 export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   /** Patience of a check, milliseconds. */
   patienceMs?: number;
@@ -181,7 +180,6 @@ interface Starved {
   limit?: string;
   /** Arguments of Node. */
   node?: readonly string[];
-  /** Arguments of the command. */
   words?: readonly string[];
   reason?: RegExp;
   /** Expected exit codes. */

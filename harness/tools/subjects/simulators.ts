@@ -88,7 +88,6 @@ export async function startRobot(
     fresh?: boolean;
     /** Past events, of which a compaction has cut off some. */
     past?: number;
-    /** Limit of stored events. */
     retain?: number;
     heartbeatMs?: number;
   } = {},
@@ -149,7 +148,6 @@ export async function enrolDevice(
 
 export interface Workspace extends AsyncDisposable {
   platform: SimulatedPlatform;
-  /** Id of the enrolled device. */
   deviceId: string;
   device: DevicePlace;
   /** Keys of the platform: one for everything, and one that may only read releases. */
