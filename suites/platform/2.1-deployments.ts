@@ -4,12 +4,10 @@
  */
 import type { Happening } from '../../harness/client/happening.ts';
 import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
-import { SUPPORTED_CODENAMES, versionNamed } from '../../harness/contract/versions.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
-import { type Platform, section } from './support/check.ts';
-import { LISTED_AT_MOST, listDeployments, listOrCreateDeployments, mergedStatus } from './support/create.ts';
-import type { Item } from './support/lists.ts';
-import { inVersion, ok, send } from './support/requests.ts';
+import { byExploring } from './oracle/decided.ts';
+import { section } from './support/check.ts';
+import { mergedStatus } from './support/create.ts';
 import { resourcesIn } from './support/seen.ts';
 
 export const { requirement, check, rule, checks } = section({ section: '2.2', since: '2026-11-21' });
@@ -24,22 +22,7 @@ const shape = requirement({
     'Every deployment that is listed has the fields of section 2.1, with their types, prefixes, ' +
     'enumerations and date-times.',
 });
-/** What every listed resource has to keep to. */
-const SHOWN_RIGHT = ['platform.list.items', 'platform.timestamps'];
-check(shape, { sharing: 'exclusive', profile: 'core', premises: SHOWN_RIGHT }, async (t: Platform) => {
-  for (const item of await listOrCreateDeployments(t)) {
-    const problems = deploymentShape.problems(item).map(({ path, message }) => `${path} ${message}`.trim());
-    // Section 2.1 requires these fields on the Device API; a platform may show fewer.
-    const lacking = problems.filter((problem) => problem.startsWith('lacks '));
-    const finding = {
-      expected: 'a deployment: object, id, description, four statuses, device_id, release_id, created_at',
-      actual: `${problems.slice(0, 5).join('; ')}: ${JSON.stringify(item)}`,
-      counterexample: item.id,
-    };
-    t.must(problems.length === lacking.length, finding);
-    t.should(lacking.length === 0, finding);
-  }
-});
+check(...byExploring(shape, { profile: 'core' }));
 
 rule(shape, { premises: [shape.id] }, () => (seen, judge: Judge) => {
   for (const shown of deploymentsIn(seen)) {
@@ -64,23 +47,7 @@ const merge = requirement({
     'when `error_status` is `none`, `status` equals `activity_status`.',
   text: 'status equals error_status if that is failed or retrying, and activity_status otherwise.',
 });
-check(merge, { sharing: 'exclusive', profile: 'core' }, async (t: Platform) => {
-  const idByPair = new Map<string, string>();
-  for (const item of await listOrCreateDeployments(t)) {
-    const pair = mustMergeStatuses(t, item, 'GET /deployments');
-    if (pair !== undefined) idByPair.set(pair, item.id);
-  }
-  if (idByPair.size === 0) t.undecided('no listed deployment shows status, activity_status and error_status');
-  // Single reads and lists may use different code paths, so one deployment of each status pair is also read by its id.
-  for (const id of idByPair.values()) {
-    const path = `/deployments/${encodeURIComponent(id)}`;
-    const response = await send(t, { path });
-    const { json } = response;
-    if (!ok(response) || typeof json !== 'object' || json === null) continue;
-    mustMergeStatuses(t, json as Partial<Item>, `GET ${path}`);
-  }
-  t.note(`pairs of activity and error seen: ${[...idByPair.keys()].sort().join(', ')}`);
-});
+check(...byExploring(merge, { profile: 'core' }));
 
 rule(merge, { premises: [merge.id] }, () => (seen, judge: Judge) => {
   for (const shown of deploymentsIn(seen)) {
@@ -95,18 +62,6 @@ rule(merge, { premises: [merge.id] }, () => (seen, judge: Judge) => {
   }
 });
 
-/** Returns the pair of activity and error; undefined if the deployment does not show all three statuses. */
-function mustMergeStatuses(t: Platform, item: Partial<Item>, request: string): string | undefined {
-  const { status, activity_status: activity, error_status: error } = item;
-  if (activity === undefined || error === undefined || status === undefined) return undefined;
-  t.must(status === mergedStatus(activity, error), {
-    expected: `status ${mergedStatus(activity, error)} with activity_status ${activity} and error_status ${error}`,
-    actual: `status ${status} in the answer to ${request}`,
-    counterexample: item.id,
-  });
-  return `${activity}/${error}`;
-}
-
 const same = requirement({
   id: 'platform.deployment.same',
   level: 'MUST',
@@ -118,9 +73,6 @@ const same = requirement({
     'resource, as it was created, and in every version.',
 });
 const FIXED = ['device_id', 'release_id', 'created_at'] as const;
-/** Each is read in every version. */
-const READ_ALONE = 5;
-
 /** A field that differs though it never changes; one that is not shown says nothing. */
 const differing = (before: Fixed, now: Fixed): (typeof FIXED)[number] | undefined =>
   FIXED.find((name) => {
@@ -132,23 +84,7 @@ type Fixed = Readonly<Record<string, unknown>>;
 /** A version may show times in whole seconds. */
 const A_SECOND_MS = 1000;
 
-check(same, { sharing: 'exclusive', premises: [shape.id], least: { readings: 1 } }, async (t: Platform) => {
-  const versions = SUPPORTED_CODENAMES.filter((codename) => t.capabilities.has(codename));
-  for (const item of (await listOrCreateDeployments(t)).slice(0, READ_ALONE))
-    for (const reader of [t, ...versions.map((codename) => inVersion(t, codename))]) {
-      const path = `/deployments/${encodeURIComponent(item.id)}`;
-      const response = await send(reader, { path });
-      const alone = response.json as Fixed | null | undefined;
-      if (!ok(response) || typeof alone !== 'object' || alone === null) continue;
-      t.saw('readings');
-      const field = differing(item, alone);
-      t.must(field === undefined, {
-        expected: `the ${field} of ${item.id} in the list: ${item[field ?? '']}`,
-        actual: `${field} ${alone[field ?? '']} from GET ${path} in ${reader.apiVersion}`,
-        counterexample: item.id,
-      });
-    }
-});
+check(...byExploring(same, { premises: [shape.id] }));
 
 rule(same, { premises: [same.id] }, () => {
   const known = new Map<string, Sighting & Fixed>();
@@ -180,17 +116,7 @@ const failed = requirement({
     '`failed` = a fatal error occurred, the deployment is archived and, if it was deployed, removed from the device.',
   text: 'A deployment that failed is archived or being removed.',
 });
-check(failed, {}, async (t: Platform) => {
-  const failures = (await listDeployments(t)).filter((item) => item['error_status'] === 'failed');
-  if (failures.length === 0) t.undecided('no listed deployment has failed');
-  for (const item of failures) {
-    t.must(['removing', 'archived'].includes(String(item['activity_status'])), {
-      expected: 'activity_status archived (or removing) when error_status is failed',
-      actual: item['activity_status'],
-      counterexample: item.id,
-    });
-  }
-});
+check(...byExploring(failed));
 
 export const removing = requirement({
   id: 'platform.deployment.removing',
@@ -199,36 +125,7 @@ export const removing = requirement({
   clause: 'the `removing` deployment status is restored',
   text: 'A client of 2026-03-09.tetons never sees the status removing, which 2026-05-06.rainier restored.',
 });
-check(
-  removing,
-  {
-    needs: ['tetons', 'rainier'],
-    sharing: 'exclusive',
-    premises: ['platform.version.supported.tetons', 'platform.version.supported.rainier'],
-  },
-  async (t: Platform) => {
-    const inRainier = await listDeployments(inVersion(t, 'rainier'));
-    const inTetons = await listDeployments(inVersion(t, 'tetons'));
-    for (const item of inTetons) {
-      const { status, activity_status: activity } = item;
-      const onlyStatus = status === 'removing' && activity !== undefined && activity !== status;
-      t.must(status !== 'removing' && activity !== 'removing', {
-        expected:
-          'no status removing in ' +
-          `2026-03-09.tetons${onlyStatus ? `, but ${activity}, by the rule that merges activity and error` : ''}`,
-        actual: { status, activity_status: activity, error_status: item['error_status'] },
-        counterexample: item.id,
-      });
-    }
-    const removed = inRainier.filter((item) => item['activity_status'] === 'removing').map(({ id }) => id);
-    if (removed.length === 0) t.notApplicable('no deployment is being removed at the moment');
-    const wholeListRead = inTetons.length < LISTED_AT_MOST.pages * LISTED_AT_MOST.limit;
-    t.should(inTetons.some(({ id }) => removed.includes(id)) || !wholeListRead, {
-      expected: `${removed[0]} with another status in 2026-03-09.tetons`,
-      actual: 'it is not listed there',
-    });
-  },
-);
+check(...byExploring(removing, { needs: ['tetons', 'rainier'] }));
 
 const alike = requirement({
   id: 'platform.deployment.alike',
@@ -238,34 +135,4 @@ const alike = requirement({
   clause: 'the `removing` deployment status is restored',
   text: 'A deployment has the same activity_status in every version, but for removing, which 2026-03-09.tetons lacks.',
 });
-check(alike, { sharing: 'exclusive', premises: [shape.id], least: { readings: 1 } }, async (t: Platform) => {
-  const declared = SUPPORTED_CODENAMES.filter((codename) => t.capabilities.has(codename));
-  const others = declared
-    .map((codename) => inVersion(t, codename))
-    .filter((other) => other.apiVersion !== t.apiVersion);
-  if (others.length === 0) t.notApplicable('the platform has no other version');
-  for (const other of others) {
-    const before = await activitiesOf(t);
-    const shown = await activitiesOf(other);
-    const after = await activitiesOf(t);
-    for (const [id, activity] of shown) {
-      const expected = before.get(id);
-      // It moved meanwhile, or one of the two versions has no such status.
-      const isUnknown =
-        (other.apiVersion === WITHOUT_REMOVING && expected === 'removing') ||
-        (t.apiVersion === WITHOUT_REMOVING && activity === 'removing');
-      if (isUnknown || expected !== after.get(id)) continue;
-      t.saw('readings');
-      t.must(expected === undefined || activity === expected, {
-        expected: `the activity_status ${expected} of ${id} in ${other.apiVersion}, as in ${t.apiVersion}`,
-        actual: activity,
-        counterexample: id,
-      });
-    }
-  }
-});
-
-const WITHOUT_REMOVING = versionNamed('tetons');
-
-const activitiesOf = async (t: Platform): Promise<Map<string, unknown>> =>
-  new Map((await listDeployments(t)).map((item) => [item.id, item['activity_status']]));
+check(...byExploring(alike, { premises: [shape.id] }));

@@ -1,21 +1,17 @@
 /** Sections 2, 2.6 and 4.2: whether every list has the list envelope, and its items name their type and times. */
-import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import {
   COLLECTIONS,
-  type Collection,
   describeList,
   ENVELOPE_ODD,
   envelopeProblems,
   getList,
-  getPage,
-  type Item,
   servedCollections,
 } from './support/lists.ts';
-import { collectionWith } from './support/pages.ts';
 import { describeResponse, isJson } from './support/requests.ts';
 import { listIn, pageIn, resourcesIn } from './support/seen.ts';
 
@@ -80,22 +76,7 @@ const items = requirement({
     'No item is twice on a page, and the items of one collection share a type in object that no other collection ' +
     'has.',
 });
-check(items, {}, async (t: Platform) => {
-  const collectionByType = new Map<string, Collection>();
-  for (const collection of await servedCollections(t)) {
-    const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
-    mustBeDistinct(t, collection, data);
-    const type = mustHaveOneType(t, collection, data);
-    if (type === undefined) continue;
-    t.must(!collectionByType.has(type), {
-      expected: `an object of ${collection} that names its type`,
-      actual: `object "${type}", which is that of ${collectionByType.get(type)}`,
-      counterexample: `GET /${collection}?limit=100`,
-    });
-    collectionByType.set(type, collection);
-  }
-  if (collectionByType.size === 0) t.undecided('no collection has an item');
-});
+check(...byExploring(items));
 
 rule(items, { premises: [items.id] }, () => (seen, judge: Judge) => {
   const list = pageIn(seen);
@@ -112,38 +93,6 @@ rule(items, { premises: [items.id] }, () => (seen, judge: Judge) => {
   }
 });
 
-function mustBeDistinct(t: Platform, collection: Collection, data: readonly Item[]): void {
-  const repeated = data.find(({ id }, index) => data.findIndex((other) => other.id === id) !== index);
-  t.must(repeated === undefined, {
-    expected: 'every item of a page once',
-    actual: `${repeated?.id} more than once on one page of ${collection}`,
-  });
-  t.must(
-    data.every((item) => item.object !== '' && item.id !== ''),
-    { expected: 'an object and an id that are not empty', actual: data.find((item) => !item.object || !item.id) },
-  );
-}
-
-/** Returns the type; undefined if the page is empty. */
-function mustHaveOneType(t: Platform, collection: Collection, data: readonly Item[]): string | undefined {
-  const types = [...new Set(data.map((item) => item.object))];
-  t.must(types.length <= 1, {
-    expected: `one type of object in ${collection}: every resource names its type`,
-    actual: types.join(', '),
-  });
-  const [type] = types;
-  if (type === undefined) return undefined;
-  t.should(type !== collection, {
-    expected: 'the name of one resource in object, not the name of the collection',
-    actual: `object "${type}" in ${collection}`,
-  });
-  t.must(collection !== 'deployments' || type === 'deployment', {
-    expected: 'object "deployment" in every deployment',
-    actual: type,
-  });
-  return type;
-}
-
 const timestamps = requirement({
   id: 'platform.timestamps',
   level: 'MUST',
@@ -153,25 +102,7 @@ const timestamps = requirement({
 });
 /** Names of timestamp fields in published resources. */
 const TIMESTAMP_NAME = /^(created|updated|queued|deployed|archived|last_connected|last_disconnected|expires)_at$/;
-check(timestamps, { sharing: 'exclusive' }, async (t: Platform) => {
-  await collectionWith(t, 1);
-  let seen = 0;
-  for (const collection of await servedCollections(t)) {
-    const { data } = await getPage(t, collection, { limit: LIST_LIMITS.limitMaximum });
-    for (const item of data) {
-      for (const [name, value] of Object.entries(item)) {
-        if (!TIMESTAMP_NAME.test(name) || value === null) continue;
-        seen += 1;
-        t.must(typeof value === 'string' && isIso8601(value), {
-          expected: `an ISO 8601 date-time in ${name}`,
-          actual: value,
-          counterexample: `${name} of ${item.id} in GET /${collection}?limit=${LIST_LIMITS.limitMaximum}`,
-        });
-      }
-    }
-  }
-  if (seen === 0) t.undecided('no listed item has a timestamp');
-});
+check(...byExploring(timestamps));
 
 rule(timestamps, { premises: [timestamps.id] }, () => (seen, judge: Judge) => {
   for (const resource of resourcesIn(seen))
@@ -197,3 +128,5 @@ check(collections, { least: { requests: 0 } }, async (t: Platform) => {
   t.observe(`collections in ${t.apiVersion}`, (await servedCollections(t)).join(', '));
   t.observe('the segment beta in the base URL', /(^|\/)beta(\/|$)/.test(t.http.basePath) ? 'yes' : 'no');
 });
+
+check(...byExploring(envelope, { aspect: 'explored' }));

@@ -1,17 +1,14 @@
 /** Sections 2.1, 2.2 and 3: whether a new deployment is the one that was asked for, and only ever moves forward. */
-import fc from 'fast-check';
-import { describeCommands } from '../../harness/runner/property.ts';
-import { type DeploymentModel, type DeploymentReality, deploymentCommands, REPLACEMENT } from './models/deployments.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import {
   actOn,
   createArchivedDeployment,
   createDeployment,
   createDevice,
-  createReleaseFixture,
   createReleaseFixtures,
 } from './support/create.ts';
-import { type Item, readItem } from './support/lists.ts';
+import { readItem } from './support/lists.ts';
 import { refused } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ since: '2026-11-21' });
@@ -26,21 +23,7 @@ const forwardOnly = requirement({
     'The target and the activity of a deployment never move backwards, ' +
     'whatever happens to it or to other deployments of its device.',
 });
-check(forwardOnly, options, async (t: Platform) => {
-  const fixtures = await createReleaseFixtures(t);
-  await createDeployment(t, fixtures);
-  const ofNewDevice = async (): Promise<{ model: DeploymentModel; real: DeploymentReality }> => {
-    const device = (await createDevice(t)).id;
-    return { model: { known: [] }, real: { t, device, fixtures } };
-  };
-  await t.property(
-    deploymentCommands(t.replayPath),
-    async (commands) => await fc.asyncModelRun(ofNewDevice, commands),
-    { runs: 8, describe: describeCommands },
-  );
-  // Few drawn sequences hold it, and some runs draw few.
-  await fc.asyncModelRun(ofNewDevice, REPLACEMENT);
-});
+check(...byExploring(forwardOnly, { ...options, makes: 'deployment' }));
 
 const asAsked = requirement({
   id: 'platform.deployment.created',
@@ -49,33 +32,7 @@ const asAsked = requirement({
   clause: 'Description of the deployment. … Device identifier (prefix `dvc_`). … Release identifier (prefix `rls_`).',
   text: 'A new deployment has the device, the release and the description that were asked for.',
 });
-check(asAsked, options, async (t: Platform) => {
-  const fixture = await createReleaseFixture(t);
-  const device = (await createDevice(t)).id;
-  const deployment = await createDeployment(t, [fixture], { device });
-  const asked = { device_id: device, release_id: fixture.release.id };
-  const later = await readItem(t, 'deployments', deployment.id);
-  if (Object.keys(asked).every((field) => deployment[field] === undefined && later[field] === undefined)) {
-    t.undecided(`a deployment shows none of ${Object.keys(asked).join(', ')}`);
-  }
-  mustBeAsAsked(t, deployment, asked, 'the answer to POST /deployments');
-  mustBeAsAsked(t, later, asked, 'the deployment when it is read');
-});
-
-function mustBeAsAsked(t: Platform, shown: Item, asked: Readonly<Record<string, string>>, where: string): void {
-  for (const [field, value] of Object.entries(asked)) {
-    // Another requirement decides which fields a platform has to show.
-    t.must(shown[field] === undefined || shown[field] === value, {
-      expected: `${field} ${value} in ${where}, as it was asked for`,
-      actual: JSON.stringify(shown),
-      counterexample: shown.id,
-    });
-  }
-  t.should(shown['description'] === undefined || String(shown['description'] ?? '') !== '', {
-    expected: `the description that was asked for in ${where}`,
-    actual: shown['description'],
-  });
-}
+check(...byExploring(asAsked, { ...options, makes: 'deployment' }));
 
 const archivedFinal = requirement({
   id: 'platform.deployment.archived-final',

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import type { HttpClient, HttpResponse } from '../../harness/client/http.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import { type Collection, getPage, type Page, readItem, servedCollections } from './support/lists.ts';
 import { ask, everyOperation, type Operation } from './support/operations.ts';
@@ -222,3 +223,7 @@ function mustRefuse(t: Platform, answer: HttpResponse, request: string, options:
     actual: describeResponse(answer),
   });
 }
+
+check(...byExploring(keyRequired, { aspect: 'explored' }));
+check(...byExploring(keyWrong, { aspect: 'explored' }));
+check(...byExploring(scope, { aspect: 'explored', needs: ['limited-key'] }));

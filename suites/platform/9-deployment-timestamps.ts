@@ -1,6 +1,7 @@
 /** Section 9, 2026-08-17.everglades: whether deployments report when they were queued, deployed and archived. */
 
 import { isIso8601 } from '../../harness/contract/shape.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import {
   actOn,
@@ -178,3 +179,5 @@ function mustFitActivity(t: Platform, item: Item): void {
   if (hasAny) t.must(missing === undefined, finding);
   else t.should(missing === undefined, finding);
 }
+
+check(...byExploring(timestamps, { aspect: 'explored' }));

@@ -12,19 +12,10 @@ import {
   type KnownGroup,
   mustBeTree,
 } from './models/groups.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
-import { create, createDevice, createdItem } from './support/create.ts';
-import { readItem } from './support/lists.ts';
-import {
-  describeRequest,
-  describeResponse,
-  inVersion,
-  NOT_SERVED,
-  ok,
-  type PlatformRequest,
-  refused,
-  send,
-} from './support/requests.ts';
+import { create } from './support/create.ts';
+import { describeResponse, inVersion, ok, type PlatformRequest, refused, send } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
@@ -63,12 +54,7 @@ async function createRoot(t: Platform, requests: GroupRequests): Promise<{ model
   return { model: { groups: [{ id, name, parent: null }] }, real: { t, requests } };
 }
 
-check(tree, { ...options, aspect: 'membership' }, async (t: Platform) => {
-  const everglades = inVersion(t, 'everglades');
-  const group = await create(everglades, '/groups', { name: uniqueName('group') });
-  await mustKeepGroup(everglades, group.id);
-  await mustCreateWithoutGroup(everglades, group.id);
-});
+check(...byExploring(tree, { ...options, makes: 'group', aspect: 'membership' }));
 
 check(tree, { ...options, aspect: 'concurrent', premises: [tree.id] }, async (t: Platform) => {
   const everglades = inVersion(t, 'everglades');
@@ -123,42 +109,3 @@ async function writeAtOnce(t: Platform, requests: readonly PlatformRequest[]): P
     if (!ok(answer) && !refused(answer)) t.undecided(`a write beside another: ${describeResponse(answer)}`);
   return answers.map((answer) => ok(answer));
 }
-
-async function mustKeepGroup(t: Platform, group: string): Promise<void> {
-  const device = await createDevice(t);
-  const path = `/devices/${encodeURIComponent(device.id)}`;
-  const renamed = await send(t, { method: 'PATCH', path, body: { name: uniqueName('device') } });
-  // The specification names no PATCH of a device: without it, nothing but the creation of a device could write a group.
-  if (NOT_SERVED.includes(renamed.status)) return t.note(`the platform has no PATCH /devices/{id} (${renamed.status})`);
-  if (!ok(renamed)) t.blocked(`set-up: PATCH ${path} with a name answered ${describeResponse(renamed)}`);
-  const bodies = [{ group_id: group }, { name: uniqueName('device'), group_id: group }, { group: { id: group } }];
-  for (const body of bodies) {
-    const response = await send(t, { method: 'PATCH', path, body });
-    const now = await readItem(t, 'devices', device.id);
-    t.must(!names(now, group), {
-      expected: 'the group of a device to stay as it is when the device is written',
-      actual: `${response.status}, and the device is in ${group}`,
-      counterexample: describeRequest('PATCH', path, body),
-    });
-    t.should(ok(response) || refused(response), {
-      expected: '2xx or 4xx to PATCH with a group',
-      actual: describeResponse(response),
-    });
-  }
-}
-
-async function mustCreateWithoutGroup(t: Platform, group: string): Promise<void> {
-  const body = { name: uniqueName('device'), group_id: group };
-  const response = await send(t, { method: 'POST', path: '/devices', body });
-  const device = createdItem(response);
-  const now = device === undefined ? undefined : await readItem(t, 'devices', device.id);
-  t.must(now === undefined || !names(now, group), {
-    expected: 'no group to be written when a device is created',
-    actual: describeResponse(response),
-    counterexample: describeRequest('POST', '/devices', body),
-  });
-  t.should(device !== undefined || refused(response), { expected: '2xx or 4xx', actual: describeResponse(response) });
-}
-
-/** Whether any field of the device holds the id of the group: the name of that field is not shown. */
-const names = (device: unknown, group: string): boolean => JSON.stringify(device).includes(JSON.stringify(group));

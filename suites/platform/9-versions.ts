@@ -8,6 +8,7 @@ import {
   versionNamed,
 } from '../../harness/contract/versions.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
 import { ask, everyOperation } from './support/operations.ts';
@@ -190,3 +191,8 @@ check(omitted, {}, async (t: Platform) => {
     actual: describeResponse(response),
   });
 });
+
+check(...byExploring(supported, { aspect: 'explored' }));
+check(...byExploring(endOfLife, { aspect: 'explored' }));
+check(...byExploring(malformed, { aspect: 'explored' }));
+check(...byExploring(unknown, { aspect: 'explored' }));

@@ -3,23 +3,11 @@
  * there and with those that do.
  */
 import { uniqueName } from '../../harness/common/names.ts';
-import { pollWithin } from '../../harness/common/waiting.ts';
-import { SUPPORTED_CODENAMES } from '../../harness/contract/versions.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import { createConfigType, createDevice, createdItem, createReleaseFixture, schemaBody } from './support/create.ts';
-import { type Collection, type Item, readItem } from './support/lists.ts';
-import {
-  describeRequest,
-  describeResponse,
-  hasSucceeded,
-  inVersion,
-  NOT_SERVED,
-  ok,
-  refused,
-  send,
-  speaksAtLeast,
-} from './support/requests.ts';
+import { describeRequest, describeResponse, ok, refused, send, speaksAtLeast } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '4.2', since: '2026-11-25' });
 
@@ -136,72 +124,4 @@ function put(value: Json, [name, ...rest]: Place, other: Json): Json {
   return copy;
 }
 
-/** What published platforms rename by PATCH. Groups have sequences of their own. */
-const RENAMED = [
-  ['config_types', createConfigType],
-  ['devices', createDevice],
-] as const;
-
-/** The next name: longer, shorter, in another script, and the one that it has. */
-const NAMES: readonly ((name: string) => string)[] = [
-  () => `${uniqueName('a-longer-name-than-the-one-before')}`,
-  () => uniqueName('n'),
-  () => `Ñandú ${uniqueName('n')}`,
-  (name) => name,
-];
-
-check(fields, { aspect: 'changed', needs: ['write'] }, async (t: Platform) => {
-  const spoken = SUPPORTED_CODENAMES.filter((codename) => t.capabilities.has(codename));
-  const versions = spoken.length === 0 ? [t] : spoken.map((codename) => inVersion(t, codename));
-  for (const [collection, made] of RENAMED) {
-    const item = await made(t);
-    if (typeof item['name'] !== 'string') t.blocked(`set-up: a new one of /${collection} shows no name`);
-    for (const versioned of versions) await mustRename(versioned, collection, item);
-  }
-});
-
-async function mustRename(t: Platform, collection: Collection, { id }: Item): Promise<void> {
-  const path = `/${collection}/${encodeURIComponent(id)}`;
-  let { name } = await readItem(t, collection, id);
-  for (const value of [...NAMES.map((next) => next(String(name))), null, 7, [], {}]) {
-    const body = { name: value };
-    const response = await send(t, { method: 'PATCH', path, body });
-    if (NOT_SERVED.includes(response.status) && !hasSucceeded(t, 'PATCH', path))
-      return t.note(`the platform has no PATCH /${collection}/{id} (${response.status})`);
-    const counterexample = describeRequest('PATCH', path, body);
-    t.must(ok(response) || refused(response), {
-      expected: '2xx or 4xx to a change of a name',
-      actual: describeResponse(response),
-      counterexample,
-    });
-    const isText = typeof value === 'string';
-    // What a name that is no text becomes, where that is accepted, is not stated.
-    if (ok(response) && !isText) name = (await readItem(t, collection, id))['name'];
-    else await mustShow(t, { collection, id, name: ok(response) ? value : name, counterexample });
-    if (ok(response) && isText) name = value;
-    t.saw('changes');
-  }
-}
-
-interface Shown {
-  collection: Collection;
-  id: string;
-  name: unknown;
-  counterexample: string;
-}
-
-const READ = 'a name that reads as it was written';
-
-/** In the end, as the specification does not say how soon a read shows what was written. */
-async function mustShow(t: Platform, { collection, id, name, counterexample }: Shown): Promise<void> {
-  let shown: unknown;
-  const look = async (): Promise<true | undefined> => {
-    shown = (await readItem(t, collection, id))['name'];
-    return String(shown).normalize() === String(name).normalize() || undefined;
-  };
-  const waits = t.session.waits.platform;
-  const wait = { timeoutMs: waits.within(READ, t.patienceMs / 2, true), firstPauseMs: 50, growth: 2, signal: t.signal };
-  if ((await pollWithin(READ, look, wait)) === true) return;
-  waits.timedOut(READ, true);
-  t.must(false, { expected: `the name ${JSON.stringify(name)}`, actual: shown, counterexample });
-}
+check(...byExploring(fields, { aspect: 'changed', needs: ['write'], makes: 'device' }));

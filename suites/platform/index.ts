@@ -6,14 +6,11 @@ import { checks as deployments } from './2.1-deployments.ts';
 import { checks as ping } from './2.5-ping.ts';
 import { checks as createdItems } from './2.6-created-items.ts';
 import { checks as listEnvelope } from './2.6-list-envelope.ts';
+import { checks as resources } from './2-resources.ts';
 import { checks as lifecycle } from './3-lifecycle.ts';
 import { checks as pingRefusals } from './4.2-ping-refusals.ts';
 import { checks as authentication } from './5-authentication.ts';
-import { checks as clamping } from './8-clamping.ts';
-import { checks as clampingExtremes } from './8-clamping-extremes.ts';
-import { checks as paging } from './8-paging.ts';
-import { checks as totalCount } from './8-total-count.ts';
-import { checks as walking } from './8-walking.ts';
+import { checks as lists } from './8-lists.ts';
 import { checks as configInstances } from './9-config-instances.ts';
 import { checks as configSchemas } from './9-config-schemas.ts';
 import { checks as configTypes } from './9-config-types.ts';
@@ -32,11 +29,7 @@ import { checks as robustness, routes } from './robustness.ts';
  */
 export const platformSuite: Suite<PlatformContext> = suite('platform', [
   listEnvelope,
-  paging,
-  clamping,
-  walking,
-  totalCount,
-  clampingExtremes,
+  lists,
   versions,
   authentication,
   routes.checks,
@@ -55,4 +48,5 @@ export const platformSuite: Suite<PlatformContext> = suite('platform', [
   provisioningTokens,
   robustness,
   fields,
+  resources,
 ]);

@@ -6,7 +6,6 @@ import type { PlatformContext } from '../../../harness/targets/opened.ts';
 import { sections, writing } from '../../section.ts';
 import { archiveMade } from './create.ts';
 import { CheckState, type Platform } from './requests.ts';
-import { blockIfUndecided } from './unchanged.ts';
 
 export type { Platform } from './requests.ts';
 
@@ -36,7 +35,7 @@ const BOUNDS = propertyBounds(5000, 10_000);
 
 /**
  * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it
- * archive. A check that was never decided because others kept writing ends as blocked.
+ * archive.
  */
 function check(
   requirement: Parameters<typeof declare>[0],
@@ -52,7 +51,6 @@ function check(
     } finally {
       await archiveMade(t);
     }
-    blockIfUndecided(t);
   });
 }
 

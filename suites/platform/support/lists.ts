@@ -185,11 +185,6 @@ export function describeList(collection: string, query: Readonly<Record<string, 
 
 export const ids = (items: readonly Item[]): string[] => items.map(({ id }) => id);
 
-/** The platform's own count of a collection; `undefined` if it gives none. */
-export async function totalCount(t: Platform, collection: string): Promise<number | undefined> {
-  return (await getPage(t, collection, { limit: 1, expand: 'total_count' })).total_count;
-}
-
 export interface WalkOptions {
   limit: number;
   /** Offset of the first page. Default 0. */

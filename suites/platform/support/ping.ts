@@ -3,7 +3,6 @@ import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { createDevice, mayWrite } from './create.ts';
 import { envelopeProblems, getList, type Page, SEARCHED_AT_MOST, walk } from './lists.ts';
-import { shortened } from './pages.ts';
 import { describeRequest, describeResponse, NOT_SERVED, ok, type Platform, send } from './requests.ts';
 
 /** Durations in the unit of `timeout_nanos`. */
@@ -27,6 +26,10 @@ async function listedDevice(t: Platform): Promise<string | undefined> {
   const [listed] = (response.json as Page).data;
   return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
+
+/** `-12…789 (400 characters)`: nobody reads hundreds of digits in a report. */
+const shortened = (digits: string): string =>
+  digits.length <= 40 ? digits : `${digits.slice(0, 12)}… (${digits.length} characters)`;
 
 /** A ping in one line, as a finding shows it. */
 export const describePing = (device: string, timeoutNanos: number | string): string =>

@@ -8,7 +8,6 @@ import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { archiveMade, postDeployment, type ReleaseFixture } from './create.ts';
 import { CheckState, kindOfRequest, type Platform, pauseMs, send } from './requests.ts';
-import { whileUnchanged } from './unchanged.ts';
 
 it.for([
   [{ 'retry-after': '2' }, 0, 2000],
@@ -89,18 +88,6 @@ describe('when a check is over', () => {
     await askedTimes(asked, 1);
     end();
     await ended;
-  });
-
-  it('an observation is not repeated', async () => {
-    const { t, end } = await started((_, response) => response.end());
-    let observed = 0;
-    const observing = whileUnchanged(t, 'devices', async () => {
-      observed += 1;
-      end();
-      return { changed: true, expected: '', actual: '' };
-    });
-    await expect(observing).rejects.toThrow();
-    expect(observed).toBe(1);
   });
 
   it('its deployments are archived all the same, and once', async () => {

@@ -21,16 +21,6 @@ import type { PlatformContext } from '../../../harness/targets/opened.ts';
 export class CheckState {
   /** Ids of the deployments that it has made and not archived yet. */
   readonly made = new Set<string>();
-  /**
-   * Collections that changed during every attempt. They get one attempt from then on, to save minutes on a busy
-   * platform.
-   */
-  readonly changing = new Set<string>();
-  /** Those of them that keep their items but list them in another order each time. */
-  readonly unordered = new Set<string>();
-  /** Observations that agreed with their requirement, and those that others kept from being decided. */
-  agreed = 0;
-  undecided = 0;
 }
 
 export type Platform = PlatformContext & CheckContext & { readonly state: CheckState };

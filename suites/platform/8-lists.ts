@@ -1,0 +1,254 @@
+/**
+ * Sections 2.6 and 8: pages, their bounds and their count. An exploration compares each page that it asks for with the
+ * whole list, and each limit and offset with what section 8 makes of it.
+ */
+import type { Happening } from '../../harness/client/happening.ts';
+import { LIST_LIMITS } from '../../harness/contract/limits.ts';
+import type { Judge } from '../../harness/runner/rules.ts';
+import { byExploring } from './oracle/decided.ts';
+import type { Found } from './oracle/found.ts';
+import { section } from './support/check.ts';
+import { pageIn } from './support/seen.ts';
+
+export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
+
+/** The set that says no more of lists than the specification does. */
+const SETTLED = '2026-11-25';
+const core = { profile: 'core' } as const;
+
+const pageSize = requirement({
+  id: 'platform.list.page-size',
+  section: '2.6',
+  clause: 'Items of the page; length is at most `limit`',
+  text: 'A page holds at most limit items, and exactly limit items if has_more is true.',
+});
+
+/** What makes a check decidable that saw no item, or too few. */
+const orElse = 'a collection with items in it shows more';
+const pages = { least: { pages: 1 } } as const;
+check(...byExploring(pageSize, { ...core, least: { items: 1 }, orElse }));
+
+rule(pageSize, { premises: [pageSize.id] }, () => (seen, judge: Judge) => {
+  const page = pageIn(seen)?.page;
+  if (page === undefined || page.data.length === 0) return;
+  judge.saw(() => JSON.stringify(page));
+  judge.must(page.data.length <= page.limit, {
+    expected: `at most ${page.limit} items, which is the limit of the answer`,
+    actual: `${page.data.length} items`,
+    counterexample: seen.asked.url,
+  });
+});
+
+export const inRange = requirement({
+  id: 'platform.list.in-range',
+  section: '8',
+  clause: 'Effective page size after clamping. … Effective starting index after clamping.',
+  text: 'A limit from 1 to 100 and an offset of 0 or more take effect unchanged, and the page begins at that offset.',
+});
+
+check(...byExploring(inRange, { premises: [pageSize.id], least: { 'pages after the first item': 1 }, orElse }));
+
+rule(inRange, { premises: [inRange.id] }, () => (seen, judge: Judge) => {
+  const { page } = pageIn(seen) ?? {};
+  const [limit, offset] = ['limit', 'offset'].map((name) => integerIn(seen, name));
+  if (page === undefined || (limit === undefined && offset === undefined)) return;
+  judge.saw(() => JSON.stringify(page));
+  const isClamped = limit === undefined || limit < LIST_LIMITS.limitMinimum || limit > LIST_LIMITS.limitMaximum;
+  judge.must(isClamped || page.limit === limit, {
+    expected: `limit ${limit}`,
+    actual: `limit ${page.limit}`,
+    counterexample: seen.asked.url,
+  });
+  // Beyond the end it may be clamped too.
+  judge.must(offset === undefined || page.offset <= offset, {
+    expected: `offset ${offset}, or one at the end of the list`,
+    actual: `offset ${page.offset}`,
+    counterexample: seen.asked.url,
+  });
+});
+
+/** The parameter, where it is given once, as it stands in the path, in digits that a double holds. */
+function integerIn(seen: Happening, name: string): number | undefined {
+  const path = seen.kind === 'answer' ? seen.path : '';
+  const [given, ...others] = path.split(/[?&]/).filter((pair) => pair.startsWith(`${name}=`));
+  const [, digits] = /=(\d{1,15})$/.exec(given ?? '') ?? [];
+  return others.length === 0 && digits !== undefined ? Number(digits) : undefined;
+}
+
+const hasMore = requirement({
+  id: 'platform.list.has-more',
+  section: '2.6',
+  clause: 'True when more items exist beyond this page.',
+  text: 'has_more is true exactly if an item lies beyond the page.',
+});
+
+check(
+  ...byExploring(hasMore, {
+    ...core,
+    needs: ['seed-data'],
+    premises: [inRange.id],
+    least: { 'pages before others': 1, 'last pages': 1 },
+  }),
+);
+
+const totalCount = requirement({
+  id: 'platform.list.total-count',
+  level: 'MUST',
+  clause: '`total_count` is computed only when `expand=total_count` is given',
+  text:
+    'total_count is absent unless expand=total_count is given; ' +
+    'then it is the exact number of items, for any limit and offset.',
+});
+
+check(...byExploring(totalCount, { ...core, least: { 'counted items': 1 }, orElse }));
+
+/** Without items too. */
+const isUnasked = ({ path }: Found): boolean => path.includes('unasked');
+check(...byExploring(totalCount, { ...core, ...pages, aspect: 'omitted', isMeant: isUnasked }));
+
+rule(totalCount, { premises: [totalCount.id] }, () => (seen, judge: Judge) => {
+  const { page, query } = pageIn(seen) ?? {};
+  // A name that only begins so may be taken for it.
+  if (page === undefined || query?.getAll('expand').some((name) => name.includes('total_count'))) return;
+  judge.saw(() => JSON.stringify(page));
+  judge.must(!('total_count' in page), {
+    expected: 'no total_count without expand=total_count',
+    actual: `total_count ${JSON.stringify(page.total_count)}`,
+    counterexample: seen.asked.url,
+  });
+});
+
+export const defaults = requirement({
+  id: 'platform.list.defaults',
+  clause: '`limit` default … 10 … `offset` default … 0',
+  text: 'Without parameters a list has limit 10 and offset 0, and gives the same page as with these values.',
+});
+
+check(...byExploring(defaults, { ...core, ...pages, premises: [inRange.id] }));
+
+export const limitAbove = requirement({
+  id: 'platform.list.clamp.high',
+  clause: 'An invalid `limit` is replaced by the nearest valid value (a value above the maximum yields 100).',
+  text: 'A limit above 100 takes effect as 100, in the limit of the answer and in the number of items.',
+});
+
+check(...byExploring(limitAbove, { ...core, ...pages, premises: [pageSize.id] }));
+
+check(
+  ...byExploring(limitAbove, {
+    ...{ aspect: 'obeyed', needs: ['seed-data'], premises: [limitAbove.id], least: { 'full pages': 1 } },
+    isMeant: ({ what }) => what === 'size' || what === 'items',
+  }),
+);
+
+export const limitBelow = requirement({
+  id: 'platform.list.clamp.low',
+  clause: 'An invalid `limit` is replaced by the nearest valid value',
+  text: 'A limit below 1 is not an error: it takes effect as a value from 0 to 100, usually 1.',
+});
+
+check(...byExploring(limitBelow, { ...pages, premises: [pageSize.id] }));
+
+export const nearest = requirement({
+  id: 'platform.list.clamp.nearest',
+  since: '2026-11-22',
+  clause: 'An invalid `limit` is replaced by the nearest valid value',
+  text:
+    'A limit below 1 takes effect as 1, which is valid, or as 0 where that is valid too: ' +
+    'any other value is farther away.',
+});
+
+check(...byExploring(nearest, { ...pages, premises: [limitBelow.id, inRange.id] }));
+
+export const negativeOffset = requirement({
+  id: 'platform.list.clamp.offset',
+  clause: 'An invalid `offset` is replaced by the nearest valid value (a negative value yields 0).',
+  text: 'A negative offset takes effect as 0, in the offset of the answer and in the items of the page.',
+});
+
+check(...byExploring(negativeOffset, { ...core, premises: [inRange.id], least: { items: 1 }, orElse }));
+
+const anySize = requirement({
+  id: 'platform.list.clamp.huge',
+  clause:
+    'An invalid `limit` is replaced by the nearest valid value … ' +
+    'An invalid `offset` is replaced by the nearest valid value',
+  text: 'Integers of any size are clamped and never cause an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
+});
+
+const isOfOffset = ({ path }: Found): boolean => path.includes('offset');
+const huge = { ...pages, premises: [limitBelow.id, negativeOffset.id] };
+check(...byExploring(anySize, { ...huge, isMeant: (found) => !isOfOffset(found) }));
+check(...byExploring(anySize, { ...huge, aspect: 'offset', isMeant: isOfOffset }));
+
+const noInteger = requirement({
+  id: 'platform.list.clamp.nonsense',
+  clause: 'Out-of-range `limit` or `offset` on list endpoints is not an error; it is clamped',
+  text:
+    'A limit or offset that is not an integer is answered with a 4xx, ' +
+    'or with a list whose limit and offset are in range. The check records which.',
+});
+
+check(...byExploring(noInteger, { ...pages, premises: [pageSize.id] }));
+
+/** Up to that set, whose words went beyond those of the specification. */
+
+const WALKING = {
+  ...core,
+  needs: ['seed-data'],
+  premises: [hasMore.id],
+  least: { 'walks over several pages': 1 },
+} as const;
+const walkInOrder = requirement({
+  id: 'platform.list.walk',
+  level: 'MUST',
+  until: SETTLED,
+  clause: 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.',
+  text:
+    'Walking with offset = offset + limit until has_more is false gives every item once, ' +
+    'in the same order for any limit.',
+});
+
+check(...byExploring(walkInOrder, WALKING));
+
+const walkOnce = requirement({
+  id: 'platform.list.walk-once',
+  level: 'MUST',
+  since: SETTLED,
+  clause: 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.',
+  text: 'Walking with the same limit and offset = offset + limit until has_more is false gives every item once.',
+});
+
+check(...byExploring(walkOnce, WALKING));
+
+const stable = requirement({
+  id: 'platform.list.stable',
+  level: 'SHOULD',
+  text: 'The same page read twice is the same while nothing is written.',
+});
+
+check(...byExploring(stable, { needs: ['seed-data'], least: { items: 2 } }));
+
+/** Up to that set, whose words went beyond those of the specification. */
+
+const beyondEnd = requirement({
+  id: 'platform.list.beyond-end',
+  level: 'MUST',
+  until: SETTLED,
+  clause: 'True when more items exist beyond this page.',
+  text: 'An offset past the end gives an empty page whose has_more is false.',
+});
+
+check(...byExploring(beyondEnd, { ...pages, premises: [inRange.id] }));
+
+const pastEnd = requirement({
+  id: 'platform.list.past-end',
+  level: 'MUST',
+  since: SETTLED,
+  clause: 'Effective starting index after clamping. … True when more items exist beyond this page.',
+  text:
+    'An offset past the end is no error, and has_more is false: the page is empty, ' +
+    'or the one that begins at the offset in the answer, to which it was clamped.',
+});
+
+check(...byExploring(pastEnd, { ...pages, premises: [inRange.id] }));

@@ -1,0 +1,149 @@
+/** Which requirement a finding is about, and how strictly it holds: the first row that fits. */
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import type { Level } from '../../../harness/runner/types.ts';
+import type { Found, What } from './found.ts';
+
+interface Row {
+  what: What | readonly What[];
+  /** Kinds of the resource that it is about. */
+  kind?: string;
+  /** Names of its member, or the end of the path. */
+  member?: RegExp;
+  also?: (found: Found) => boolean;
+  /** Requirements that it breaks, the plainest first. */
+  ids: readonly string[];
+  level: Level;
+}
+
+const must = (ids: string | readonly string[], what: Row['what'], rest: Partial<Row> = {}): Row => ({
+  ...{ what, ...rest, ids: [ids].flat() },
+  level: 'MUST',
+});
+const should = (id: string | readonly string[], what: Row['what'], rest: Partial<Row> = {}): Row => ({
+  ...must(id, what, rest),
+  level: 'SHOULD',
+});
+
+/** What can be wrong with a page. */
+const PAGE: readonly What[] = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'];
+const isAboutGroups = ({ exchange }: Found): boolean => JSON.stringify(exchange.body ?? '').includes('group');
+const isPing = ({ exchange }: Found): boolean => exchange.operation.id === 'pingDevice';
+
+/** MUST is what the specification says; what the published document alone says is SHOULD. */
+const ROWS: readonly Row[] = [
+  // Section 5
+  must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
+  must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => exchange.key === 'wrong' }),
+  must('platform.auth.scope', 'served', {
+    also: ({ exchange }) => exchange.key === 'limited' && exchange.operation.id === 'pingDevice',
+  }),
+  should('platform.auth.scope', ['served', 'refused'], { also: ({ exchange }) => exchange.key === 'limited' }),
+  // Section 9: versions
+  should('platform.version.end-of-life', 'served', { member: /end of life$/ }),
+  should('platform.version.malformed', 'served', { member: /malformed$/ }),
+  should('platform.version.unknown', 'served', { member: /never released$/ }),
+  should('platform.robust.references', 'served'),
+  must('platform.deployment.removing', 'foreign', { kind: 'deployment' }),
+  must('platform.device.archived', 'foreign', { kind: 'device' }),
+  // Sections 2.6 and 8: lists
+  must('platform.list.envelope', 'status', { also: ({ exchange }) => exchange.operation.list === true }),
+  should('platform.list.envelope', 'media', { also: ({ exchange }) => exchange.operation.list === true }),
+  must('platform.ping.success', ['status', 'media', 'shape'], { also: isPing }),
+  must('platform.list.clamp.nonsense', PAGE, { member: /that is nonsense$/ }),
+  must('platform.list.clamp.nearest', 'limit', { member: /nearest/ }),
+  should('platform.list.clamp.low', 'limit', { member: /not 1/ }),
+  must('platform.list.clamp.huge', PAGE, { member: /that is huge$/ }),
+  must('platform.list.clamp.high', PAGE, { member: /limit that is high$/ }),
+  must('platform.list.clamp.low', PAGE, { member: /limit that is low$/ }),
+  must('platform.list.clamp.offset', PAGE, { member: /offset that is negative$/ }),
+  must('platform.list.envelope', 'envelope'),
+  must('platform.list.defaults', PAGE, { member: /by default$/ }),
+  must('platform.list.in-range', ['limit', 'offset']),
+  must('platform.list.page-size', 'size'),
+  must('platform.list.total-count', 'count'),
+  must(['platform.list.past-end', 'platform.list.beyond-end'], ['more', 'items', 'refused'], {
+    member: /past the end/,
+  }),
+  must('platform.list.has-more', 'more'),
+  must('platform.list.items', 'twice'),
+  must(['platform.list.walk-once', 'platform.list.walk', 'platform.list.in-range'], 'items'),
+  must('platform.config-instance.yaml', 'refused', { member: /yaml$/ }),
+  should('platform.list.stable', 'unstable'),
+  should('platform.list.filtered', ['filter', 'order']),
+  should('platform.list.filtered', 'refused', {
+    member: /^\?/,
+    also: ({ exchange }) => exchange.operation.list === true,
+  }),
+  should('platform.resource.same', 'refused', { member: /^\?/ }),
+  must('platform.version.supported', ['refused', 'silent']),
+  must('platform.version.supported', 'error', { also: ({ exchange }) => exchange.operation.method === 'GET' }),
+  should(['platform.robust.fields', 'platform.group.tree'], 'error', { also: isAboutGroups }),
+  should('platform.robust.fields', 'error'),
+  // Section 2.2
+  should(['platform.list.created', 'platform.list.page-size'], 'unlisted'),
+  should('platform.list.items', 'plural'),
+  should('platform.deployment.shape', 'incomplete'),
+  should('platform.deployment.failed', 'failed'),
+  should('platform.deployment.forward-only', 'backwards'),
+  should('platform.device.expand', 'inactive'),
+  should('platform.config-type.slug', 'accepted', { kind: 'config_type' }),
+  should('platform.robust.references', 'accepted'),
+  should('platform.device.archived', 'value', {
+    kind: 'device',
+    member: /\/status$/,
+    also: ({ exchange }) => exchange.version !== NEWEST_VERSION,
+  }),
+  should(['platform.robust.fields', 'platform.config-type.slug'], ['value', 'effect'], {
+    kind: 'config_type',
+    member: /\/name$/,
+  }),
+  should('platform.robust.fields', 'value', {
+    member: /\/name$/,
+    kind: 'device',
+    also: ({ expected }) => expected.includes('written'),
+  }),
+  must('platform.deployment.merge', 'merge'),
+  must('platform.timestamps', 'timestamp'),
+  must('platform.list.items', 'value', { member: /\/object$/ }),
+  // Section 2.1
+  must('platform.deployment.shape', 'shape', { kind: 'deployment', member: /\/\w+_?\w+$/ }),
+  must('platform.deployment.created', ['value', 'effect'], { kind: 'deployment', member: /\/description$/ }),
+  must(['platform.deployment.same', 'platform.deployment.created'], ['value', 'effect'], {
+    kind: 'deployment',
+    member: /\/(device_id|release_id|created_at)$/,
+  }),
+  must('platform.deployment.alike', 'value', {
+    kind: 'deployment',
+    member: /\/activity_status$/,
+    also: ({ exchange }) => exchange.version !== NEWEST_VERSION,
+  }),
+  must('platform.deployment.timestamps', ['lacking', 'value'], {
+    kind: 'deployment',
+    member: /\/(queued|deployed|archived)_at$/,
+  }),
+  // Section 9: what a version brought
+  must('platform.config-type.slug', ['value', 'effect', 'side-effect'], { kind: 'config_type', member: /\/slug$/ }),
+  must('platform.schema.slots', ['value', 'effect', 'lacking', 'shape'], { member: /\/instance_(slots|filepath)$/ }),
+  must('platform.config-instance.yaml', ['value', 'effect'], {
+    member: /\/content$/,
+    also: ({ expected }) => expected.includes('"yaml"'),
+  }),
+  must('platform.device.expand', ['expansion', 'unasked', 'shape'], { kind: 'device', member: /\/current_\w+$/ }),
+  must('platform.device.expand', 'unasked', { member: /\/current_(release|deployment)$/ }),
+  should('platform.schema.slots', 'unasked', { member: /\/instance_(slots|filepath)$/ }),
+  must('platform.group.tree', ['value', 'effect', 'side-effect'], { member: /\/group_id$/ }),
+  must('platform.group.tree', ['value', 'effect', 'side-effect'], { kind: 'group', member: /\/(name|parent_id)$/ }),
+  should('platform.robust.fields', ['effect', 'side-effect']),
+  should('platform.resource.same', ['value', 'lacking', 'unasked', 'expansion', 'shape']),
+];
+
+export function decide(found: Found): Pick<Row, 'ids' | 'level'> {
+  const row = ROWS.find(
+    ({ what, kind, member, also }) =>
+      [what].flat().includes(found.what) &&
+      (kind === undefined || kind === found.kind) &&
+      (member === undefined || member.test(found.path)) &&
+      also?.(found) !== false,
+  );
+  return row ?? should('platform.resource.same', found.what);
+}

@@ -1,0 +1,154 @@
+/** What chance reaches seldom: who has to be refused, and values of `limit` and `offset` at every edge. */
+import type { Operation } from '../../../harness/contract/platform/operation.ts';
+import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import type { Ask } from './exchange.ts';
+import type { Explorer } from './explorer.ts';
+import { UNKNOWN } from './refusals.ts';
+
+const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
+const WRONG_VERSIONS = [`${NEWEST_DATE}.${NEWEST_NAME}s`, NEWEST_DATE, NEWEST_NAME];
+/** So many lists are asked for in each version that has to be refused. */
+const LISTS_REFUSED = 3;
+
+/** Each operation without a key or with a wrong one, with the limited one, for an unknown id; in each version. */
+export function refusals(ex: Explorer): Ask[] {
+  const asks: Ask[] = [];
+  for (const version of ex.versions)
+    for (const each of operationsOf(version)) {
+      if (each.method !== 'GET') continue;
+      const isOne = each.path.includes('{');
+      const record = each.kind === undefined ? undefined : ex.draw.one(ex.model.of(each.kind));
+      if (isOne && record === undefined) continue;
+      const base = { operation: each, version, ids: isOne ? [record?.id ?? ''] : [], query: [] } as const;
+      asks.push({ ...base, key: ex.draw.one(['none', 'wrong'] as const) });
+      if (ex.t.limitedKey !== undefined) asks.push({ ...base, key: 'limited' });
+      if (isOne && each.kind !== undefined)
+        asks.push({ ...base, key: 'full', ids: [`${RESOURCES[each.kind].prefix}${UNKNOWN}`] });
+    }
+  for (const version of [...END_OF_LIFE_VERSIONS, ...WRONG_VERSIONS])
+    for (const operation of ex.draw.some(listsOf(NEWEST_VERSION), LISTS_REFUSED))
+      asks.push({ operation, version, key: 'full', ids: [], query: [] });
+  return asks;
+}
+
+const listsOf = (version: string): Operation[] =>
+  operationsOf(version as SupportedVersion).filter(({ list, sub }) => list === true && sub !== true);
+
+const POWERS = [31, 32, 53, 63, 64, 128].map((exponent) => 2n ** BigInt(exponent));
+const HUGE: readonly string[] = [...POWERS.flatMap((power) => [power - 1n, power]), 10n ** 399n].map(String);
+const LIMITS = ['0', '-1', '-5', '101', '1000'];
+const OFFSETS = ['-1', '-1000', '1000000'];
+
+/** Every list with values out of range; one of them with integers of any size, and with what is no integer. */
+export function pagesOutOfRange(ex: Explorer): Ask[] {
+  const served = servedLists(ex);
+  const base = (operation: Operation) => ({ operation, version: ex.newest, key: 'full', ids: [] }) as const;
+  const usual = served.flatMap((operation): Ask[] => [
+    ...LIMITS.map((limit) => ({ ...base(operation), query: [['limit', limit]] as const })),
+    ...OFFSETS.map((offset) => ({
+      ...base(operation),
+      query: [
+        ['limit', '100'],
+        ['offset', offset],
+      ] as const,
+    })),
+    { ...base(operation), query: [['offset', '-2']] },
+    { ...base(operation), query: [] },
+    {
+      ...base(operation),
+      query: [
+        ['limit', '10'],
+        ['offset', '0'],
+      ],
+    },
+    ...ends(ex, operation).map((query) => ({ ...base(operation), query })),
+  ]);
+  const operation = ex.draw.one(served);
+  if (operation === undefined) return usual;
+  const huge = HUGE.flatMap((digits) => [digits, `-${digits}`]).flatMap((digits): Ask[] => [
+    { ...base(operation), query: [['limit', digits]] },
+    {
+      ...base(operation),
+      query: [
+        ['limit', '5'],
+        ['offset', digits],
+      ],
+    },
+  ]);
+  const nonsense = NONSENSE.map((rawQuery): Ask => ({ ...base(operation), query: [], rawQuery }));
+  return [...usual, ...huge, ...nonsense];
+}
+
+/** Pages that end with the last item, just before it, and beyond it. */
+function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
+  const total = (kind && ex.model.list(kind).reference?.total) ?? 0;
+  const full = Math.min(total, 100);
+  const pages = [
+    [full, total - full],
+    [1, total - 1],
+    [2, total - 2],
+    [1, total - 2],
+    [full, total - full - 1],
+    [3, total - 2],
+    [1, 0],
+    [10, total],
+    [10, total + 1],
+    [10, total + 5],
+  ];
+  return pages
+    .filter(([limit = 0, offset = 0]) => limit > 0 && offset >= 0)
+    .map(
+      ([limit, offset]) =>
+        [
+          ['limit', String(limit)],
+          ['offset', String(offset)],
+          ['expand', 'total_count'],
+        ] as const,
+    );
+}
+
+/** Lists that the platform has, in the newest version. */
+const servedLists = (ex: Explorer): Operation[] =>
+  listsOf(ex.newest).filter(({ id }) => ex.model.served.has(`${id} ${ex.newest}`));
+
+/** Walks page by page through every list with several limits, and the second page with each limit of the largest. */
+export function walks(ex: Explorer): Ask[] {
+  const totals = servedLists(ex).map((operation) => ({
+    operation,
+    total: (operation.kind && ex.model.list(operation.kind).reference?.total) ?? 0,
+  }));
+  const base = { version: ex.newest, key: 'full', ids: [] } as const;
+  const page = (operation: Operation, limit: number, offset: number): Ask => ({
+    ...{ ...base, operation },
+    query: [
+      ['limit', String(limit)],
+      ['offset', String(offset)],
+    ],
+  });
+  const [largest] = totals.toSorted((one, other) => other.total - one.total);
+  const swept = largest === undefined ? 0 : Math.min(largest.total - 1, 100);
+  const sweep = Array.from({ length: Math.max(0, swept) }, (_, place) =>
+    page((largest as { operation: Operation }).operation, place + 1, place + 1),
+  );
+  return [
+    ...sweep,
+    ...totals.flatMap(({ operation, total }) =>
+      [3, 10].flatMap((limit) =>
+        Array.from({ length: Math.min(MOST_PAGES, Math.ceil(total / limit)) }, (_, at) =>
+          page(operation, limit, at * limit),
+        ),
+      ),
+    ),
+  ];
+}
+const MOST_PAGES = 12;
+
+const TEXTS = [
+  ...['abc', '1e2', '0x10', '+5', ' 5', '5 ', '5.5', '', '-', '007', '1_000', '٣', 'null', '5,6', '\u0000', 'NaN', '∞'],
+];
+/** As they are sent. */
+const NONSENSE: readonly string[] = ['limit', 'offset'].flatMap((name) => [
+  ...TEXTS.map((text) => `${name}=${encodeURIComponent(text)}`),
+  ...[`${name}=5&${name}=7`, `${name}[]=5`, `${name}=%zz`, `${name}=%ff`],
+]);

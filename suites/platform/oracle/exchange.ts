@@ -1,0 +1,70 @@
+/** A request as the oracle asks it, and its answer. */
+import type { Asked } from '../../../harness/client/happening.ts';
+import type { Operation } from '../../../harness/contract/platform/operation.ts';
+
+/** `limited`: without devices:read. `wrong`: never issued. */
+export type Key = 'full' | 'limited' | 'wrong' | 'none';
+
+export interface Ask {
+  operation: Operation;
+  /** As the header says it. */
+  version: string;
+  key: Key;
+  /** Ids in the path, in its order. */
+  ids: readonly string[];
+  /** Name and value pairs, not encoded. */
+  query: readonly (readonly [string, string])[];
+  body?: unknown;
+  /** The query as it is sent, where it is no list of pairs. */
+  rawQuery?: string;
+}
+
+export interface Exchange extends Ask {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  json: unknown;
+  text: string;
+  asked: Asked;
+}
+
+/** Where something was seen, for a finding. */
+export interface Seen {
+  asked: Asked;
+  text: string;
+}
+
+export const seenIn = ({ asked, text }: Exchange): Seen => ({ asked, text });
+
+export const pathOf = ({ operation, ids }: Ask): string => {
+  const left = [...ids];
+  return operation.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? ''));
+};
+
+export const queryOf = ({ query, rawQuery }: Ask): string =>
+  rawQuery ?? query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
+
+export const valuesOf = ({ query }: Ask, name: string): string[] =>
+  query.flatMap(([each, value]) => (each === name ? [value] : []));
+
+/** Names of what is expanded, whichever way that was written. */
+export const expansionsOf = (ask: Ask): string[] =>
+  [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
+
+/** `as limited, in tetons, GET /devices?limit=3`. */
+export function describeAsk(ask: Ask): string {
+  const { key, version, operation } = ask;
+  const query = queryOf(ask);
+  const who = key === 'full' ? '' : `${KEYS[key]}, `;
+  const codename = version.slice(version.indexOf('.') + 1);
+  const body = ask.body === undefined ? '' : ` ${JSON.stringify(ask.body)}`;
+  return `${who}in ${codename}, ${operation.method} ${pathOf(ask)}${query === '' ? '' : `?${query}`}${body}`;
+}
+
+const KEYS = { limited: 'with the limited key', wrong: 'with a wrong key', none: 'without a key' } as const;
+
+/** The request of an exchange, to be asked again. */
+export const askOf = ({ operation, version, key, ids, query, body, rawQuery }: Exchange): Ask => ({
+  ...{ operation, version, key, ids, query },
+  ...(body !== undefined && { body }),
+  ...(rawQuery !== undefined && { rawQuery }),
+});

@@ -1,0 +1,61 @@
+/** What does not agree with the model. */
+import type { Exchange, Seen } from './exchange.ts';
+
+export const WHATS = [
+  /** Answered otherwise than with success where it was served before. */ 'refused',
+  /** Success where a refusal is due. */ 'served',
+  'error',
+  /** No answer came. */ 'silent',
+  /** A success of another status, or of another media type. */ 'status',
+  'media',
+  /** A member has another value than is known of the record. */ 'value',
+  /** A member that the same kind of answer shows elsewhere. */ 'lacking',
+  /** A member that nobody asked for. */ 'unasked',
+  /** What was asked to be expanded is not there, or is something else. */ 'expansion',
+  'shape',
+  /** A deployment without a member of section 2.1. */ 'incomplete',
+  /** `object` is the name of the list. */ 'plural',
+  'failed',
+  'backwards',
+  /** What is expanded as current is not active. */ 'inactive',
+  /** What was made is not in its list. */ 'unlisted',
+  /** A request that should be refused, and has no effect. */ 'accepted',
+  'merge',
+  'timestamp',
+  /** A value that this version does not have. */ 'foreign',
+  'envelope',
+  'limit',
+  'offset',
+  'size',
+  'more',
+  'count',
+  'twice',
+  'items',
+  'filter',
+  'order',
+  /** The same items in another order, from one read to the next. */ 'unstable',
+  /** A write that was accepted, and has no effect. */ 'effect',
+  /** A write that was refused, or was about something else, and has one. */ 'side-effect',
+] as const;
+export type What = (typeof WHATS)[number];
+
+export interface Found {
+  what: What;
+  exchange: Exchange;
+  /** JSON Pointer without places in arrays: `/data/-/device/name`. */
+  path: string;
+  /** Kind of the resource that it is about. */
+  kind?: string | undefined;
+  /** Last part of the path. */
+  member?: string | undefined;
+  /** The record, where others may have changed it meanwhile. */
+  id?: string | undefined;
+  expected: string;
+  actual: unknown;
+  earlier?: Seen | undefined;
+  /** Whether the answer alone shows it, or what never changes; otherwise it is asked again. */
+  certain: boolean;
+}
+
+/** Findings of one cause are one. */
+export const causeOf = ({ what, exchange, path }: Found): string => `${exchange.operation.id} ${what} ${path}`;

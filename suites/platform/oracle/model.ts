@@ -1,0 +1,118 @@
+/** What is known of a platform: records with their members, lists, and what it was seen to serve. No I/O, no clock. */
+
+import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import type { SupportedVersion } from '../../../harness/contract/versions.ts';
+import { Adoptions } from '../../../harness/runner/explore/adoptions.ts';
+import type { Ask, Seen } from './exchange.ts';
+
+/** One member of a record. `ask`: reads it again. `predicted`: a request of ours has set it. */
+export interface Known {
+  value: unknown;
+  seen: Seen;
+  ask?: Ask | undefined;
+  predicted?: boolean;
+}
+
+export class KnownRecord {
+  readonly id: string;
+  readonly kind: ResourceKind;
+  /** Made by this run: nobody else changes it. */
+  readonly isOurs: boolean;
+  readonly members = new Map<string, Known>();
+  /** How far the states of a deployment have come. */
+  readonly reached = new Map<string, number>();
+
+  constructor(id: string, kind: ResourceKind, isOurs: boolean) {
+    this.id = id;
+    this.kind = kind;
+    this.isOurs = isOurs;
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>;
+export type Shown = Members & { readonly id: string };
+
+/** A whole list in the newest version, without filters, as it was read page by page. */
+export interface Reference {
+  items: readonly Shown[];
+  ids: readonly string[];
+  /** It was read to its end. */
+  isWhole: boolean;
+  /** Of all items; those that were read where nobody counts. */
+  total: number;
+}
+
+export interface ListKnown {
+  reference?: Reference | undefined;
+  /** A write may have changed it. */
+  isStale: boolean;
+  /** Filters take effect, as a probe by id has shown. */
+  filters: boolean;
+  orders: boolean;
+  /** Items come in another order from one read or limit to the next. */
+  isUnordered: boolean;
+}
+
+export class Model {
+  readonly records = new Map<string, KnownRecord>();
+  readonly lists = new Map<ResourceKind, ListKnown>();
+  /** What `object` says, by kind. */
+  readonly objects = new Map<ResourceKind, { value: unknown; seen: Seen }>();
+  /** Where a member is shown, and where not: by kind, place and name, then by version. */
+  readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
+  readonly adoptions = new Adoptions<Seen>();
+  /** Ways of writing expansions that take effect. */
+  readonly forms = new Set(['alone']);
+  /** Operations with the versions in which they were served. */
+  readonly served = new Set<string>();
+  /** What was seen that a requirement is about, by name. */
+  readonly counts = new Map<string, number>();
+  /** Values that were compared. */
+  values = 0;
+
+  saw(what: string, count = 1): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + count);
+  }
+
+  record(id: string, kind: ResourceKind): KnownRecord {
+    const known = this.records.get(id) ?? new KnownRecord(id, kind, false);
+    this.records.set(id, known);
+    return known;
+  }
+
+  made(id: string, kind: ResourceKind): KnownRecord {
+    const record = new KnownRecord(id, kind, true);
+    this.records.set(id, record);
+    return record;
+  }
+
+  list(kind: ResourceKind): ListKnown {
+    const known = this.lists.get(kind) ?? { isStale: true, filters: false, orders: false, isUnordered: false };
+    this.lists.set(kind, known);
+    return known;
+  }
+
+  of(kind: ResourceKind, ours = false): KnownRecord[] {
+    return [...this.records.values()].filter((record) => record.kind === kind && (!ours || record.isOurs));
+  }
+}
+
+const FIELDS = new Map<string, ReturnType<Resource['fields']>>();
+
+/** The members that a version has: each value that is compared asks for them. */
+export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
+  const key = `${kind} ${version}`;
+  const fields = FIELDS.get(key) ?? RESOURCES[kind].fields(version);
+  FIELDS.set(key, fields);
+  return fields;
+}
+
+/** Whether a version has that value of a member: an older one may not know a status or a format. */
+export function knows(kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean {
+  const { enum: all } = (fieldsOf(kind, version)[name] ?? {}) as { enum?: readonly unknown[] };
+  return all === undefined || all.includes(value);
+}
+
+export const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,240 @@
+/** What the run makes and changes: few records, of one family of names, and the commands on them. */
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
+import { ok } from '../support/requests.ts';
+import type { Ask, Exchange } from './exchange.ts';
+import { type Explorer, operation } from './explorer.ts';
+import type { KnownRecord } from './model.ts';
+
+type Body = Record<string, unknown>;
+
+/** Names of one run are told from those of another by its mark, and found by the word that they begin with. */
+export class Names {
+  readonly mark: string;
+  #count = 0;
+
+  constructor(mark: string) {
+    this.mark = mark;
+  }
+
+  /** Small letters and digits: the specification does not show what a name may contain. */
+  next(): string {
+    this.#count += 1;
+    return `muster${this.mark}x${this.#count}`;
+  }
+
+  get number(): number {
+    this.#count += 1;
+    return this.#count;
+  }
+}
+
+interface SchemaOptions {
+  /** Without one, the platform derives it. */
+  hasPath?: boolean;
+  slots?: number;
+  /** Of the document, and of the instances. */
+  format?: 'json' | 'yaml';
+  instanceFormat?: 'json' | 'yaml';
+}
+
+/** Makes and changes records, in any version. A refusal is adopted: the model goes on as if nothing had been asked. */
+export class Writes {
+  readonly ex: Explorer;
+  readonly names: Names;
+  /** The last answer that was none of a success. */
+  refusal: Exchange | undefined;
+
+  constructor(ex: Explorer, names: Names) {
+    this.ex = ex;
+    this.names = names;
+  }
+
+  /** Undefined where it was refused. */
+  async #post(
+    id: string,
+    kind: ResourceKind,
+    version: string,
+    { body, predicted, ids = [] }: { body: Body; predicted: Body; ids?: readonly string[] },
+  ): Promise<KnownRecord | undefined> {
+    const ask: Ask = { operation: operation(id), version, key: 'full', ids, query: [], body };
+    const exchange = await this.ex.write(ask, kind, predicted);
+    if (ok(exchange)) {
+      this.ex.model.served.add(`${id} ${version}`);
+      const made = (exchange.json as { id?: unknown } | undefined)?.id ?? ids[0];
+      return typeof made === 'string' ? this.ex.model.records.get(made) : undefined;
+    }
+    this.#refused(id, exchange);
+    return undefined;
+  }
+
+  #refused(id: string, exchange: Exchange): void {
+    this.refusal = exchange;
+    const { lacking } = this.ex;
+    if (!lacking.has(id)) lacking.set(id, `${exchange.status} ${exchange.text.slice(0, 120)}`);
+  }
+
+  /** Whether the operation has been served in any version. */
+  serves(id: string): boolean {
+    return [...this.ex.model.served].some((served) => served.startsWith(`${id} `));
+  }
+
+  device(version: string): Promise<KnownRecord | undefined> {
+    const name = this.names.next();
+    return this.#post('createDevice', 'device', version, { body: { name }, predicted: { name } });
+  }
+
+  configType(version: string): Promise<KnownRecord | undefined> {
+    const slug = this.names.next();
+    const body = { name: this.names.next(), slug };
+    return this.#post('createConfigType', 'config_type', version, { body, predicted: body });
+  }
+
+  /** `filepath`: absent for a schema whose path the platform derives. */
+  async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {
+    const { hasPath = true, slots = 1, format = 'json', instanceFormat = 'json' } = options;
+    const hasSlots = this.ex.atLeast(version, 'everglades');
+    const paths = Array.from({ length: hasPath ? slots : 0 }, () => this.#path());
+    const instance_slots = paths.map((filepath, place) => ({
+      ...{ key: place === 0 ? 'default' : `slot${place}`, name: `Slot ${place}`, filepath, required: true },
+    }));
+    const schema = { $schema: JSON_SCHEMA, title: this.names.next(), type: 'object' };
+    const lines = Object.entries(schema).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
+    const document = {
+      name: `schema.${format}`,
+      data: format === 'json' ? JSON.stringify(schema) : lines.join(''),
+    };
+    const [filepath] = paths;
+    const body = {
+      config_type_ref: { id: type.id },
+      language: 'jsonschema',
+      format,
+      documents: [document],
+      ...(hasPath && (hasSlots ? { instance_slots } : { instance_filepath: filepath })),
+      ...(hasSlots && { instance_format: instanceFormat }),
+    };
+    const predicted = {
+      config_type_id: type.id,
+      documents: [document],
+      ...(hasPath && { instance_slots: paths.map((path) => ({ filepath: path })) }),
+      ...(paths.length === 1 && { instance_filepath: filepath }),
+    };
+    return this.#post('createConfigSchema', 'config_schema', version, { body, predicted });
+  }
+
+  #path(): string {
+    const root = DIALECT_NAMES[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
+    return `${root}/${this.names.next()}.json`;
+  }
+
+  instance(version: string, schema: KnownRecord, content: { format: string; data: string }) {
+    const body = { config_schema_id: schema.id, content };
+    return this.#post('createConfigInstance', 'config_instance', version, { body, predicted: body });
+  }
+
+  async release(version: string, schemas: readonly KnownRecord[]): Promise<KnownRecord | undefined> {
+    const ids = schemas.map(({ id }) => id);
+    const number = `v${Number.parseInt(this.names.mark, 36)}.${this.names.number}.0`;
+    const predicted = { version: number, config_schemas: ids.toSorted() };
+    const body = { version: number, config_schema_ids: ids };
+    const made = await this.#post('createRelease', 'release', version, { body, predicted });
+    if (made !== undefined) return made;
+    const commit = this.ex.draw.one(this.ex.model.of('git_commit'));
+    if (commit === undefined) return undefined;
+    const withCommit = { ...body, git_commit_ref: { id: commit.id } };
+    return this.#post('createRelease', 'release', version, {
+      body: withCommit,
+      predicted: { ...predicted, git_commit_id: commit.id },
+    });
+  }
+
+  /** `parent`: omitted where undefined; null moves it to the top. */
+  group(version: string, parent: string | null | undefined): Promise<KnownRecord | undefined> {
+    const body = { name: this.names.next(), ...(parent !== undefined && { parent_id: parent }) };
+    const predicted = { name: body.name, parent_id: parent ?? null };
+    return this.#post('createGroup', 'group', version, { body, predicted });
+  }
+
+  async rename(version: string, record: KnownRecord, operationId: string): Promise<void> {
+    const name = this.names.next();
+    this.#forgetTimes(record);
+    await this.#change(operationId, record, version, { body: { name }, predicted: { name } });
+  }
+
+  async move(version: string, record: KnownRecord, parent: string | null): Promise<void> {
+    this.#forgetTimes(record);
+    const change = { parent_id: parent };
+    await this.#change('moveGroup', record, version, { body: change, predicted: change });
+  }
+
+  /** Where it is refused, nothing has changed: what is known stays. */
+  #change(id: string, { id: of, kind }: KnownRecord, version: string, change: { body: Body; predicted: Body }) {
+    return this.#post(id, kind, version, { ...change, ids: [of] });
+  }
+
+  /** Section 9, rule 2: not accepted from everglades on; before it, nobody says what becomes of it. */
+  async slug(version: string, type: KnownRecord): Promise<void> {
+    const slug = this.names.next();
+    if (this.ex.atLeast(version, 'everglades')) {
+      this.#forgetTimes(type);
+      await this.#change('updateConfigType', type, version, { body: { slug }, predicted: {} });
+      return;
+    }
+    this.#forgetTimes(type);
+    type.members.delete('slug');
+    await this.#change('updateConfigType', type, version, { body: { slug }, predicted: {} });
+  }
+
+  async deployment(
+    version: string,
+    parts: { device: KnownRecord; release: KnownRecord; instances: readonly KnownRecord[] },
+    { target = 'staged', parent }: { target?: string; parent?: string | null } = {},
+  ): Promise<KnownRecord | undefined> {
+    const { device, release, instances } = parts;
+    const ids = instances.map(({ id }) => id);
+    const asked = {
+      device_id: device.id,
+      release_id: release.id,
+      description: `settings of ${this.names.next()}`,
+      target_status: target,
+    };
+    const body = { ...asked, config_instance_ids: ids, ...(parent !== undefined && { parent_id: parent }) };
+    const predicted = { ...asked, config_instances: ids.toSorted() };
+    this.#forgetStates(device);
+    return this.#post('createDeployment', 'deployment', version, { body, predicted });
+  }
+
+  async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
+    const device = this.ex.model.records.get(String(deployment.members.get('device_id')?.value));
+    if (device !== undefined) this.#forgetStates(device);
+    const target = action === 'deploy' ? 'deployed' : 'archived';
+    const id = action === 'deploy' ? 'deployDeployment' : 'archiveDeployment';
+    await this.#change(id, deployment, version, { body: {}, predicted: { target_status: target } });
+  }
+
+  /** What a deployment does to its device, and to the other deployments of that, is learned. */
+  #forgetStates(device: KnownRecord): void {
+    const siblings = this.ex.model
+      .of('deployment')
+      .filter((each) => each.members.get('device_id')?.value === device.id);
+    for (const name of ['current_deployment', 'current_release', 'status']) device.members.delete(name);
+    for (const record of [device, ...siblings]) this.#forgetTimes(record);
+    for (const sibling of siblings) for (const name of STATES) sibling.members.delete(name);
+  }
+
+  #forgetTimes(record: KnownRecord): void {
+    record.members.delete('updated_at');
+  }
+
+  /** As far as the platform lets us: what was made stays, but for deployments nothing of it is in use. */
+  async tidy(): Promise<void> {
+    const made = this.ex.model.of('deployment', true);
+    await Promise.all(made.map((deployment) => this.act(this.ex.newest, deployment, 'archive')));
+  }
+}
+
+const STATES = [
+  ...['status', 'activity_status', 'error_status', 'target_status'],
+  ...['queued_at', 'deployed_at', 'archived_at'],
+];
+const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema';
