@@ -212,6 +212,7 @@ function toolsFor<Context>(
     lenient: run.check.requirement.level !== 'MUST',
     follows: run.follows ?? false,
     seed,
+    runSeed: run.seed,
     signal,
     remainingMs: () => Math.max(0, (run.deadline ?? Number.POSITIVE_INFINITY) - performance.now()),
     leftMs: () => Math.max(0, Math.min(limitAt, run.deadline ?? limitAt) - performance.now()),

@@ -209,6 +209,8 @@ export interface CheckContext {
   readonly follows: boolean;
   /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
   readonly seed: number;
+  /** Seed of the run, for what checks share. */
+  readonly runSeed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */
   readonly signal: AbortSignal;
   /** Milliseconds left for the whole run (from `--max-time`); Infinity without a limit. */

@@ -6,7 +6,7 @@ import type { Happening } from '../../harness/client/happening.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/decided.ts';
-import type { Found } from './oracle/found.ts';
+import type { Looked } from './oracle/found.ts';
 import { section } from './support/check.ts';
 import { pageIn } from './support/seen.ts';
 
@@ -103,7 +103,7 @@ const totalCount = requirement({
 check(...byExploring(totalCount, { ...core, least: { 'counted items': 1 }, orElse }));
 
 /** Without items too. */
-const isUnasked = ({ path }: Found): boolean => path.includes('unasked');
+const isUnasked = ({ path }: Looked): boolean => path.includes('unasked');
 check(...byExploring(totalCount, { ...core, ...pages, aspect: 'omitted', isMeant: isUnasked }));
 
 rule(totalCount, { premises: [totalCount.id] }, () => (seen, judge: Judge) => {
@@ -176,9 +176,9 @@ const anySize = requirement({
   text: 'Integers of any size are clamped and never cause an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
 });
 
-const isOfOffset = ({ path }: Found): boolean => path.includes('offset');
+const isOfOffset = ({ path }: Looked): boolean => path.includes('offset');
 const huge = { ...pages, premises: [limitBelow.id, negativeOffset.id] };
-check(...byExploring(anySize, { ...huge, isMeant: (found) => !isOfOffset(found) }));
+check(...byExploring(anySize, { ...huge, isMeant: (looked) => !isOfOffset(looked) }));
 check(...byExploring(anySize, { ...huge, aspect: 'offset', isMeant: isOfOffset }));
 
 const noInteger = requirement({

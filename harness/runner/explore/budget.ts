@@ -1,24 +1,33 @@
-/** What has to be asked may take so many times as long as what is drawn. */
+/** What a slow target has to be asked may take that many times as long as what is drawn. */
 const LATE = 3;
 
-/** What an exploration may take: it ends with the first of two bounds, but not before it has done the least. */
+/**
+ * What an exploration may take. Drawn requests end with `ms` or `requests`, whichever comes first; those that have a
+ * requirement of their own go on for three times as long, since a slow target answers fewer of them.
+ */
 export class Budget {
-  readonly #bounds: { readonly ms: number; readonly requests: number; readonly least: number };
-  readonly #began = performance.now();
+  readonly #bounds: { readonly ms: number; readonly requests: number };
+  readonly #now: () => number;
+  readonly #began: number;
   requests = 0;
 
-  /** Milliseconds and requests at most; `least`: requests that are made however slow the target is. */
-  constructor(bounds: { ms: number; requests: number; least: number }) {
+  constructor(bounds: { ms: number; requests: number }, now = () => performance.now()) {
     this.#bounds = bounds;
+    this.#now = now;
+    this.#began = now();
   }
 
+  /** For what is drawn. */
   get isOver(): boolean {
-    const { ms, requests, least } = this.#bounds;
-    return this.requests >= requests || (this.requests >= least && performance.now() - this.#began >= ms);
+    return this.requests >= this.#bounds.requests || this.#spentMs >= this.#bounds.ms;
   }
 
-  /** So late that not even what has to be asked can be asked whole. */
+  /** For everything. */
   get isLate(): boolean {
-    return performance.now() - this.#began >= LATE * this.#bounds.ms;
+    return this.#spentMs >= LATE * this.#bounds.ms;
+  }
+
+  get #spentMs(): number {
+    return this.#now() - this.#began;
   }
 }

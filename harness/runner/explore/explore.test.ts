@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Adoptions } from './adoptions.ts';
 import { Budget } from './budget.ts';
 import { Cells } from './cells.ts';
+import { Course } from './course.ts';
 import { Draw } from './draw.ts';
 import { holds, isSame } from './same.ts';
 
@@ -53,17 +54,53 @@ describe('an adopted answer', () => {
 
 describe('a budget', () => {
   it('ends with its requests', () => {
-    const budget = new Budget({ ms: 60_000, requests: 2, least: 1 });
+    const budget = new Budget({ ms: 60_000, requests: 2 });
     expect(budget.isOver).toBe(false);
     budget.requests = 2;
     expect(budget.isOver).toBe(true);
   });
 
-  it('allows the least, however late it is', () => {
-    const budget = new Budget({ ms: 0, requests: 10, least: 1 });
-    expect(budget.isOver).toBe(false);
-    budget.requests = 1;
-    expect(budget.isOver).toBe(true);
+  it('gives what has to be asked three times as long as what is drawn', () => {
+    let now = 0;
+    const budget = new Budget({ ms: 1000, requests: 10 }, () => now);
+    const at = (ms: number) => {
+      now = ms;
+      return [budget.isOver, budget.isLate];
+    };
+    expect([at(999), at(1000), at(2999), at(3000)]).toEqual([
+      [false, false],
+      [true, false],
+      [true, false],
+      [true, true],
+    ]);
+  });
+});
+
+describe('a course', () => {
+  async function* steps(taken: number[], failing = false) {
+    for (let step = 1; step <= 3; step += 1) {
+      taken.push(step);
+      if (failing) throw new Error('the target is gone');
+      yield;
+    }
+  }
+
+  it('is taken as far as one needs, and on from there by the next', async () => {
+    const taken: number[] = [];
+    const course = new Course(steps(taken));
+    await course.until(() => taken.length === 2);
+    expect(taken).toEqual([1, 2]);
+    await course.until(() => false);
+    await course.until(() => false);
+    expect(taken).toEqual([1, 2, 3]);
+  });
+
+  it('fails for all when it has failed for one', async () => {
+    const taken: number[] = [];
+    const course = new Course(steps(taken, true));
+    await expect(course.until(() => false)).rejects.toThrow('the target is gone');
+    await expect(course.until(() => true)).rejects.toThrow('the target is gone');
+    expect(taken).toEqual([1]);
   });
 });
 

@@ -4,38 +4,61 @@ import type { ResourceKind } from '../../../harness/contract/platform/operation.
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
 import { Budget } from '../../../harness/runner/explore/budget.ts';
+import { Course } from '../../../harness/runner/explore/course.ts';
 import { counted } from '../../../harness/runner/results.ts';
+import { seedOf } from '../../../harness/runner/run-check.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import type { Platform } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { describeAsk, type Seen, seenIn } from './exchange.ts';
 import { explore } from './exploration.ts';
-import type { Explorer } from './explorer.ts';
-import type { Found } from './found.ts';
+import { Explorer } from './explorer.ts';
+import type { Found, Looked } from './found.ts';
+import { settle } from './settling.ts';
 
-const EXPLORED = new Fact((): { of?: Promise<Explorer> } => ({}));
+interface Shared {
+  explorer: Explorer;
+  course: Course;
+}
+const EXPLORED = new Fact((): { shared?: Shared } => ({}));
 
 /** Milliseconds count only where a platform is slow. */
-const USUAL = { ms: 15_000, requests: 2500, least: 150 };
-const FAST = { ms: 10_000, requests: 800, least: 150 };
+const USUAL = { ms: 15_000, requests: 2500 };
+const FAST = { ms: 10_000, requests: 1300 };
 
-/** Fails the check by the first finding about its requirement; notes the others. */
+function begin(t: Platform): Shared {
+  const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
+  return { explorer, course: new Course(explore(explorer)) };
+}
+
+/** Explores until something about the requirement is found, or nothing is left; notes what else was found about it. */
 async function decided(t: Platform, { id, level }: Requirement, { isMeant = () => true, makes }: Own): Promise<void> {
-  const shared = t.session.get(EXPLORED);
-  shared.of ??= explore(t, t.seed, new Budget(t.runs < 1 ? FAST : USUAL));
-  const { found, model, cells, notes, budget, lacking } = await shared.of;
-  t.saw('values', model.values);
+  const kept = t.session.get(EXPLORED);
+  kept.shared ??= begin(t);
+  const { explorer, course } = kept.shared;
+  explorer.turnTo(t);
+  const isAbout = (each: Found): boolean => decide(each).ids.includes(id) && isMeant(each);
+  const isWorst = (each: Found): boolean => level !== 'MUST' || decide(each).level === 'MUST';
+  await course.until(async () => {
+    if (explorer.suspects.some(isAbout)) await settle(explorer);
+    return [...explorer.found.values()].some((each) => isAbout(each) && isWorst(each));
+  });
+  await settle(explorer);
+  const { found, model, notes, budget, lacking } = explorer;
+  const looks = [...model.looks.values()].filter(({ looked }) => decide(looked).ids.includes(id) && isMeant(looked));
+  const values = looks.reduce((sum, { count }) => sum + count, 0);
+  t.saw('values', values);
+  t.saw('cells', looks.length);
   for (const [what, count] of model.counts) t.saw(what, count);
-  t.saw('cells', cells.visited());
   t.saw('requests', budget.requests);
   for (const note of notes) t.note(note);
   const all = [...found.values()]
     .map((each) => ({ ...each, decision: decide(each) }))
     .filter((each) => each.decision.ids.includes(id) && isMeant(each));
   const [first] = all.toSorted((one, other) => rank(one.decision.level) - rank(other.decision.level));
-  if (first === undefined && makes !== undefined && model.of(makes, true).length === 0)
-    t.undecided(whyNone(lacking, makes));
+  const isMade = makes === undefined || model.of(makes, true).length > 0;
+  if (first === undefined && (!isMade || (values === 0 && makes !== undefined))) t.undecided(whyNone(lacking, makes));
   if (first === undefined) return;
   for (const seen of exchangesOf(first)) show(t, seen);
   const others = all.filter((each) => each !== first);
@@ -65,7 +88,7 @@ const show = (t: Platform, { asked, text }: Seen): void =>
 const inWords = ({ what, path, expected, exchange }: Found): string =>
   `${what} ${path} (${describeAsk(exchange)}): expected ${expected}`;
 
-type IsMeant = (found: Found) => boolean;
+type IsMeant = (looked: Looked) => boolean;
 interface Own {
   /** The findings that this check is about, where there are several of one requirement. */
   isMeant?: IsMeant | undefined;

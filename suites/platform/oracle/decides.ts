@@ -1,7 +1,7 @@
 /** Which requirement a finding is about, and how strictly it holds: the first row that fits. */
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Level } from '../../../harness/runner/types.ts';
-import type { Found, What } from './found.ts';
+import type { Looked, What } from './found.ts';
 
 interface Row {
   what: What | readonly What[];
@@ -9,7 +9,7 @@ interface Row {
   kind?: string;
   /** Names of its member, or the end of the path. */
   member?: RegExp;
-  also?: (found: Found) => boolean;
+  also?: (looked: Looked) => boolean;
   /** Requirements that it breaks, the plainest first. */
   ids: readonly string[];
   level: Level;
@@ -26,8 +26,8 @@ const should = (id: string | readonly string[], what: Row['what'], rest: Partial
 
 /** What can be wrong with a page. */
 const PAGE: readonly What[] = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'];
-const isAboutGroups = ({ exchange }: Found): boolean => JSON.stringify(exchange.body ?? '').includes('group');
-const isPing = ({ exchange }: Found): boolean => exchange.operation.id === 'pingDevice';
+const isAboutGroups = ({ exchange }: Looked): boolean => JSON.stringify(exchange.body ?? '').includes('group');
+const isPing = ({ exchange }: Looked): boolean => exchange.operation.id === 'pingDevice';
 
 /** MUST is what the specification says; what the published document alone says is SHOULD. */
 const ROWS: readonly Row[] = [
@@ -100,7 +100,7 @@ const ROWS: readonly Row[] = [
   should('platform.robust.fields', 'value', {
     member: /\/name$/,
     kind: 'device',
-    also: ({ expected }) => expected.includes('written'),
+    also: ({ isWritten }) => isWritten === true,
   }),
   must('platform.deployment.merge', 'merge'),
   must('platform.timestamps', 'timestamp'),
@@ -124,10 +124,7 @@ const ROWS: readonly Row[] = [
   // Section 9: what a version brought
   must('platform.config-type.slug', ['value', 'effect', 'side-effect'], { kind: 'config_type', member: /\/slug$/ }),
   must('platform.schema.slots', ['value', 'effect', 'lacking', 'shape'], { member: /\/instance_(slots|filepath)$/ }),
-  must('platform.config-instance.yaml', ['value', 'effect'], {
-    member: /\/content$/,
-    also: ({ expected }) => expected.includes('"yaml"'),
-  }),
+  must('platform.config-instance.yaml', ['value', 'effect'], { member: /\/content in yaml$/ }),
   must('platform.device.expand', ['expansion', 'unasked', 'shape'], { kind: 'device', member: /\/current_\w+$/ }),
   must('platform.device.expand', 'unasked', { member: /\/current_(release|deployment)$/ }),
   should('platform.schema.slots', 'unasked', { member: /\/instance_(slots|filepath)$/ }),
@@ -137,13 +134,13 @@ const ROWS: readonly Row[] = [
   should('platform.resource.same', ['value', 'lacking', 'unasked', 'expansion', 'shape']),
 ];
 
-export function decide(found: Found): Pick<Row, 'ids' | 'level'> {
+export function decide(looked: Looked): Pick<Row, 'ids' | 'level'> {
   const row = ROWS.find(
     ({ what, kind, member, also }) =>
-      [what].flat().includes(found.what) &&
-      (kind === undefined || kind === found.kind) &&
-      (member === undefined || member.test(found.path)) &&
-      also?.(found) !== false,
+      [what].flat().includes(looked.what) &&
+      (kind === undefined || kind === looked.kind) &&
+      (member === undefined || member.test(looked.path)) &&
+      also?.(looked) !== false,
   );
-  return row ?? should('platform.resource.same', found.what);
+  return row ?? should('platform.resource.same', looked.what);
 }

@@ -63,7 +63,7 @@ export function describeAsk(ask: Ask): string {
 const KEYS = { limited: 'with the limited key', wrong: 'with a wrong key', none: 'without a key' } as const;
 
 /** The request of an exchange, to be asked again. */
-export const askOf = ({ operation, version, key, ids, query, body, rawQuery }: Exchange): Ask => ({
+export const askOf = ({ operation, version, key, ids, query, body, rawQuery }: Ask): Ask => ({
   ...{ operation, version, key, ids, query },
   ...(body !== undefined && { body }),
   ...(rawQuery !== undefined && { rawQuery }),

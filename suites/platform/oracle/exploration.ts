@@ -2,52 +2,61 @@
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import type { Budget } from '../../../harness/runner/explore/budget.ts';
 import { mayWrite } from '../support/create.ts';
 import type { Page } from '../support/lists.ts';
-import { ok, type Platform } from '../support/requests.ts';
+import { ok } from '../support/requests.ts';
 import { pagesOutOfRange, refusals, walks } from './directed.ts';
 import type { Ask } from './exchange.ts';
-import { Explorer, listOf } from './explorer.ts';
+import { type Explorer, listOf } from './explorer.ts';
 import { forbiddenWrites, pings } from './forbidden.ts';
 import { anyRead } from './reads.ts';
 import { whatVersionsBrought } from './required.ts';
-import { AT_ONCE, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
+import { settle } from './settling.ts';
+import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
 
-export async function explore(t: Platform, seed: number, budget: Budget): Promise<Explorer> {
-  const ex = new Explorer(t, seed, budget);
-  await survey(ex);
+/** What has a requirement of its own comes first, then what is drawn; after each step a check may have seen enough. */
+export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
+  const { t, draw } = ex;
+  const kinds = (Object.keys(RESOURCES) as ResourceKind[]).filter((kind) => ex.has(ex.newest, listOf(kind)));
+  const walkAll = () => Promise.all(kinds.map((kind) => ex.walk(kind)));
+  await walkAll();
+  yield;
+  await Promise.all(kinds.map((kind) => probe(ex, kind)));
+  await probeForms(ex, kinds);
+  for (const version of ex.versions) yield* inSteps(ex, plainReads(ex, version));
   const world = mayWrite(t) ? await makeWorld(ex) : undefined;
-  if (world !== undefined) await whatVersionsBrought(ex, world);
-  if (world !== undefined) await fillOneList(ex, world);
-  if (world !== undefined) await survey(ex, true);
-  await readAll(ex, ex.draw.shuffled([...pagesOutOfRange(ex), ...walks(ex)]));
-  const forbidden = world === undefined ? [] : forbiddenWrites(ex, world);
+  yield;
+  if (world !== undefined) {
+    yield* whatVersionsBrought(ex, world);
+    yield* eachCommand(ex, world);
+    await fillOneList(ex, world);
+    await walkAll();
+  }
+  yield;
+  yield* inSteps(ex, draw.shuffled([...pagesOutOfRange(ex), ...walks(ex)]));
   if (!t.readOnly) await pings(ex, t.offlineDevice ?? world?.devices[0]?.id);
-  const directed = ex.draw.shuffled([...refusals(ex), ...forbidden]);
-  do {
-    await ex.settle();
+  yield;
+  const forbidden = world === undefined ? [] : forbiddenWrites(ex, world);
+  yield* inSteps(ex, draw.shuffled([...refusals(ex), ...forbidden]));
+  while (!ex.budget.isOver) {
+    await settle(ex);
     if (world !== undefined) await runSequence(ex, world);
-    await readAll(ex, directed.splice(0, DIRECTED_IN_A_ROUND));
     for (let round = 0; round < ROUNDS; round += 1) await readAny(ex);
-  } while (!ex.budget.isOver);
+    yield;
+  }
   await world?.writes.tidy();
-  await ex.settle();
-  return ex;
 }
 
 const ROUNDS = 4;
-const DIRECTED_IN_A_ROUND = 12;
+const ASKED_IN_A_STEP = 48;
 
-/** Every list in every version, and one record of each read alone. */
-async function survey(ex: Explorer, isAgain = false): Promise<void> {
-  const kinds = (Object.keys(RESOURCES) as ResourceKind[]).filter((kind) => ex.has(ex.newest, listOf(kind)));
-  await Promise.all(kinds.map((kind) => ex.walk(kind)));
-  if (isAgain) return;
-  await Promise.all(kinds.map((kind) => probe(ex, kind)));
-  await probeForms(ex, kinds);
-  const asks = ex.versions.flatMap((version) => plainReads(ex, version));
-  await readAll(ex, asks);
+/** Those that the budget leaves time for. */
+async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void, void> {
+  for (let at = 0; at < asks.length; at += ASKED_IN_A_STEP) {
+    if (ex.budget.isLate) return void ex.notes.push(`answers are slow: ${at} of ${asks.length} requests were made`);
+    await readAll(ex, asks.slice(at, at + ASKED_IN_A_STEP));
+    yield;
+  }
 }
 
 /** Which filters and orders take effect at all: a platform may have none. */

@@ -100,7 +100,9 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
       exchange = await ping(t.onlineDevice, 'full', version, WAIT_NANOS);
     if (!ok(exchange) || pingCode(exchange) === 'success') continue;
-    const about = { path: '/code', expected: 'code success from an online device', actual: pingCode(exchange) };
-    return ex.tell({ what: 'shape', exchange, certain: true, ...about });
+    return ex.hold(exchange, false, { what: 'shape', path: '/code' }, () => ({
+      expected: 'code success from an online device',
+      actual: pingCode(exchange),
+    }));
   }
 }

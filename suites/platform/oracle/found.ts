@@ -1,5 +1,5 @@
 /** What does not agree with the model. */
-import type { Exchange, Seen } from './exchange.ts';
+import type { Ask, Exchange, Seen } from './exchange.ts';
 
 export const WHATS = [
   /** Answered otherwise than with success where it was served before. */ 'refused',
@@ -39,13 +39,20 @@ export const WHATS = [
 ] as const;
 export type What = (typeof WHATS)[number];
 
-export interface Found {
+/** A comparison, of whichever answer. */
+export interface Looked {
   what: What;
-  exchange: Exchange;
-  /** JSON Pointer without places in arrays: `/data/-/device/name`. */
+  exchange: Ask;
+  /** JSON Pointer without places in arrays, `/data/-/device/name`, and what is said of the request behind it. */
   path: string;
   /** Kind of the resource that it is about. */
   kind?: string | undefined;
+  /** With what a request of ours has set. */
+  isWritten?: boolean | undefined;
+}
+
+export interface Found extends Looked {
+  exchange: Exchange;
   /** Last part of the path. */
   member?: string | undefined;
   /** The record, where others may have changed it meanwhile. */

@@ -6,22 +6,19 @@ import { isSame } from '../../../harness/runner/explore/same.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
 import { type Exchange, expansionsOf, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
+import { Judgement } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
-
-type Told = Omit<Found, 'exchange' | 'certain'> & { certain?: boolean };
 
 /** A page of a list. Of a list below another resource only the page itself is judged. */
 export function judgePage(model: Model, exchange: Exchange): Found[] {
+  const [name, rule] = oddParameter(exchange);
+  const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
   const problems = envelopeProblems(exchange.json);
-  const rules = (['limit', 'offset'] as const).map((name) => [name, ruleOf(exchange, name)] as const);
-  const [name, rule] = rules.find(([, each]) => each !== '' && each !== 'default') ?? ['', ''];
-  const why = rule === '' ? '' : ` with a ${name} that is ${rule}`;
-  const complete = (told: readonly Told[]): Found[] =>
-    told.map((each) => ({ certain: true, ...each, path: `${each.path}${why}`, exchange }));
-  if (problems.length > 0)
-    return complete([
-      { what: 'envelope', path: '', expected: 'the list envelope of section 2.6', actual: problems.join('; ') },
-    ]);
+  judgement.hold(problems.length === 0, { what: 'envelope', path: '' }, () => ({
+    expected: 'the list envelope of section 2.6',
+    actual: problems.join('; '),
+  }));
+  if (problems.length > 0) return judgement.found;
   const page = exchange.json as Page;
   const { kind, sub } = exchange.operation;
   model.saw('pages');
@@ -29,14 +26,13 @@ export function judgePage(model: Model, exchange: Exchange): Found[] {
   if (page.offset > 0 && page.data.length > 0) model.saw('pages after the first item');
   if (rule === 'high' && page.data.length === limitMaximum) model.saw('full pages');
   const list = kind === undefined || sub === true ? undefined : model.list(kind);
-  return complete([
-    ...limitOf(exchange, page),
-    ...offsetOf(exchange, page),
-    ...sizeOf(page),
-    ...countOf(exchange, page),
-    ...twice(page),
-    ...(list === undefined ? [] : against(model, list, exchange, page)),
-  ]);
+  judgeLimit(judgement, exchange, page);
+  judgeOffset(judgement, exchange, page);
+  judgeSize(judgement, page);
+  judgeCount(judgement, exchange, page);
+  const due = list === undefined || list.isStale ? undefined : meant(list, exchange);
+  if (list !== undefined && due !== undefined) judgeAgainst(model, judgement, { list, exchange, page, due });
+  return judgement.found;
 }
 
 const asked = (exchange: Exchange, name: string): number | undefined => {
@@ -49,7 +45,7 @@ const { limitDefault, limitMaximum, limitMinimum } = LIST_LIMITS;
 const USUAL = 2 ** 31 - 1;
 
 /** Which rule of section 8 a value falls under, in a word; empty where it takes effect as it is. */
-export function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 'offset'): string {
+function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 'offset'): string {
   const given = asked(exchange as Exchange, name);
   if (exchange.rawQuery !== undefined) return exchange.rawQuery.includes(name) ? 'nonsense' : 'default';
   if (valuesOf(exchange as Exchange, name).length === 0) return 'default';
@@ -59,71 +55,73 @@ export function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'li
   return given > limitMaximum ? 'high' : given < limitMinimum ? 'low' : '';
 }
 
-function limitOf(exchange: Exchange, { limit }: Page): Told[] {
+/** The parameter that section 8 makes another value of, with its rule; the rule is empty where none is. */
+export function oddParameter(exchange: Pick<Exchange, 'query' | 'rawQuery'>): [name: string, rule: string] {
+  const rules = [
+    ['a limit', ruleOf(exchange, 'limit')],
+    ['an offset', ruleOf(exchange, 'offset')],
+  ] as const;
+  const [name, rule] = rules.find(([, each]) => each !== '' && each !== 'default') ?? ['a limit', ''];
+  return [name, rule];
+}
+
+function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): void {
   const given = asked(exchange, 'limit') ?? 0;
   const rule = ruleOf(exchange, 'limit');
-  const isOut = rule !== 'default' && rule !== '';
-  const exact = rule === 'default' ? limitDefault : Math.min(given, limitMaximum);
-  const [low, high] = isOut && given <= limitMaximum ? [0, limitMaximum] : [exact, exact];
-  if (limit < low || limit > high) {
-    const expected = low === high ? `limit ${low}` : `a limit from ${low} to ${high}`;
-    return [
-      { what: 'limit', path: rule === 'default' ? '/limit by default' : '/limit', expected, actual: `limit ${limit}` },
-    ];
+  const hold = (isSo: boolean, path: string, expected: string): void =>
+    judgement.hold(isSo, { what: 'limit', path }, () => ({ expected, actual: `limit ${limit}` }));
+  if (rule === 'nonsense' || (rule !== '' && rule !== 'default' && given < limitMinimum)) {
+    hold(limit >= 0 && limit <= limitMaximum, '/limit', `a limit from 0 to ${limitMaximum}`);
+    if (rule === 'nonsense' || limit < 0 || limit > limitMaximum) return;
+    const nearest = `limit ${limitMinimum}, the nearest valid value`;
+    // 0 may be valid too.
+    hold(given === 0 || limit <= limitMinimum, '/limit nearest', nearest);
+    if (given === 0 || limit <= limitMinimum) hold(limit === limitMinimum, '/limit not 1', nearest);
+    return;
   }
-  if (rule === 'default' || rule === '' || rule === 'nonsense' || given >= limitMinimum) return [];
-  const told = {
-    what: 'limit',
-    expected: `limit ${limitMinimum}, the nearest valid value`,
-    actual: `limit ${limit}`,
-  } as const;
-  // 0 may be valid too.
-  if (given < 0 && limit > limitMinimum) return [{ ...told, path: '/limit nearest' }];
-  return limit === limitMinimum ? [] : [{ ...told, path: '/limit not 1' }];
+  const due = rule === 'default' ? limitDefault : Math.min(given, limitMaximum);
+  hold(limit === due, rule === 'default' ? '/limit by default' : '/limit', `limit ${due}`);
 }
 
-function offsetOf(exchange: Exchange, { offset, data }: Page): Told[] {
+function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }: Page): void {
   const given = asked(exchange, 'offset') ?? 0;
   const rule = ruleOf(exchange, 'offset');
-  const tell = (expected: string): Told[] => [
-    {
-      what: 'offset',
-      path: rule === 'default' ? '/offset by default' : '/offset',
-      expected,
-      actual: `offset ${offset}`,
-    },
-  ];
-  if (rule === 'nonsense') return offset >= 0 ? [] : tell('an offset of 0 or more');
-  if (given <= 0) return offset === 0 ? [] : tell('offset 0');
+  const hold = (isSo: boolean, expected: string): void =>
+    judgement.hold(isSo, { what: 'offset', path: rule === 'default' ? '/offset by default' : '/offset' }, () => ({
+      ...{ expected, actual: `offset ${offset}` },
+    }));
+  if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
+  else if (given <= 0) hold(offset === 0, 'offset 0');
   // One past the end may be clamped.
-  return offset >= 0 && (offset <= given || data.length === 0) ? [] : tell(`offset ${given}`);
+  else hold(offset >= 0 && (offset <= given || data.length === 0), `offset ${given}`);
 }
 
-function sizeOf({ data, limit, has_more: more }: Page): Told[] {
-  const actual = `${data.length} items with limit ${limit} and has_more ${more}`;
-  if (data.length > limit) return [{ what: 'size', path: '/data', expected: `at most ${limit} items`, actual }];
-  if (!more || data.length === limit || limit === 0) return [];
-  return [{ what: 'size', path: '/data', expected: `${limit} items, as has_more is true`, actual }];
+function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page): void {
+  const isFull = !more || data.length === limit || limit === 0;
+  judgement.hold(data.length <= limit && isFull, { what: 'size', path: '/data' }, () => ({
+    expected: data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`,
+    actual: `${data.length} items with limit ${limit} and has_more ${more}`,
+  }));
+  const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
+  judgement.hold(repeated === undefined, { what: 'twice', path: '/data' }, () => ({
+    expected: 'each item of a page once',
+    actual: `${repeated?.id} twice`,
+  }));
 }
 
-function countOf(exchange: Exchange, page: Page): Told[] {
-  const isAsked = expansionsOf(exchange).includes('total_count');
-  const isAlike = expansionsOf(exchange).some((name) => name.includes('total_count'));
-  const { total_count: count } = page;
-  if (isAsked && (typeof count !== 'number' || count < 0))
-    return formIsPlain(exchange)
-      ? [
-          {
-            what: 'count',
-            path: '/total_count',
-            expected: 'total_count with expand=total_count',
-            actual: count ?? 'none',
-          },
-        ]
-      : [];
-  if (isAlike || count === undefined) return [];
-  const expected = 'no total_count without expand=total_count';
-  return [{ what: 'count', path: '/total_count unasked', expected, actual: `total_count ${JSON.stringify(count)}` }];
+function judgeCount(judgement: Judgement, exchange: Exchange, { total_count: count }: Page): void {
+  const names = expansionsOf(exchange);
+  if (names.includes('total_count')) {
+    if (!formIsPlain(exchange)) return;
+    judgement.hold(typeof count === 'number' && count >= 0, { what: 'count', path: '/total_count' }, () => ({
+      expected: 'total_count with expand=total_count',
+      actual: count ?? 'none',
+    }));
+  } else if (!names.some((name) => name.includes('total_count')))
+    judgement.hold(count === undefined, { what: 'count', path: '/total_count unasked' }, () => ({
+      expected: 'no total_count without expand=total_count',
+      actual: `total_count ${JSON.stringify(count)}`,
+    }));
 }
 
 /** Whether `expand` is written once, with one name: other ways are not shown for lists. */
@@ -131,12 +129,6 @@ const formIsPlain = ({ query }: Exchange): boolean => {
   const given = query.filter(([name]) => name.startsWith('expand'));
   return given.length === 1 && given[0]?.[0] === 'expand' && given[0][1] === 'total_count';
 };
-
-function twice({ data }: Page): Told[] {
-  const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
-  if (repeated === undefined) return [];
-  return [{ what: 'twice', path: '/data', expected: 'each item of a page once', actual: `${repeated.id} twice` }];
-}
 
 /** The items that a request means, as far as they are known; undefined where nobody can say. */
 export function meant(list: ListKnown, exchange: Pick<Exchange, 'query' | 'version'>): readonly Shown[] | undefined {
@@ -160,68 +152,74 @@ function isKnown({ items }: Reference, name: string, version: string): boolean {
   return items.every((item) => item[name] !== undefined) && items.length > 0;
 }
 
+interface Compared {
+  list: ListKnown;
+  exchange: Exchange;
+  page: Page;
+  /** The items that the request means, in their order. */
+  due: readonly Shown[];
+}
+
 /** The page against the whole list. Others may write meanwhile, so nothing here is certain. */
-function against(model: Model, list: ListKnown, exchange: Exchange, page: Page): Told[] {
-  const due = meant(list, exchange);
-  const { reference } = list;
-  if (due === undefined || reference === undefined || list.isStale) return [];
+function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): void {
+  const { exchange, page, due } = compared;
   const { limit, offset, data, has_more: more, total_count: count } = page;
-  const isFiltered = filtersOf(exchange).length > 0;
   if (due.length > 0) model.saw(more ? 'pages before others' : 'last pages');
   if (typeof count === 'number') model.saw('counted items', due.length);
   if (offset > 0 && due.length > limit && data.length > 0) model.saw('walks over several pages');
+  const filters = filtersOf(exchange).map(([name, value]) => `${name}=${value}`);
+  const what = filters.length > 0 ? 'filter' : 'items';
   const dueIds = new Set(due.map(({ id }) => id));
   const strange = data.find(({ id }) => !dueIds.has(id));
-  const here = { certain: false };
-  if (strange !== undefined) {
-    const expected = isFiltered ? `items that match ${describeFilters(exchange)} alone` : 'items of the list';
-    return [{ ...here, what: isFiltered ? 'filter' : 'items', path: '/data', expected, actual: strange.id }];
-  }
-  const told: Told[] = [];
-  const left = Math.max(0, Math.min(limit, due.length - offset));
-  const isPastEnd = offset >= due.length;
-  if (data.length !== left)
-    told.push({
-      ...{ ...here, what: isFiltered ? 'filter' : 'items', path: isPastEnd ? '/data past the end' : '/data' },
-      expected: `${left} items at offset ${offset} of ${due.length}`,
-      actual: `${data.length} items`,
-    });
-  const isPast = isPastEnd || (asked(exchange, 'offset') ?? 0) >= due.length;
-  const hasMore = offset + limit < due.length && !isPast;
-  if (more !== hasMore && limit > 0 && data.length === left)
-    told.push({
-      ...{ ...here, what: 'more', path: isPast ? '/has_more past the end' : '/has_more' },
-      expected: `has_more ${hasMore} at offset ${offset} with limit ${limit} of ${due.length} items`,
-      actual: `has_more ${more}`,
-    });
-  if (typeof count === 'number' && count !== due.length)
-    told.push({
-      ...{ ...here, what: 'count', path: '/total_count' },
+  judgement.hold(strange === undefined, { what, path: '/data', certain: false }, () => ({
+    expected: filters.length > 0 ? `items that match ${filters.join(' and ')} alone` : 'items of the list',
+    actual: strange?.id,
+  }));
+  if (strange !== undefined) return;
+  judgeEnds(judgement, what, compared);
+  if (typeof count === 'number')
+    judgement.hold(count === due.length, { what: 'count', path: '/total_count', certain: false }, () => ({
       expected: `total_count ${due.length}`,
       actual: `total_count ${count}`,
-    });
-  return [...told, ...orderOf(list, exchange, page, due)].map((each) => ({ ...here, ...each }));
+    }));
+  judgeOrder(judgement, compared);
 }
 
-function orderOf(list: ListKnown, exchange: Exchange, { data, offset }: Page, due: readonly Shown[]): Told[] {
+/** How many items there are, and whether more follow. */
+function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, page, due }: Compared): void {
+  const { limit, offset, data, has_more: more } = page;
+  const left = Math.max(0, Math.min(limit, due.length - offset));
+  const isPastEnd = offset >= due.length;
+  const isPast = isPastEnd || (asked(exchange, 'offset') ?? 0) >= due.length;
+  const where = (isBeyond: boolean): string => (isBeyond ? ' past the end' : '');
+  judgement.hold(data.length === left, { what, path: `/data${where(isPastEnd)}`, certain: false }, () => ({
+    expected: `${left} items at offset ${offset} of ${due.length}`,
+    actual: `${data.length} items`,
+  }));
+  if (limit === 0 || data.length !== left) return;
+  const hasMore = offset + limit < due.length && !isPast;
+  judgement.hold(more === hasMore, { what: 'more', path: `/has_more${where(isPast)}`, certain: false }, () => ({
+    expected: `has_more ${hasMore} at offset ${offset} with limit ${limit} of ${due.length} items`,
+    actual: `has_more ${more}`,
+  }));
+}
+
+function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset }, due }: Compared): void {
   const [order] = valuesOf(exchange, 'order_by');
-  if (order !== undefined) {
-    if (!list.orders) return [];
-    const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
-    if (wrong < 1) return [];
-    const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
-    return [{ what: 'order', path: '/data', expected: `items by ${order}`, actual }];
-  }
-  if (list.isUnordered) return [];
-  const wrong = data.findIndex(({ id }, place) => due[offset + place]?.id !== id);
-  if (wrong < 0) return [];
-  return [
-    {
-      ...{ what: 'items', path: '/data place' },
+  if (order === undefined) {
+    if (list.isUnordered) return;
+    const wrong = data.findIndex(({ id }, place) => due[offset + place]?.id !== id);
+    judgement.hold(wrong < 0, { what: 'items', path: '/data place', certain: false }, () => ({
       expected: `${due[offset + wrong]?.id} at place ${offset + wrong} of the list`,
       actual: data[wrong]?.id,
-    },
-  ];
+    }));
+  } else if (list.orders) {
+    const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
+    judgement.hold(wrong < 1, { what: 'order', path: '/data', certain: false }, () => ({
+      expected: `items by ${order}`,
+      actual: `${data[wrong - 1]?.id} before ${data[wrong]?.id}`,
+    }));
+  }
 }
 
 /** By the first term; names are compared only where all collations agree. */
@@ -235,8 +233,3 @@ function compared(one: Shown, other: Shown, order: string): number {
   return direction === 'asc' ? ascending : -ascending;
 }
 const PLAIN = /^[a-z0-9]+$/;
-
-const describeFilters = (exchange: Exchange): string =>
-  filtersOf(exchange)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' and ');

@@ -5,6 +5,7 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { Adoptions } from '../../../harness/runner/explore/adoptions.ts';
 import type { Ask, Seen } from './exchange.ts';
+import type { Looked } from './found.ts';
 
 /** One member of a record. `ask`: reads it again. `predicted`: a request of ours has set it. */
 export interface Known {
@@ -66,10 +67,10 @@ export class Model {
   readonly forms = new Set(['alone']);
   /** Operations with the versions in which they were served. */
   readonly served = new Set<string>();
+  /** What was compared, and how often, by cell. */
+  readonly looks = new Map<string, { looked: Looked; count: number }>();
   /** What was seen that a requirement is about, by name. */
   readonly counts = new Map<string, number>();
-  /** Values that were compared. */
-  values = 0;
 
   saw(what: string, count = 1): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + count);
@@ -109,9 +110,18 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
 }
 
 /** Whether a version has that value of a member: an older one may not know a status or a format. */
-export function knows(kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean {
-  const { enum: all } = (fieldsOf(kind, version)[name] ?? {}) as { enum?: readonly unknown[] };
-  return all === undefined || all.includes(value);
+export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
+  isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
+
+interface Vocabulary {
+  enum?: readonly unknown[];
+  properties?: Readonly<Record<string, Vocabulary>>;
+}
+
+function isInVocabulary(schema: Vocabulary | undefined, value: unknown): boolean {
+  if (schema?.enum !== undefined) return schema.enum.includes(value);
+  if (schema?.properties === undefined || !isObject(value)) return true;
+  return Object.entries(schema.properties).every(([name, inner]) => isInVocabulary(inner, value[name]));
 }
 
 export const isObject = (value: unknown): value is Members =>

@@ -2,91 +2,87 @@
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
 import { isJson, ok, refused } from '../support/requests.ts';
-import { type Exchange, seenIn, valuesOf } from './exchange.ts';
+import { type Exchange, type Seen, seenIn, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
-import { ruleOf } from './lists.ts';
+import { Judgement } from './judgement.ts';
+import { oddParameter } from './lists.ts';
 import type { Model } from './model.ts';
 
 export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   const { status, operation } = exchange;
+  const judgement = new Judgement(model, exchange);
   const why = dueRefusal(exchange);
   if (why !== undefined) {
-    if (!ok(exchange)) return [];
-    const path = ` ${why}`;
-    return [{ what: 'served', exchange, path, expected: `a refusal: ${why}`, actual: status, certain: true }];
+    const words = { expected: `a refusal: ${why}`, actual: status };
+    judgement.hold(!ok(exchange), { what: 'served', path: ` ${why}` }, () => words);
+    return judgement.found;
   }
-  if (status === 0)
-    return [{ what: 'silent', exchange, path: '', expected: 'an answer', actual: exchange.text, certain: false }];
+  judgement.hold(status !== 0, { what: 'silent', path: '', certain: false }, () => ({
+    ...{ expected: 'an answer', actual: exchange.text },
+  }));
   // Of a ping, nothing but success is shown.
-  if (status >= 500 && status !== 501 && operation.id !== 'pingDevice') {
-    const rule = operation.list === true ? ruleOf(exchange, 'limit') || ruleOf(exchange, 'offset') : '';
-    const path = rule === 'default' || rule === '' ? '' : `with a value that is ${rule}`;
-    return [{ what: 'error', exchange, path, expected: 'no 5xx', actual: exchange.text || status, certain: false }];
+  if (status !== 0 && operation.id !== 'pingDevice') {
+    const [name, rule] = oddParameter(exchange);
+    const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
+    judgement.hold(status < 500 || status === 501, { what: 'error', path, certain: false }, () => ({
+      ...{ expected: 'no 5xx', actual: exchange.text || status },
+    }));
   }
-  const form = formOf(exchange);
-  if (ok(exchange)) return [...judgeSuccess(exchange), ...judgeServed(model, exchange, form)];
-  return judgeServed(model, exchange, form);
+  if (judgement.found.length > 0) return judgement.found;
+  if (ok(exchange)) judgeSuccess(judgement, exchange);
+  if (exchange.key === 'limited') judgeScope(judgement, model, exchange);
+  else if (operation.method === 'GET') judgeServed(judgement, model, exchange);
+  return judgement.found;
 }
 
 /** Section 4.2: a list is answered with 200 and JSON; so is all else, as published. */
-function judgeSuccess(exchange: Exchange): Found[] {
-  const { status, operation, headers } = exchange;
-  const found: Found[] = [];
-  if (operation.method === 'GET' && status !== 200)
-    found.push({ what: 'status', exchange, path: '', expected: '200', actual: status, certain: true });
-  const type = headers['content-type'] ?? 'none';
-  if (operation.answer !== 'binary' && status !== 204 && !isJson({ headers }))
-    found.push({ what: 'media', exchange, path: '', expected: 'application/json', actual: type, certain: true });
-  return operation.id === 'pingDevice' ? [...found, ...judgePing(exchange)] : found;
-}
-
-/** Section 2.5. */
-function judgePing(exchange: Exchange): Found[] {
-  const { status, json } = exchange;
+function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
+  const { status, operation, headers, json } = exchange;
+  if (operation.method === 'GET')
+    judgement.hold(status === 200, { what: 'status', path: '' }, () => ({ expected: '200', actual: status }));
+  if (operation.answer !== 'binary' && status !== 204)
+    judgement.hold(isJson({ headers }), { what: 'media', path: '' }, () => ({
+      ...{ expected: 'application/json', actual: headers['content-type'] ?? 'none' },
+    }));
+  if (operation.id !== 'pingDevice') return;
+  // Section 2.5.
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
-  const tell = (path: string, expected: string, actual: unknown): Found[] => [
-    { what: 'shape', exchange, path, expected, actual, certain: true },
-  ];
-  if (typeof code !== 'string') return status === 200 ? tell('/code', 'a code', exchange.text) : [];
-  if (code !== 'success') return [];
-  if (status !== 200) return tell('', '200 with code success', status);
+  const hold = (isSo: boolean, path: string, expected: string, actual: unknown): void =>
+    judgement.hold(isSo, { what: 'shape', path }, () => ({ expected, actual }));
+  hold(typeof code === 'string' || status !== 200, '/code', 'a code', exchange.text);
+  if (code !== 'success') return;
+  hold(status === 200, '', '200 with code success', status);
   const isTrip = typeof trip === 'number' && Number.isInteger(trip) && trip >= 0;
-  return isTrip ? [] : tell('/round_trip_nanos', 'an integer of 0 or more', trip);
+  hold(isTrip, '/round_trip_nanos', 'an integer of 0 or more', trip);
 }
 
-/** Whether what is served in one version, or to one key, is served elsewhere too. */
-function judgeServed(model: Model, exchange: Exchange, form: string): Found[] {
-  const { status, key, version, operation } = exchange;
-  if (key === 'limited') return judgeScope(model, exchange);
-  if (operation.method !== 'GET') return [];
+/** Whether what is served in one version, or with plain parameters, is served otherwise too. */
+function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): void {
+  const { status, version, operation } = exchange;
   const served = `${operation.id} served`;
-  if (ok(exchange)) {
+  const isServed = ok(exchange);
+  if (isServed) {
     model.adoptions.take(served, 'yes', seenIn(exchange));
     model.served.add(`${operation.id} ${version}`);
   }
-  const answer = ok(exchange) ? 'served' : 'refused';
-  if (form === 'plain') {
-    const isServed = model.adoptions.has(served, 'yes');
-    if (ok(exchange) || !refused(exchange) || !isServed) return [];
-    const expected = 'an answer, as the same is served otherwise';
+  const hold = (isSo: boolean, path: string, expected: string, earlier?: Seen): void =>
+    judgement.hold(isSo, { what: 'refused', path, certain: false, earlier }, () => ({ expected, actual: status }));
+  const form = formOf(exchange);
+  if (form !== 'plain' && form !== 'odd') {
+    const asked = `${operation.id} ${form}`;
+    const earlier = model.adoptions.take(asked, isServed ? 'served' : 'refused', seenIn(exchange));
+    if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
+    hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
+  } else if (!model.adoptions.has(served, 'yes')) {
+    // Nothing says that it has to be served.
+  } else if (form === 'plain') {
     const path = isPastEnd(model, exchange) ? 'with an offset past the end' : '';
-    return [{ what: 'refused', exchange, path, expected, actual: status, certain: false }];
-  }
-  if (form === 'odd') {
-    if (ok(exchange) || !model.adoptions.has(served, 'yes')) return [];
-    const rules = (['limit', 'offset'] as const).map((name) => [name, ruleOf(exchange, name)] as const);
-    const [name, rule] = rules.find(([, each]) => each !== '' && each !== 'default') ?? ['limit', 'nonsense'];
-    if (rule === 'nonsense') return [];
+    if (isServed || refused(exchange)) hold(isServed, path, 'an answer, as the same is served otherwise');
+  } else {
+    const [name, rule] = oddParameter(exchange);
     const expected = 'a list: what is out of range is clamped, and no error';
-    return [
-      { what: 'refused', exchange, path: `with a ${name} that is ${rule}`, expected, actual: status, certain: false },
-    ];
+    if (rule !== 'nonsense') hold(isServed, `with ${name} that is ${rule}`, expected);
   }
-  const earlier = model.adoptions.take(`${operation.id} ${form}`, answer, seenIn(exchange));
-  if (earlier === undefined) return [];
-  model.adoptions.replace(`${operation.id} ${form}`, 'served', seenIn(exchange));
-  const words = { expected: `the same answer as elsewhere: ${earlier.answer}`, actual: `${answer} (${status})` };
-  return [{ what: 'refused', exchange, path: `?${form}`, ...words, earlier: earlier.seen, certain: false }];
 }
 
 function isPastEnd(model: Model, exchange: Exchange): boolean {
@@ -109,16 +105,17 @@ export function dueRefusal({ key, version, ids, operation }: Exchange): string |
 export const UNKNOWN = '0unknown0';
 
 /** Which scopes operations need is not shown but for ping; each version has the same. */
-function judgeScope(model: Model, exchange: Exchange): Found[] {
+function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { operation, status } = exchange;
-  if (!ok(exchange) && ![401, 403, 404].includes(status)) return [];
-  const answer = ok(exchange) ? 'served' : 'refused';
-  const asked = `limited ${operation.id}`;
-  const earlier = model.adoptions.take(asked, answer, seenIn(exchange));
-  if (earlier === undefined) return [];
-  const words = { expected: `${earlier.answer}, as with this key elsewhere`, actual: `${answer} (${status})` };
-  const what = ok(exchange) ? 'served' : 'refused';
-  return [{ what, exchange, path: '', ...words, earlier: earlier.seen, certain: false }];
+  const isServed = ok(exchange);
+  if (!isServed && ![401, 403, 404].includes(status)) return;
+  const answer = isServed ? 'served' : 'refused';
+  const earlier = model.adoptions.take(`limited ${operation.id}`, answer, seenIn(exchange));
+  const about = { what: answer, path: '', earlier: earlier?.seen, certain: false } as const;
+  judgement.hold(earlier === undefined, about, () => ({
+    expected: `${earlier?.answer}, as with this key elsewhere`,
+    actual: `${answer} (${status})`,
+  }));
 }
 
 /** What beside the plain request may be the reason of a refusal. */
@@ -126,14 +123,10 @@ function formOf({ query, rawQuery }: Exchange): string {
   const names = [...new Set(query.map(([name]) => name))];
   const others = names.filter((name) => name !== 'limit' && name !== 'offset');
   if (others.length === 0) {
-    const isOdd =
-      rawQuery !== undefined || (['limit', 'offset'] as const).some((name) => !USUAL.has(ruleOf({ query }, name)));
-    return isOdd ? 'odd' : 'plain';
+    return oddParameter({ query, ...(rawQuery !== undefined && { rawQuery }) })[1] === '' ? 'plain' : 'odd';
   }
   const expansions = query.filter(([name]) => name.startsWith('expand'));
   if (others.length === 1 && expansions.length === 1 && expansions[0]?.[1] === 'total_count') return 'plain';
   const values = expansions.map(([, value]) => value).sort();
   return others.map((name) => (name.startsWith('expand') ? `${name}=${values.join()}` : name)).join('&');
 }
-
-const USUAL: ReadonlySet<string> = new Set(['', 'default']);

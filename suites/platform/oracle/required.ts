@@ -20,13 +20,13 @@ async function read(
   return await ex.look({ operation: get, version, key: 'full', ids: [id], query });
 }
 
-export async function whatVersionsBrought(ex: Explorer, world: World): Promise<void> {
-  await derivedPaths(ex, world);
-  await yamlContents(ex, world);
-  await keptSlugs(ex, world);
-  await groupsOfDevices(ex, world);
-  await unknownReferences(ex, world);
-  await replacement(ex, world);
+export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
+  const parts = [derivedPaths, yamlContents, keptSlugs, groupsOfDevices, unknownReferences, replacement];
+  for (const part of parts) {
+    if (ex.budget.isLate) return;
+    await part(ex, world);
+    yield;
+  }
 }
 
 /** One deployment takes the place of another: neither moves backwards. */
@@ -59,11 +59,12 @@ async function derivedPaths(ex: Explorer, { writes, types: [type] }: World): Pro
     if (exchange === undefined || !ok(exchange)) continue;
     const [path] = pathsIn(exchange);
     paths.push(path);
-    const isReused = pathsOf(given).includes(path);
-    if (typeof path === 'string' && path !== '' && !isReused) continue;
-    const expected = 'a filepath that the server derives where instance_slots are omitted, and that is not reused';
-    const about = { path: '/instance_slots', kind: 'config_schema', expected, actual: path ?? 'none', certain: true };
-    ex.tell({ what: 'shape', exchange, ...about, earlier: given?.members.get('instance_slots')?.seen });
+    const isDerived = typeof path === 'string' && path !== '' && !pathsOf(given).includes(path);
+    const earlier = given?.members.get('instance_slots')?.seen;
+    ex.hold(exchange, isDerived, { what: 'shape', kind: 'config_schema', path: '/instance_slots', earlier }, () => ({
+      expected: 'a filepath that the server derives where instance_slots are omitted, and that is not reused',
+      actual: path ?? 'none',
+    }));
   }
 }
 
@@ -87,11 +88,11 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
     }
     const { refusal } = writes;
     if (made !== undefined) await read(ex, made, version, 'content');
-    else if (refusal !== undefined && refused(refusal)) {
-      const expected = `content of format yaml to be accepted in ${version}`;
-      const about = { path: '/content yaml', expected, actual: refusal.text || refusal.status, certain: true };
-      ex.tell({ what: 'refused', exchange: refusal, kind: 'config_instance', ...about });
-    }
+    else if (refusal !== undefined && refused(refusal))
+      ex.hold(refusal, false, { what: 'refused', kind: 'config_instance', path: '/content yaml' }, () => ({
+        expected: `content of format yaml to be accepted in ${version}`,
+        actual: refusal.text || refusal.status,
+      }));
   }
 }
 
@@ -117,15 +118,10 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     };
     const exchange = await ex.write(ask, 'config_type', {});
     if (refused(exchange) && name !== undefined) type.members.set('name', name);
-    if (ok(exchange)) {
-      const about = {
-        path: '/slug',
-        kind: 'config_type',
-        expected: 'a 4xx to PATCH with slug',
-        actual: exchange.status,
-      };
-      ex.tell({ what: 'accepted', exchange, certain: true, ...about });
-    }
+    ex.hold(exchange, !ok(exchange), { what: 'accepted', kind: 'config_type', path: '/slug' }, () => ({
+      expected: 'a 4xx to PATCH with slug',
+      actual: exchange.status,
+    }));
     await read(ex, type, version);
   }
 }
@@ -147,9 +143,11 @@ async function groupsOfDevices(ex: Explorer, { writes, devices: [device], groups
   const body = { name: writes.names.next(), group_id: group.id };
   const made = await ex.write({ ...base, operation: operation('createDevice'), ids: [], body }, 'device', {});
   const { id, group_id: shown } = (made.json ?? {}) as { id?: string; group_id?: unknown };
-  if (!ok(made) || id === undefined || shown !== group.id) return;
-  const about = { path: '/group_id', kind: 'device', expected: 'no group to be written with a device', actual: shown };
-  ex.tell({ what: 'side-effect', exchange: made, certain: true, ...about });
+  const isWritten = ok(made) && id !== undefined && shown === group.id;
+  ex.hold(made, !isWritten, { what: 'side-effect', kind: 'device', path: '/group_id' }, () => ({
+    expected: 'no group to be written with a device',
+    actual: shown,
+  }));
 }
 
 /** Ids that nothing has, alone and among others that are there. */
@@ -187,9 +185,10 @@ async function unknownReferences(
     const asked = operation(id);
     if (!ex.model.served.has(`${id} ${version}`)) continue;
     const exchange = await ex.send({ operation: asked, version, key: 'full', ids: [], query: [], body });
-    if (!ok(exchange)) continue;
-    const about = { path: ' unknown reference', expected: 'a 4xx to an id that nothing has', actual: exchange.status };
-    ex.tell({ what: 'accepted', exchange, certain: true, ...about });
-    if (asked.kind !== undefined) ex.model.list(asked.kind).isStale = true;
+    ex.hold(exchange, !ok(exchange), { what: 'accepted', path: ' unknown reference' }, () => ({
+      expected: 'a 4xx to an id that nothing has',
+      actual: exchange.status,
+    }));
+    if (ok(exchange) && asked.kind !== undefined) ex.model.list(asked.kind).isStale = true;
   }
 }

@@ -9,6 +9,7 @@ import { holds, isSame } from '../../../harness/runner/explore/same.ts';
 import { mergedStatus } from '../support/create.ts';
 import { type Exchange, expansionsOf, type Seen, seenIn } from './exchange.ts';
 import type { Found } from './found.ts';
+import { Judgement } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
 import { fieldsOf, isObject, type KnownRecord, knows, type Model, type Shown } from './model.ts';
 
@@ -28,7 +29,9 @@ interface Place {
 /** A resource that was read, written, or is an item of a list, with all that is expanded in it. */
 export function judgeResource(model: Model, exchange: Exchange, shown: unknown, place: Place): Found[] {
   const version = isPlatformVersion(exchange.version) ? (exchange.version as SupportedVersion) : NEWEST_VERSION;
-  return new Judging(model, exchange, version).resource(shown, place);
+  const judging = new Judging(model, exchange, version);
+  judging.resource(shown, place);
+  return judging.found;
 }
 
 export const placeOf = ({ operation }: Exchange): 'list' | 'read' | 'write' =>
@@ -42,299 +45,363 @@ class Judging {
   readonly #exchange: Exchange;
   readonly #version: SupportedVersion;
   readonly #seen: Seen;
+  readonly #judgement: Judgement;
+  /** The record that is judged. */
+  #id = '';
 
   constructor(model: Model, exchange: Exchange, version: SupportedVersion) {
     this.#model = model;
     this.#exchange = exchange;
     this.#version = version;
     this.#seen = seenIn(exchange);
+    this.#judgement = new Judgement(model, exchange);
   }
 
-  resource(shown: unknown, place: Place): Found[] {
-    const { kind, path, due } = place;
-    if (!isObject(shown) || typeof shown['id'] !== 'string')
-      return [this.#found('shape', place, { expected: `a ${kind} with an id`, actual: shown })];
+  get found(): Found[] {
+    return this.#judgement.found;
+  }
+
+  resource(shown: unknown, place: Place): void {
+    const { kind, due } = place;
+    const isWhole = isObject(shown) && typeof shown['id'] === 'string';
+    this.#hold(isWhole, 'shape', place, undefined, () => ({ expected: `a ${kind} with an id`, actual: shown }), {
+      certain: false,
+    });
+    if (!isWhole) return;
     const item = shown as Shown;
-    if (due !== undefined && item.id !== due)
-      return [this.#found('value', place, { member: 'id', expected: `id ${due}`, actual: item.id, certain: true })];
+    if (due !== undefined) {
+      this.#hold(item.id === due, 'value', place, 'id', () => ({ expected: `id ${due}`, actual: item.id }));
+      if (item.id !== due) return;
+    }
+    const outer = this.#id;
+    this.#id = item.id;
     const record = this.#model.record(item.id, kind);
-    const found = [
-      ...this.#object(item, place),
-      ...this.#own(item, place),
-      ...this.#members(item, record, place),
-      ...this.#presence(item, record, place),
-      ...this.#older(item, record, place),
-      ...this.#forward(item, record, place),
-      ...this.#expansions(item, record, place),
-    ];
-    return found.map((each) => ({ ...each, id: item.id, path: each.path === '' ? path : each.path }));
+    this.#object(item, place);
+    this.#own(item, place);
+    if (kind === 'deployment') this.#deployment(item, place);
+    for (const [name, value] of Object.entries(item)) {
+      const isHeld = HOLDINGS[kind].has(name) && name !== 'object' && name !== 'id';
+      if (isHeld && !(name in RESOURCES[kind].expansions)) this.#member(record, place, name, value);
+    }
+    this.#presence(item, record, place);
+    this.#older(item, record, place);
+    if (kind === 'deployment') this.#forward(item, record, place);
+    for (const name of Object.keys(RESOURCES[kind].expansions)) this.#expansion(item, record, place, name);
+    this.#id = outer;
   }
 
-  #found(
+  #hold(
+    isSo: boolean,
     what: Found['what'],
     { kind, path }: Place,
-    about: Pick<Found, 'expected' | 'actual'> & Partial<Found>,
-  ): Found {
-    const { member } = about;
-    return {
-      ...{ what, exchange: this.#exchange, kind, certain: false },
+    member: string | undefined,
+    words: () => Pick<Found, 'expected' | 'actual'>,
+    more: Partial<Pick<Found, 'certain' | 'earlier' | 'isWritten' | 'path'>> = {},
+  ): void {
+    const about = {
+      what,
+      kind,
       path: member === undefined ? path : `${path}/${member}`,
-      ...about,
+      member,
+      id: this.#id,
+      ...more,
     };
+    this.#judgement.hold(isSo, about, words);
   }
 
   /** Section 2: `object` names the type; which word it is, is learned. */
-  #object({ object }: Shown, place: Place): Found[] {
-    const known = this.#model.objects.get(place.kind);
-    if (known === undefined) {
-      const like = [...this.#model.objects].find(([kind, { value }]) => kind !== place.kind && value === object);
-      this.#model.objects.set(place.kind, { value: object, seen: this.#seen });
-      const collection = RESOURCES[place.kind].collection;
-      const isWrong = like !== undefined || (place.kind === 'deployment' && object !== 'deployment');
-      if (!isWrong && object !== collection) return [];
-      const expected = `an object that names the type, unlike that of ${like?.[0] ?? `the list ${collection}`}`;
-      const what = isWrong ? 'value' : 'plural';
-      return [this.#found(what, place, { member: 'object', expected, actual: object, certain: true })];
+  #object({ object }: Shown, place: Place): void {
+    const { kind } = place;
+    const known = this.#model.objects.get(kind);
+    if (known !== undefined) {
+      const expected = `object ${JSON.stringify(known.value)}, as of each ${kind}`;
+      const more = { earlier: known.seen };
+      this.#hold(known.value === object, 'value', place, 'object', () => ({ expected, actual: object }), more);
+      return;
     }
-    if (known.value === object) return [];
-    const expected = `object ${JSON.stringify(known.value)}, as of each ${place.kind}`;
-    const about = { member: 'object', expected, actual: object, earlier: known.seen, certain: true };
-    return [this.#found('value', place, about)];
+    const like = [...this.#model.objects].find(([other, { value }]) => other !== kind && value === object);
+    this.#model.objects.set(kind, { value: object, seen: this.#seen });
+    const { collection } = RESOURCES[kind];
+    const isRight = like === undefined && (kind !== 'deployment' || object === 'deployment');
+    const expected = `an object that names the type, unlike that of ${like?.[0] ?? `the list ${collection}`}`;
+    this.#hold(isRight, 'value', place, 'object', () => ({ expected, actual: object }));
+    if (isRight) this.#hold(object !== collection, 'plural', place, 'object', () => ({ expected, actual: object }));
   }
 
   /** What one resource shows to be wrong by itself. */
-  #own(item: Shown, place: Place): Found[] {
-    const found: Found[] = [];
-    const tell = (what: Found['what'], member: string, expected: string, actual: unknown): void =>
-      void found.push(this.#found(what, place, { member, expected, actual, certain: true }));
+  #own(item: Shown, place: Place): void {
+    const newest = fieldsOf(place.kind, NEWEST_VERSION);
     for (const [name, value] of Object.entries(item)) {
-      const isTime = name.endsWith('_at') && fieldsOf(place.kind, NEWEST_VERSION)[name] !== undefined;
-      if (isTime && value !== null && !(typeof value === 'string' && isIso8601(value)))
-        tell('timestamp', name, 'an ISO 8601 date-time', value);
-      if (FOREIGN[`${place.kind}.${name}`] === value && !knows(place.kind, name, this.#version, value))
-        tell('foreign', name, `no ${name} ${value} in ${this.#version}`, value);
+      if (name.endsWith('_at') && newest[name] !== undefined && value !== null)
+        this.#hold(typeof value === 'string' && isIso8601(value), 'timestamp', place, name, () => ({
+          ...{ expected: 'an ISO 8601 date-time', actual: value },
+        }));
+      const foreign = FOREIGN[`${place.kind}.${name}`];
+      if (foreign !== undefined && !knows(place.kind, name, this.#version, foreign))
+        this.#hold(value !== foreign, 'foreign', place, name, () => ({
+          ...{ expected: `no ${name} ${foreign} in ${this.#version}`, actual: value },
+        }));
     }
-    if (place.kind !== 'deployment') return found;
+  }
+
+  /** Sections 2.1 and 2.2. */
+  #deployment(item: Shown, place: Place): void {
     const { status, activity_status: activity, error_status: error } = item;
-    if (
-      status !== undefined &&
-      activity !== undefined &&
-      error !== undefined &&
-      status !== mergedStatus(activity, error)
-    )
-      tell('merge', 'status', `status ${mergedStatus(activity, error)} with ${activity} and ${error}`, status);
-    for (const { path, message } of deploymentShape.problems(item))
-      if (message.startsWith('lacks ')) tell('incomplete', '', `a deployment as in section 2.1: it ${message}`, item);
-      else if (!path.endsWith('_at')) tell('shape', path.slice(1), message, item[path.slice(1)]);
-    if (error === 'failed' && !['removing', 'archived'].includes(String(activity)))
-      tell('failed', 'activity_status', 'archived or removing, as it has failed', activity);
-    return found;
-  }
-
-  #members(item: Shown, record: KnownRecord, place: Place): Found[] {
-    const found: Found[] = [];
-    for (const [name, value] of Object.entries(item)) {
-      const holding = HOLDINGS[place.kind].get(name);
-      if (holding === undefined || name === 'object' || name === 'id') continue;
-      if (name in RESOURCES[place.kind].expansions) continue;
-      found.push(...this.#member(record, place, name, value));
+    if (status !== undefined && activity !== undefined && error !== undefined)
+      this.#hold(status === mergedStatus(activity, error), 'merge', place, 'status', () => ({
+        ...{ expected: `status ${mergedStatus(activity, error)} with ${activity} and ${error}`, actual: status },
+      }));
+    const problems = deploymentShape.problems(item);
+    const lacking = problems.find(({ message }) => message.startsWith('lacks '));
+    this.#hold(lacking === undefined, 'incomplete', place, undefined, () => ({
+      ...{ expected: `a deployment as in section 2.1: it ${lacking?.message}`, actual: item },
+    }));
+    for (const name of Object.keys(item)) {
+      const problem = name.endsWith('_at') ? undefined : problems.find(({ path }) => path === `/${name}`);
+      this.#hold(problem === undefined, 'shape', place, name, () => ({
+        ...{ expected: problem?.message ?? '', actual: item[name] },
+      }));
     }
-    return found;
+    if (error === 'failed')
+      this.#hold(['removing', 'archived'].includes(String(activity)), 'failed', place, 'activity_status', () => ({
+        ...{ expected: 'archived or removing, as it has failed', actual: activity },
+      }));
   }
 
-  #member(record: KnownRecord, place: Place, name: string, value: unknown): Found[] {
+  #member(record: KnownRecord, place: Place, name: string, value: unknown): void {
     const { kind } = place;
     const known = record.members.get(name);
-    this.#model.values += 1;
     if (known === undefined) {
-      this.#learn(record, name, value);
-      return [];
+      // An older version may show another word for a status that it does not know.
+      if (this.#version === NEWEST_VERSION || !VERSIONED.has(name))
+        record.members.set(name, { value, seen: this.#seen, ask: this.#exchange });
+      return;
     }
     // What an older version shows in place of a value that it does not know is open.
-    if (!knows(kind, name, this.#version, known.value) || isOpenIn(this.#version, kind, record)(name)) return [];
-    if (isSame(known.value, value)) return [];
-    if (known.predicted === true && holds(known.value, value)) {
-      record.members.set(name, { ...known, value });
-      return [];
-    }
-    const from = known.predicted === true ? 'as it was written' : 'as it was shown before';
-    return [
-      this.#found('value', place, {
-        ...{ member: name, id: record.id, earlier: known.seen, actual: value },
-        expected: `${name} ${JSON.stringify(known.value)} of ${record.id}, ${from}`,
-        certain: kind === 'deployment' && NEVER.has(name) && known.predicted !== true,
+    if (!knows(kind, name, this.#version, known.value) || isOpenIn(this.#version, kind, record)(name)) return;
+    const isWritten = known.predicted === true;
+    const isSo = isSame(known.value, value) || (isWritten && holds(known.value, value));
+    const { format } = isObject(known.value) ? known.value : {};
+    const about = {
+      isWritten,
+      earlier: known.seen,
+      certain: kind === 'deployment' && NEVER.has(name) && !isWritten,
+      ...(name === 'content' && typeof format === 'string' && { path: `${place.path}/content in ${format}` }),
+    };
+    const from = isWritten ? 'as it was written' : 'as it was shown before';
+    this.#hold(
+      isSo,
+      'value',
+      place,
+      name,
+      () => ({
+        ...{ expected: `${name} ${JSON.stringify(known.value)} of ${record.id}, ${from}`, actual: value },
       }),
-    ];
-  }
-
-  #learn(record: KnownRecord, name: string, value: unknown): void {
-    // An older version may show another word for a status that it does not know.
-    const isNewest = this.#version === NEWEST_VERSION;
-    if (!isNewest && VERSIONED.has(name)) return;
-    record.members.set(name, { value, seen: this.#seen, ask: this.#exchange });
+      about,
+    );
+    if (isSo && isWritten) record.members.set(name, { ...known, value });
   }
 
   /** Members that a later version brought, and those that it did away with (section 9). */
-  #older(item: Shown, record: KnownRecord, place: Place): Found[] {
+  #older(item: Shown, record: KnownRecord, place: Place): void {
     const documented = fieldsOf(place.kind, this.#version);
-    const found = Object.keys(fieldsOf(place.kind, NEWEST_VERSION)).flatMap((member) => {
-      if (member in documented || (item[member] ?? null) === null) return [];
-      const about = { member, expected: `no ${member} in ${this.#version}`, actual: item[member], certain: true };
-      return [this.#found('unasked', place, about)];
-    });
-    for (const member of ['instance_slots', 'instance_filepath']) {
-      if (!(member in documented) || place.name !== 'read' || item[member] !== undefined) continue;
-      if (record.members.get(member)?.predicted !== true) continue;
-      const about = { member, expected: `${member} in ${this.#version}`, actual: item };
-      found.push(this.#found('lacking', place, about));
-    }
-    return found;
+    for (const member of Object.keys(fieldsOf(place.kind, NEWEST_VERSION)))
+      if (!(member in documented))
+        this.#hold((item[member] ?? null) === null, 'unasked', place, member, () => ({
+          ...{ expected: `no ${member} in ${this.#version}`, actual: item[member] },
+        }));
+    if (place.name !== 'read') return;
+    for (const member of ['instance_slots', 'instance_filepath'])
+      if (member in documented && record.members.get(member)?.predicted === true)
+        this.#hold(
+          item[member] !== undefined,
+          'lacking',
+          place,
+          member,
+          () => ({
+            ...{ expected: `${member} in ${this.#version}`, actual: item },
+          }),
+          { certain: false },
+        );
   }
 
   /** Section 2.2: an archived deployment is kept for history, one that was deployed is not ready to be deployed. */
-  #forward(item: Shown, record: KnownRecord, place: Place): Found[] {
-    if (place.kind !== 'deployment' || this.#version !== NEWEST_VERSION) return [];
-    return Object.entries(RANKS).flatMap(([member, ranks]) => {
+  #forward(item: Shown, record: KnownRecord, place: Place): void {
+    if (this.#version !== NEWEST_VERSION) return;
+    for (const [member, ranks] of Object.entries(RANKS)) {
       const rank = ranks[String(item[member])];
-      const before = record.reached.get(member) ?? -1;
-      if (rank === undefined) return [];
-      record.reached.set(member, Math.max(rank, before));
-      if (rank >= before || !record.isOurs) return [];
-      const expected = `${member} only to move forward: ${Object.keys(ranks).join(' → ')}`;
-      return [this.#found('backwards', place, { member, expected, actual: item[member] })];
-    });
+      if (rank === undefined) continue;
+      const before = record.reached.get(member);
+      record.reached.set(member, Math.max(rank, before ?? rank));
+      if (before === undefined || !record.isOurs) continue;
+      this.#hold(
+        rank >= before,
+        'backwards',
+        place,
+        member,
+        () => ({
+          expected: `${member} only to move forward: ${Object.keys(ranks).join(' → ')}`,
+          actual: item[member],
+        }),
+        { certain: false },
+      );
+    }
   }
 
   /** A documented member that answers of the same kind show, in whichever version that has it. */
-  #presence(item: Shown, record: KnownRecord, place: Place): Found[] {
-    const documented = Object.keys(fieldsOf(place.kind, this.#version));
-    return documented.flatMap((name) => {
+  #presence(item: Shown, record: KnownRecord, place: Place): void {
+    for (const name of Object.keys(fieldsOf(place.kind, this.#version))) {
       const key = `${place.kind} ${place.name} ${name}`;
       const known = this.#model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
       this.#model.presence.set(key, known);
       const isThere = item[name] !== undefined;
-      const mayBeNull = (record.members.get(name)?.value ?? null) === null;
       // A platform may omit what is null.
-      if (!isThere && mayBeNull) return [];
+      if (item[name] === null || (!isThere && (record.members.get(name)?.value ?? null) === null)) continue;
       const [own, other] = isThere ? [known.shown, known.lacking] : [known.lacking, known.shown];
       if (!own.has(this.#version)) own.set(this.#version, this.#seen);
       const [contrary] = other.entries();
-      if (contrary === undefined || item[name] === null) return [];
+      const [version, earlier] = contrary ?? [];
+      const [where, lacks] = isThere ? [this.#version, version] : [version, this.#version];
+      this.#hold(
+        contrary === undefined,
+        'lacking',
+        place,
+        name,
+        () => ({
+          ...{ expected: `${name} in ${lacks}, as in ${where}`, actual: `no ${name} in ${lacks}` },
+        }),
+        { earlier },
+      );
       other.clear();
-      const [version, earlier] = contrary;
-      const words = { expected: `${name}, which is shown in ${version}`, actual: `no ${name} in ${this.#version}` };
-      const turned = { expected: `${name} in ${version}, as in ${this.#version}`, actual: `no ${name} in ${version}` };
-      return [this.#found('lacking', place, { member: name, earlier, certain: true, ...(isThere ? turned : words) })];
-    });
+    }
   }
 
-  #expansions(item: Shown, record: KnownRecord, place: Place): Found[] {
-    const { expansions } = RESOURCES[place.kind];
-    return Object.entries(expansions).flatMap(([name, expansion]) => {
-      if (HOLDINGS[place.kind].get(name) === undefined && NAMED_BY[name] === undefined) return [];
-      const below = place.expand.filter((each) => each === name || each.startsWith(`${name}.`));
-      if (below.length === 0 || !inVersion(expansion, this.#version)) return this.#unasked(item, place, name);
-      const nested = below.flatMap((each) => (each === name ? [] : [each.slice(name.length + 1)]));
-      return this.#expanded(item, record, place, { name, expansion, nested });
-    });
+  #expansion(item: Shown, record: KnownRecord, place: Place, name: string): void {
+    const expansion = RESOURCES[place.kind].expansions[name];
+    if (expansion === undefined || (!HOLDINGS[place.kind].has(name) && NAMED_BY[name] === undefined)) return;
+    const below = place.expand.filter((each) => each === name || each.startsWith(`${name}.`));
+    const nested = below.flatMap((each) => (each === name ? [] : [each.slice(name.length + 1)]));
+    if (below.length === 0 || !inVersion(expansion, this.#version)) this.#unasked(item, place, name);
+    else this.#expanded(item, record, place, { name, expansion, nested });
   }
 
   /** What nobody asked to be expanded is omitted; a platform that always shows one shows it everywhere. */
-  #unasked(item: Shown, place: Place, name: string): Found[] {
+  #unasked(item: Shown, place: Place, name: string): void {
     const value = item[name];
-    if (value === null || fieldsOf(place.kind, this.#version)[name] !== undefined) return [];
+    if (value === null || fieldsOf(place.kind, this.#version)[name] !== undefined) return;
     const asked = `unasked ${place.kind}.${name}`;
     const answer = value === undefined ? 'omitted' : 'shown';
     const earlier = CURRENT.test(name) ? NO_CURRENT : this.#model.adoptions.take(asked, answer, this.#seen);
     if (earlier === undefined && value !== undefined && RESOURCES[place.kind].expansions[name]?.kind === undefined)
-      return this.#member(this.#model.record(item.id, place.kind), place, name, sorted(value));
-    if (earlier === undefined || earlier.answer === answer) return [];
-    if (answer === 'omitted') this.#model.adoptions.replace(asked, answer, this.#seen);
-    const expected = `no ${name}, which nobody asked to be expanded`;
-    const about = { member: name, expected, actual: value ?? `${name} earlier`, earlier: earlier.seen, certain: true };
-    return [this.#found('unasked', place, about)];
+      this.#member(this.#model.record(item.id, place.kind), place, name, sorted(value));
+    const isSo = earlier === undefined || earlier.answer === answer;
+    if (!isSo && answer === 'omitted') this.#model.adoptions.replace(asked, answer, this.#seen);
+    this.#hold(
+      isSo,
+      'unasked',
+      place,
+      name,
+      () => ({
+        ...{ expected: `no ${name}, which nobody asked to be expanded`, actual: value ?? `${name} earlier` },
+      }),
+      { earlier: earlier?.seen },
+    );
   }
 
-  #expanded(
-    item: Shown,
-    record: KnownRecord,
-    place: Place,
-    { name, expansion, nested }: { name: string; expansion: Resource['expansions'][string]; nested: string[] },
-  ): Found[] {
-    const value = item[name];
-    const due = item[NAMED_BY[name] ?? ''] ?? record.members.get(name)?.value;
-    const isDue = due !== undefined && due !== null;
-    const found: Found[] = [];
-    if (place.kind === 'device' && CURRENT.test(name)) found.push(...this.#current(item, place, name));
-    if (isDue || (value !== undefined && value !== null)) {
-      const answer = value === undefined || value === null ? 'nothing' : 'what it names';
-      found.push(...this.#served(place, name, answer));
-    }
-    if (value === undefined || value === null) {
-      if (value === null && isDue && NAMED_BY[name] !== undefined)
-        found.push(this.#found('expansion', place, { member: name, expected: `${name} ${due}`, actual: null }));
-      return found;
+  #expanded(item: Shown, record: KnownRecord, place: Place, { name, expansion, nested }: Expanded): void {
+    const value = item[name] ?? undefined;
+    const names = NAMED_BY[name];
+    const due = item[names ?? ''] ?? record.members.get(name)?.value ?? undefined;
+    if (place.kind === 'device' && CURRENT.test(name)) this.#current(item, place, name);
+    if (due !== undefined || value !== undefined) this.#served(place, name, value !== undefined);
+    if (value === undefined) {
+      if (names !== undefined && item[name] === null)
+        this.#hold(due === undefined, 'expansion', place, name, () => ({ expected: `${name} ${due}`, actual: null }), {
+          certain: false,
+        });
+      return;
     }
     const inner = { path: `${place.path}/${name}`, name: `${place.kind}.${name} in a ${place.name}`, expand: nested };
     const { kind } = expansion;
-    if (kind === undefined) return [...found, ...this.#member(record, place, name, sorted(value))];
-    if (expansion.many !== true) {
-      const named = NAMED_BY[name] === undefined ? undefined : due;
-      if (named === undefined && isObject(value)) found.push(...this.#member(record, place, name, value['id']));
-      if (named === null)
-        return [...found, this.#found('expansion', place, { member: name, expected: 'null', actual: value })];
-      return [...found, ...this.resource(value, { ...inner, kind, due: named as string | undefined })];
-    }
-    if (!Array.isArray(value))
-      return [
-        ...found,
-        this.#found('shape', place, { member: name, expected: 'an array', actual: value, certain: true }),
-      ];
-    const ids = value.map((each: unknown) => (isObject(each) ? each['id'] : each)).sort();
-    return [
-      ...found,
-      ...this.#member(record, place, name, ids),
-      ...value.flatMap((each) => this.resource(each, { ...inner, kind, path: `${inner.path}/-` })),
-    ];
+    if (kind === undefined) this.#member(record, place, name, sorted(value));
+    else if (expansion.many === true) {
+      this.#hold(Array.isArray(value), 'shape', place, name, () => ({ expected: 'an array', actual: value }));
+      if (!Array.isArray(value)) return;
+      const ids = value.map((each: unknown) => (isObject(each) ? each['id'] : each)).sort();
+      this.#member(record, place, name, ids);
+      for (const each of value) this.resource(each, { ...inner, kind, path: `${inner.path}/-` });
+    } else if (names === undefined) {
+      if (isObject(value)) this.#member(record, place, name, value['id']);
+      this.resource(value, { ...inner, kind });
+    } else if (item[names] === null)
+      this.#hold(false, 'expansion', place, name, () => ({ expected: 'null', actual: value }), { certain: false });
+    else this.resource(value, { ...inner, kind, due: due as string | undefined });
   }
 
   /** Section 9. Whether lists expand it is not shown. */
-  #current(item: Shown, place: Place, member: string): Found[] {
+  #current(item: Shown, place: Place, member: string): void {
     const value = item[member];
     const deployed = this.#model.of('deployment').find(({ members }) => {
       const is = (name: string, due: string): boolean => members.get(name)?.value === due;
       return is('device_id', item.id) && is('activity_status', 'deployed') && is('target_status', 'deployed');
     });
     const has = deployed?.members.get('error_status')?.value === 'none';
-    if (!isObject(value)) {
-      if (!has || place.name !== 'read' || formOf(this.#exchange) !== 'alone') return [];
-      const expected = `${member}, as ${deployed.id} is deployed on that device`;
-      return [this.#found('expansion', place, { member, expected, actual: value ?? 'nothing' })];
-    }
-    const activity = String(value['activity_status']);
+    if (has && place.name === 'read' && formOf(this.#exchange) === 'alone')
+      this.#hold(
+        isObject(value),
+        'expansion',
+        place,
+        member,
+        () => ({
+          expected: `${member}, as ${deployed?.id} is deployed on that device`,
+          actual: value ?? 'nothing',
+        }),
+        { certain: false },
+      );
+    if (!isObject(value) || member !== 'current_deployment') return;
     const release = item['current_release'];
-    const other = isObject(release) && member === 'current_deployment' && release['id'] !== value['release_id'];
-    if (!other && (member !== 'current_deployment' || !['archived', 'staged'].includes(activity))) return [];
-    const expected = 'a deployment that is active on the device, and its release';
-    return [this.#found('inactive', place, { member, expected, actual: other ? release['id'] : activity })];
+    const isOther = isObject(release) && release['id'] !== value['release_id'];
+    const activity = String(value['activity_status']);
+    this.#hold(
+      !isOther && !['archived', 'staged'].includes(activity),
+      'inactive',
+      place,
+      member,
+      () => ({
+        expected: 'a deployment that is active on the device, and its release',
+        actual: isOther ? release['id'] : activity,
+      }),
+      { certain: false },
+    );
   }
 
   /** Whether it is served this way is learned, but holds in each version and for each record. */
-  #served(place: Place, name: string, answer: string): Found[] {
+  #served(place: Place, name: string, isShown: boolean): void {
     const form = formOf(this.#exchange);
-    if (!this.#model.forms.has(form)) return [];
+    if (!this.#model.forms.has(form)) return;
     const way = place.expand.includes(name) ? 'by its name' : 'as a part of a nested one';
     const asked = `${place.kind}.${name} in a ${place.name}, ${way}`;
-    const earlier = this.#model.adoptions.take(asked, answer, this.#seen);
-    if (earlier === undefined) return [];
-    const wasShown = earlier.answer !== 'nothing';
-    const expected = wasShown
-      ? `${name} to be expanded, as it is in other answers`
-      : `${name} to be expanded there too, as it is here`;
-    this.#model.adoptions.replace(asked, 'what it names', this.#seen);
-    const actual = wasShown ? `no ${name}` : `no ${name} earlier`;
-    return [this.#found('expansion', place, { member: name, expected, actual, earlier: earlier.seen, certain: true })];
+    const earlier = this.#model.adoptions.take(asked, isShown ? 'shown' : 'absent', this.#seen);
+    if (earlier !== undefined) this.#model.adoptions.replace(asked, 'shown', this.#seen);
+    this.#hold(
+      earlier === undefined,
+      'expansion',
+      place,
+      name,
+      () => ({
+        expected: `${name} to be expanded ${isShown ? 'there too, as it is here' : 'as it is in other answers'}`,
+        actual: `no ${name}${isShown ? ' earlier' : ''}`,
+      }),
+      { earlier: earlier?.seen },
+    );
   }
+}
+
+interface Expanded {
+  name: string;
+  expansion: Resource['expansions'][string];
+  /** What is expanded below it. */
+  nested: readonly string[];
 }
 
 /** How several expansions are written: a platform may know one way and not another. */

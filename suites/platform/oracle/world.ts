@@ -3,6 +3,7 @@ import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Ask } from './exchange.ts';
 import { type Explorer, getOf, listOf, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
+import { settle } from './settling.ts';
 import { Names, Writes } from './writes.ts';
 
 export const AT_ONCE = 6;
@@ -10,7 +11,7 @@ export const AT_ONCE = 6;
 export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<void> {
   for (let at = 0; at < asks.length; at += AT_ONCE) {
     ex.t.signal.throwIfAborted();
-    if (ex.budget.isLate) return void ex.notes.push(`answers are slow: ${at} of ${asks.length} requests were made`);
+    if (ex.budget.isLate) return;
     await Promise.all(asks.slice(at, at + AT_ONCE).map((ask) => ex.look(ask)));
   }
 }
@@ -120,6 +121,16 @@ function isBelow({ model }: Explorer, group: KnownRecord, other: KnownRecord): b
     at = model.records.get(String(at.members.get('parent_id')?.value));
   }
   return false;
+}
+
+/** Each command once in every version. */
+export async function* eachCommand(ex: Explorer, world: World): AsyncGenerator<void, void> {
+  const due = Object.keys(COMMANDS).length * ex.versions.length;
+  for (let given = 0; given < due && !ex.budget.isLate; given += COMMANDS_IN_A_SEQUENCE) {
+    await runSequence(ex, world);
+    await settle(ex);
+    yield;
+  }
 }
 
 const COMMANDS_IN_A_SEQUENCE = 4;

@@ -1,0 +1,22 @@
+/** An exploration that several checks share: each takes it as far as it needs, and the next goes on from there. */
+export class Course {
+  readonly #steps: AsyncGenerator<void, void>;
+  #isOver = false;
+  /** What ended it before its time: no later check may take what was seen so far for all of it. */
+  #failure: { error: unknown } | undefined;
+
+  constructor(steps: AsyncGenerator<void, void>) {
+    this.#steps = steps;
+  }
+
+  /** Takes further steps until one is enough, or none is left. */
+  async until(isEnough: () => boolean | Promise<boolean>): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    try {
+      while (!(await isEnough()) && !this.#isOver) this.#isOver = (await this.#steps.next()).done === true;
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import { answers, defect } from '../define-platform.ts';
+
+export const defects = [
+  defect(
+    'release-version-other-in-lists',
+    'Shows another version of a release in lists than alone.',
+    ['platform.resource.same'],
+    answers('listReleases', ({ data, ...rest }) => ({
+      ...rest,
+      data: (data as { version: string }[]).map((release) => ({ ...release, version: `${release.version}-0` })),
+    })),
+  ),
+];

@@ -1,0 +1,181 @@
+/** Asks again about what may be a change of others, or time: what stays so for longer than a cache lasts is found. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { holds, isSame } from '../../../harness/runner/explore/same.ts';
+import type { Page } from '../support/lists.ts';
+import { ok } from '../support/requests.ts';
+import { type Ask, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
+import { type Explorer, firstMoved, getOf } from './explorer.ts';
+import { causeOf, type Found } from './found.ts';
+import { HOLDINGS } from './kinds.ts';
+import { meant } from './lists.ts';
+
+/** A cache may answer for the platform, a second late. */
+const CACHED_MS = 1100;
+const FIRST_PAUSE_MS = 50;
+/** How often a list is read again whose order has changed once. */
+const READ_AGAIN = 3;
+/** Lists that others write to are asked for so many times. */
+const MOST_CHANGES = 6;
+const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size']);
+const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
+
+/** All that is in doubt. */
+export const settle = async (ex: Explorer): Promise<void> =>
+  void (await Promise.all(ex.takeSuspects().map((suspect) => settleOne(ex, suspect))));
+
+async function settleOne(ex: Explorer, suspect: Found): Promise<void> {
+  const began = performance.now();
+  let stands = 0;
+  let changes = 0;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+    ex.t.signal.throwIfAborted();
+    const still = await again(ex, suspect);
+    if (still === undefined) return;
+    if (still === 'changing') changes += 1;
+    if (changes > MOST_CHANGES)
+      return void ex.notes.push(`${describeAsk(suspect.exchange)} changed during every attempt`);
+    stands = still === 'changing' ? 0 : stands + 1;
+    if (still !== 'changing' && stands > 1 && performance.now() - began >= CACHED_MS) return ex.tell(still);
+    await sleep(Math.min(pauseMs, CACHED_MS / 2), undefined, { signal: ex.t.signal });
+  }
+}
+
+/** The finding as it is now; undefined where it was a change that others made, or time. */
+async function again(ex: Explorer, suspect: Found): Promise<Found | 'changing' | undefined> {
+  const { exchange, what, member } = suspect;
+  if (what === 'unstable') return await stillUnstable(ex, suspect);
+  if (what === 'unlisted') return await stillUnlisted(ex, suspect);
+  if (exchange.operation.list === true && LIST_WHATS.has(what)) return listAgain(ex, suspect);
+  const record = ex.model.records.get(suspect.id ?? '');
+  if (record === undefined || member === undefined || !MEMBER_WHATS.has(what)) return sameAgain(ex, suspect);
+  const known = record.members.get(member);
+  if (known === undefined) return undefined;
+  const now = await valueNow(ex, suspect, member);
+  if (now !== undefined && !isSame(now.value, known.value) && !holds(known.value, now.value)) {
+    const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
+    const effect = { ...suspect, exchange: now.exchange, actual: now.value };
+    if (known.predicted === true) return { ...effect, what: 'effect' };
+    if (isHeld) return { ...effect, what: 'side-effect' };
+    // It has changed since.
+    record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
+  }
+  if (exchange.operation.method !== 'GET') return suspect;
+  return sameAgain(ex, suspect);
+}
+
+async function stillUnlisted(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+  const kind = suspect.exchange.operation.kind as ResourceKind;
+  await ex.walk(kind);
+  const { reference } = ex.model.list(kind);
+  return reference?.isWhole === true && !reference.ids.includes(suspect.id ?? '') ? suspect : undefined;
+}
+
+/** The value as the answer shows it that made it known, or a read in the newest version. */
+async function valueNow(ex: Explorer, suspect: Found, member: string) {
+  const { id = '', kind } = suspect;
+  const record = ex.model.records.get(id);
+  const before = record?.members.get(member)?.ask;
+  const read = kind === undefined ? undefined : getOf(kind as ResourceKind);
+  const asks: Ask[] = [];
+  if (before !== undefined && before.operation.method === 'GET') asks.push(before);
+  if (read !== undefined) {
+    const { expansions } = RESOURCES[kind as ResourceKind];
+    const query = member in expansions ? ([['expand', member]] as const) : [];
+    asks.push({ operation: read, version: ex.newest, key: 'full', ids: [id], query });
+  }
+  for (const ask of asks) {
+    const exchange = await ex.send({ ...ask });
+    const shown = ok(exchange) ? findIn(exchange.json, id) : undefined;
+    if (shown !== undefined && member in shown) return { value: keptValue(shown[member]), exchange, ask };
+  }
+  return undefined;
+}
+
+async function sameAgain(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+  if (suspect.exchange.operation.method !== 'GET') return suspect;
+  const exchange = await ex.send(askOf(suspect.exchange));
+  if (suspect.what === 'silent') return exchange.status === 0 ? { ...suspect, exchange } : undefined;
+  if (suspect.what === 'refused')
+    return ok(exchange) || (await isGone(ex, exchange)) ? undefined : { ...suspect, exchange };
+  return ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
+}
+
+/** Somebody has deleted it meanwhile: no version serves it. */
+async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
+  const read = kind === undefined ? undefined : getOf(kind);
+  if (id === undefined || read === undefined || ex.model.records.get(id)?.isOurs === true) return false;
+  const asks = ex.versions.filter((version) => ex.has(version, read));
+  const answers = await Promise.all(
+    asks.map((version) => ex.send({ operation: read, version, key: 'full', ids: [id], query: [] })),
+  );
+  return !answers.some(ok);
+}
+
+async function listAgain(ex: Explorer, suspect: Found): Promise<Found | 'changing' | undefined> {
+  const { kind } = suspect.exchange.operation;
+  if (kind === undefined) return undefined;
+  const list = ex.model.list(kind);
+  await ex.walk(kind);
+  const before = list.reference;
+  const again = await sameAgain(ex, suspect);
+  await ex.walk(kind);
+  const after = list.reference;
+  if (again === undefined) return undefined;
+  if (before === undefined || after === undefined || before.ids.join() !== after.ids.join()) return 'changing';
+  return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
+}
+
+/** Which order items have is not stated: a walk with the same limit has to give each of them once. */
+async function walkAgain(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+  const { kind } = suspect.exchange.operation;
+  const list = ex.model.list(kind as ResourceKind);
+  const limit = Number((suspect.exchange.json as Page).limit);
+  const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
+  const total = meant(list, suspect.exchange)?.length ?? 0;
+  const seen: string[] = [];
+  const ask = askOf(suspect.exchange);
+  for (let offset = 0; offset < total && limit > 0; offset += limit) {
+    const query = [...rest, ['limit', String(limit)], ['offset', String(offset)]] as const;
+    const exchange = await ex.send({ ...ask, query });
+    if (!ok(exchange)) return undefined;
+    seen.push(...(exchange.json as Page).data.map(({ id }) => id));
+  }
+  const isOnce = new Set(seen).size === seen.length && seen.length === total;
+  if (!isOnce) return { ...suspect, expected: `each of ${total} items once, walking with limit ${limit}` };
+  list.isUnordered = true;
+  return undefined;
+}
+
+async function stillUnstable(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+  const kind = suspect.exchange.operation.kind as ResourceKind;
+  const list = ex.model.list(kind);
+  for (let times = 0; times < READ_AGAIN; times += 1) {
+    const before = list.reference?.ids ?? [];
+    await ex.walk(kind);
+    if (firstMoved(before, list.reference?.ids ?? []) === undefined) continue;
+    list.isUnordered = true;
+    return suspect;
+  }
+  return undefined;
+}
+
+/** The resource of that id, wherever it is in an answer. */
+function findIn(json: unknown, id: string): Record<string, unknown> | undefined {
+  if (typeof json !== 'object' || json === null) return undefined;
+  if ('id' in json && json.id === id && 'object' in json) return json as Record<string, unknown>;
+  for (const value of Object.values(json)) {
+    const found = findIn(value, id);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** As the model keeps it: ids of what is expanded. */
+const keptValue = (value: unknown): unknown => {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))
+    return value.map((each) => (each as { id: unknown }).id).sort();
+  if (typeof value === 'object' && value !== null && 'object' in value && 'id' in value) return value.id;
+  return value;
+};
