@@ -87,11 +87,11 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
 }
 
 /** The connections of a client, and of all clients that are made from it. */
-export function agentFor(endpoint: Endpoint): Agent {
+export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
   return new Agent({
     // A kept-alive connection that the server closes just as a request goes out looks like a broken server.
     // Over https, where a handshake costs round trips, a short keep-alive is the better bargain.
-    pipelining: endpoint.origin.startsWith('https:') ? 1 : 0,
+    pipelining: keepsAlive || endpoint.origin.startsWith('https:') ? 1 : 0,
     keepAliveTimeout: 1000,
     connections: 128,
     maxHeaderSize: 256 * 1024,

@@ -60,7 +60,7 @@ describe('a request', () => {
     });
     const http = new HttpClient(
       { endpoint: { origin: 'http://127.0.0.1:9' } },
-      { agent: failing, bodies: new BodyReader() },
+      { agent: failing, kept: failing, bodies: new BodyReader() },
     );
     await expect(http.get('/')).rejects.toThrow(/may open no more files; raise `ulimit -n` \(EMFILE\)/);
     await http.close();

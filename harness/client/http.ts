@@ -126,11 +126,18 @@ export interface HttpClientOptions {
   signal?: AbortSignal;
   /** Sends nothing but GET and HEAD: any other request throws before anything is sent. */
   readOnly?: boolean;
+  /**
+   * Sends further requests on a connection that is open, whoever asked on it before. What a server closes at that
+   * moment gets no answer.
+   */
+  keepsAlive?: boolean;
 }
 
 /** What the clients of one target share. */
 interface Shared {
   agent: Agent;
+  /** Its connections stay open. */
+  kept: Agent;
   bodies: BodyReader;
 }
 
@@ -158,7 +165,10 @@ export class HttpClient {
     this.signal = signal;
     this.#timeoutMs = timeoutMs;
     this.#options = { ...options, recorder };
-    this.#shared = shared ?? { agent: agentFor(endpoint), bodies: new BodyReader() };
+    this.#shared = shared ?? {
+      ...{ agent: agentFor(endpoint), kept: agentFor(endpoint, { keepsAlive: true }) },
+      bodies: new BodyReader(),
+    };
   }
 
   /**
@@ -238,7 +248,7 @@ export class HttpClient {
 
   /** Ends all connections, also those of clients made by `with`. */
   async close(): Promise<void> {
-    await this.#shared.agent.destroy();
+    await Promise.all([this.#shared.agent.destroy(), this.#shared.kept.destroy()]);
   }
 
   /** Records a request, and starts the time for its answer. */
@@ -303,7 +313,8 @@ export class HttpClient {
       ...[over.signal, ended.signal],
       ...(this.signal === undefined ? [] : [this.signal]),
     ]);
-    const answering = this.#shared.agent.compose(connected).request({
+    const { agent, kept } = this.#shared;
+    const answering = (this.#options.keepsAlive === true ? kept : agent).compose(connected).request({
       origin: this.endpoint.origin,
       ...request,
       signal,

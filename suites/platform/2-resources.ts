@@ -18,4 +18,4 @@ const filtered = requirement({
   section: '8',
   text: 'Filters and orders of lists, where a platform has them, take effect alike in every version.',
 });
-check(...byExploring(filtered));
+check(...byExploring(filtered, { least: { 'filtered or ordered pages': 1 } }));

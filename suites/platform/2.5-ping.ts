@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { AnswerSeen } from '../../harness/client/happening.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
+import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
 import {
@@ -47,6 +48,8 @@ check(success, { writes: true, needs: ['online-device'], profile: 'core' }, asyn
     actual: trip,
   });
 });
+
+check(...byExploring(success, { aspect: 'explored', needs: ['online-device'], premises: [success.id] }));
 
 /** Of an answer whose code is `success`. Gives the round trip. */
 export function expectSuccess(t: Pick<Judge, 'must'>, answer: AnswerSeen, durationMs: number): number {

@@ -5,7 +5,6 @@ import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { Fact } from '../../harness/runner/session.ts';
 import { type Platform, section } from './support/check.ts';
 import { createDevice, requireEndpoint } from './support/create.ts';
-import { ask, hideToken } from './support/operations.ts';
 import { describeResponse, inVersion, ok, refused, send } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
@@ -28,7 +27,7 @@ for (const codename of codenamesFrom('rainier'))
 
 check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async (t: Platform) => {
   if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
-  const response = await postToken(inVersion(t, 'tetons'));
+  const response = await postTo(inVersion(t, 'tetons'), PATH);
   // Only a SHOULD: rainier introduced the endpoint, but what older versions answer is not stated.
   t.should(!ok(response), {
     expected: `POST ${PATH} not to be there in 2026-03-09.tetons`,
@@ -40,7 +39,7 @@ check(token, { needs: ['write', 'rainier'], aspect: 'replaced' }, async (t: Plat
   const device = await createDevice(t);
   // Published platforms have it there; the specification shows no path.
   const path = `/devices/${encodeURIComponent(device.id)}/activation_token`;
-  const answer = await ask(t, { method: 'POST', path, body: {} }, inVersion(t, 'rainier').http);
+  const answer = await postTo(inVersion(t, 'rainier'), path);
   t.should(!ok(answer), {
     expected: `POST ${path} not to be there in 2026-05-06.rainier, since provisioning tokens replace it`,
     actual: `${answer.status}`,
@@ -53,9 +52,11 @@ const SERVICE_UNAVAILABLE = 503;
 /** The tokens that were issued in this run. How many a platform issues is not shown, so a run asks for few. */
 const ISSUED_TOKENS = new Fact(() => new Set<string>());
 
-async function postToken(t: Platform): Promise<HttpResponse> {
-  const response = await send(t, { method: 'POST', path: PATH, body: {} });
-  hideToken(t, response);
+/** No report shows the token. */
+async function postTo(t: Platform, path: string): Promise<HttpResponse> {
+  const response = await send(t, { method: 'POST', path, body: {} });
+  const { token: issued } = (response.json ?? {}) as { token?: unknown };
+  if (typeof issued === 'string') t.http.recorder.redactor.add(issued);
   return response;
 }
 
@@ -63,7 +64,7 @@ async function postToken(t: Platform): Promise<HttpResponse> {
  * Blocks the check if the platform refuses: neither the body of the request nor the number of tokens allowed is shown.
  */
 async function mustIssueToken(t: Platform): Promise<void> {
-  const response = await postToken(t);
+  const response = await postTo(t, PATH);
   await requireEndpoint(t, PATH, response);
   if (refused(response) || response.status === SERVICE_UNAVAILABLE) {
     t.blocked(`set-up: POST ${PATH} answered ${describeResponse(response)}`);

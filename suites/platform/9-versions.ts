@@ -7,12 +7,10 @@ import {
   SUPPORTED_VERSIONS,
   versionNamed,
 } from '../../harness/contract/versions.ts';
-import { eachAtOnce } from '../../harness/runner/property.ts';
 import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import { COLLECTIONS, getList, servedCollections } from './support/lists.ts';
-import { ask, everyOperation } from './support/operations.ts';
-import { describeResponse, ok, refused, send, serverError, speaking } from './support/requests.ts';
+import { describeResponse, ok, refused, serverError, speaking } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
@@ -42,23 +40,6 @@ for (const codename of SUPPORTED_CODENAMES)
     if (version !== t.apiVersion) await seeDeclared(t, version);
     await mustServeVersion(t, version);
   });
-
-check(supported, { aspect: 'operations', needs: ['write'] }, async (t: Platform) => {
-  const { reads } = await everyOperation(t);
-  const declared = SUPPORTED_CODENAMES.filter((codename) => t.capabilities.has(codename)).map(versionNamed);
-  const cells = [...new Set([t.apiVersion, ...declared])].flatMap((version) =>
-    reads.map(({ path }) => ({ version, path })),
-  );
-  await eachAtOnce(t, cells, async ({ version, path }) => {
-    const answer = await send(t, { path }, speaking(t, version));
-    t.must(!serverError(answer) || answer.status === 501, {
-      expected: `GET ${path} to be served in ${version}, or answered with a 4xx if that version does not have it`,
-      actual: describeResponse(answer),
-      counterexample: `GET ${path} in ${version}`,
-    });
-  });
-  t.saw('requests in a version', cells.length);
-});
 
 /** Statuses of a refusal that may have nothing to do with the version. */
 export const OTHERWISE: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
@@ -96,21 +77,6 @@ export const endOfLife = requirement({
 });
 check(endOfLife, {}, async (t: Platform) => {
   for (const version of END_OF_LIFE_VERSIONS) await mustRefuseVersion(t, version, 'which is no longer supported');
-});
-
-check(endOfLife, { aspect: 'operations', needs: ['write'] }, async (t: Platform) => {
-  const { reads, writes } = await everyOperation(t);
-  const [version = ''] = END_OF_LIFE_VERSIONS;
-  await eachAtOnce(t, [...reads, ...writes], async (operation) => {
-    const answer = await ask(t, operation, speaking(t, version));
-    const asked = `${operation.method} ${operation.path}`;
-    t.must(!ok(answer), {
-      expected: `a refusal of ${asked} in ${version}, which is no longer supported`,
-      actual: describeResponse(answer),
-      counterexample: `${asked} in ${version}`,
-    });
-  });
-  t.saw('operations', reads.length + writes.length);
 });
 
 export const malformed = requirement({

@@ -1,17 +1,24 @@
-/** What a slow target has to be asked may take that many times as long as what is drawn. */
+/** What has to be asked may take that many times as long as what is drawn. */
 const LATE = 3;
 
+interface Bounds {
+  ms: number;
+  /** At most, and at least where they take longer than `ms`: on a busy machine, or a slow target. */
+  requests: number;
+  least: number;
+}
+
 /**
- * What an exploration may take. Drawn requests end with `ms` or `requests`, whichever comes first; those that have a
- * requirement of their own go on for three times as long, since a slow target answers fewer of them.
+ * What an exploration may take. What is drawn ends with `requests`, or once it is both longer than `ms` and more than
+ * `least`; three times `ms` ends everything.
  */
 export class Budget {
-  readonly #bounds: { readonly ms: number; readonly requests: number };
+  readonly #bounds: Readonly<Bounds>;
   readonly #now: () => number;
   readonly #began: number;
   requests = 0;
 
-  constructor(bounds: { ms: number; requests: number }, now = () => performance.now()) {
+  constructor(bounds: Bounds, now = () => performance.now()) {
     this.#bounds = bounds;
     this.#now = now;
     this.#began = now();
@@ -19,7 +26,8 @@ export class Budget {
 
   /** For what is drawn. */
   get isOver(): boolean {
-    return this.requests >= this.#bounds.requests || this.#spentMs >= this.#bounds.ms;
+    const { ms, requests, least } = this.#bounds;
+    return this.requests >= requests || (this.requests >= least && this.#spentMs >= ms) || this.isLate;
   }
 
   /** For everything. */

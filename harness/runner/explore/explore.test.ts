@@ -54,7 +54,7 @@ describe('an adopted answer', () => {
 
 describe('a budget', () => {
   it('ends with its requests', () => {
-    const budget = new Budget({ ms: 60_000, requests: 2 });
+    const budget = new Budget({ ms: 60_000, requests: 2, least: 1 });
     expect(budget.isOver).toBe(false);
     budget.requests = 2;
     expect(budget.isOver).toBe(true);
@@ -62,16 +62,22 @@ describe('a budget', () => {
 
   it('gives what has to be asked three times as long as what is drawn', () => {
     let now = 0;
-    const budget = new Budget({ ms: 1000, requests: 10 }, () => now);
-    const at = (ms: number) => {
+    const budget = new Budget({ ms: 1000, requests: 10, least: 3 }, () => now);
+    const at = (ms: number, requests: number) => {
       now = ms;
+      budget.requests = requests;
       return [budget.isOver, budget.isLate];
     };
-    expect([at(999), at(1000), at(2999), at(3000)]).toEqual([
-      [false, false],
-      [true, false],
-      [true, false],
-      [true, true],
+    expect([at(999, 3), at(1000, 2), at(1000, 3), at(2999, 3), at(3000, 0)]).toEqual([
+      ...[
+        [false, false],
+        [false, false],
+      ],
+      ...[
+        [true, false],
+        [true, false],
+        [true, true],
+      ],
     ]);
   });
 });

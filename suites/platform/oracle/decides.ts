@@ -117,6 +117,8 @@ const ROWS: readonly Row[] = [
     member: /\/activity_status$/,
     also: ({ exchange }) => exchange.version !== NEWEST_VERSION,
   }),
+  must('platform.deployment.timestamps', 'moment'),
+  should('platform.deployment.timestamps', 'odd-moment'),
   must('platform.deployment.timestamps', ['lacking', 'value'], {
     kind: 'deployment',
     member: /\/(queued|deployed|archived)_at$/,

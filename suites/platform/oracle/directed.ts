@@ -1,5 +1,10 @@
 /** What chance reaches seldom: who has to be refused, and values of `limit` and `offset` at every edge. */
-import type { Operation } from '../../../harness/contract/platform/operation.ts';
+import {
+  inVersion,
+  type Operation,
+  type ResourceKind,
+  type Span,
+} from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Ask } from './exchange.ts';
@@ -26,7 +31,10 @@ export function refusals(ex: Explorer): Ask[] {
       if (isOne && each.kind !== undefined)
         asks.push({ ...base, key: 'full', ids: [`${RESOURCES[each.kind].prefix}${UNKNOWN}`] });
     }
-  for (const version of [...END_OF_LIFE_VERSIONS, ...WRONG_VERSIONS])
+  const newest = asks.filter(({ version, key }) => version === ex.newest && key !== 'full' && key !== 'limited');
+  for (const version of END_OF_LIFE_VERSIONS)
+    asks.push(...newest.map((ask) => ({ ...ask, version, key: 'full' as const })));
+  for (const version of WRONG_VERSIONS)
     for (const operation of ex.draw.some(listsOf(NEWEST_VERSION), LISTS_REFUSED))
       asks.push({ operation, version, key: 'full', ids: [], query: [] });
   return asks;
@@ -112,6 +120,29 @@ function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
 const servedLists = (ex: Explorer): Operation[] =>
   listsOf(ex.newest).filter(({ id }) => ex.model.served.has(`${id} ${ex.newest}`));
 
+/** Each filter and each order that takes effect, in one version each. */
+export function filtersAndOrders(ex: Explorer): Ask[] {
+  return servedLists(ex).flatMap((operation): Ask[] => {
+    const kind = operation.kind as ResourceKind;
+    const list = ex.model.list(kind);
+    const { filters, orders } = RESOURCES[kind];
+    const with100 = (span: Span, pair: readonly [string, string]): Ask[] => {
+      const version = ex.draw.one(ex.versions.filter((each) => inVersion(span, each) && ex.has(each, operation)));
+      return version === undefined
+        ? []
+        : [{ operation, version, key: 'full', ids: [], query: [['limit', '100'], ['expand', 'total_count'], pair] }];
+    };
+    const value = (name: string): string =>
+      String(ex.draw.one((list.reference?.items ?? []).map((item) => item[name] ?? UNKNOWN)) ?? UNKNOWN);
+    return [
+      ...Object.entries(list.filters ? filters : {}).flatMap(([name, span]) => with100(span, [name, value(name)])),
+      ...Object.entries(list.orders ? { id: {}, created_at: {}, ...orders } : {}).flatMap(([name, span]) =>
+        ['asc', 'desc'].flatMap((direction) => with100(span, ['order_by', `${name}:${direction}`])),
+      ),
+    ];
+  });
+}
+
 /** Walks page by page through every list with several limits, and the second page with each limit of the largest. */
 export function walks(ex: Explorer): Ask[] {
   const totals = servedLists(ex).map((operation) => ({
@@ -131,8 +162,19 @@ export function walks(ex: Explorer): Ask[] {
   const sweep = Array.from({ length: Math.max(0, swept) }, (_, place) =>
     page((largest as { operation: Operation }).operation, place + 1, place + 1),
   );
+  const older = ex.versions.slice(1).flatMap((version) =>
+    totals
+      .filter(({ operation }) => ex.has(version, operation))
+      .flatMap(({ operation, total }) =>
+        Array.from({ length: Math.min(MOST_PAGES, Math.ceil(total / 100)) }, (_, at) => ({
+          ...page(operation, 100, at * 100),
+          version,
+        })),
+      ),
+  );
   return [
     ...sweep,
+    ...older,
     ...totals.flatMap(({ operation, total }) =>
       [3, 10].flatMap((limit) =>
         Array.from({ length: Math.min(MOST_PAGES, Math.ceil(total / limit)) }, (_, at) =>

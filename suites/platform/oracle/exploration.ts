@@ -5,10 +5,10 @@ import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { mayWrite } from '../support/create.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
-import { pagesOutOfRange, refusals, walks } from './directed.ts';
+import { filtersAndOrders, pagesOutOfRange, refusals, walks } from './directed.ts';
 import type { Ask } from './exchange.ts';
 import { type Explorer, listOf } from './explorer.ts';
-import { forbiddenWrites, pings } from './forbidden.ts';
+import { pings, refuseWrites } from './forbidden.ts';
 import { anyRead } from './reads.ts';
 import { whatVersionsBrought } from './required.ts';
 import { settle } from './settling.ts';
@@ -33,11 +33,11 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
     await walkAll();
   }
   yield;
-  yield* inSteps(ex, draw.shuffled([...pagesOutOfRange(ex), ...walks(ex)]));
+  yield* inSteps(ex, draw.shuffled([...pagesOutOfRange(ex), ...walks(ex), ...filtersAndOrders(ex)]));
   if (!t.readOnly) await pings(ex, t.offlineDevice ?? world?.devices[0]?.id);
   yield;
-  const forbidden = world === undefined ? [] : forbiddenWrites(ex, world);
-  yield* inSteps(ex, draw.shuffled([...refusals(ex), ...forbidden]));
+  yield* inSteps(ex, draw.shuffled(refusals(ex)));
+  if (world !== undefined) yield* refuseWrites(ex, world);
   while (!ex.budget.isOver) {
     await settle(ex);
     if (world !== undefined) await runSequence(ex, world);
@@ -122,9 +122,12 @@ function plainReads(ex: Explorer, version: SupportedVersion): Ask[] {
     .filter(({ method, kind, sub }) => method === 'GET' && kind !== undefined && sub !== true)
     .flatMap((each): Ask[] => {
       const base = { operation: each, version, key: 'full', query: [] } as const;
-      if (each.list === true) return [{ ...base, ids: [] }];
       const kind = each.kind as ResourceKind;
       const expansions = Object.entries(RESOURCES[kind].expansions).filter(([, span]) => inVersion(span, version));
+      if (each.list === true)
+        return [[], ...expansions.map(([name]) => [['expand', name]] as const)].map((query) => ({
+          ...{ ...base, ids: [], query },
+        }));
       const [first, ...others] = unlike(ex, kind);
       if (first === undefined) return [];
       return [

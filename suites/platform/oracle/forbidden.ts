@@ -4,17 +4,66 @@ import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
 import { ok } from '../support/requests.ts';
-import type { Ask } from './exchange.ts';
-import { type Explorer, operation } from './explorer.ts';
-import type { World } from './world.ts';
+import type { Ask, Exchange } from './exchange.ts';
+import { type Explorer, getOf, operation } from './explorer.ts';
+import { isObject, type KnownRecord } from './model.ts';
+import { dueRefusal } from './refusals.ts';
+import { readAll, type World } from './world.ts';
+
+/** Sends them, and looks whether one was carried out all the same, whatever its answer was. */
+export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, void> {
+  const { writes, devices, parts } = world;
+  const [device, part] = [devices[0], parts[0]];
+  const staged = device && part && (await writes.deployment(ex.newest, { device, ...part }));
+  const asks = ex.draw.shuffled(forbiddenWrites(ex, world, staged));
+  const touched = asks.flatMap(({ ids, operation: { kind } }) =>
+    ids[0] !== undefined && kind !== undefined ? [{ id: ids[0], kind }] : [],
+  );
+  const sent: Exchange[] = [];
+  while (asks.length > 0 && !ex.budget.isLate) sent.push(...(await readAll(ex, asks.splice(0, WRITTEN_IN_A_STEP))));
+  yield;
+  const kinds = new Set(sent.flatMap(({ operation: { kind } }) => (kind === undefined ? [] : [kind])));
+  await Promise.all([...kinds].map((kind) => ex.walk(kind)));
+  const shown = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const { id, kind } of new Map(touched.map((each) => [each.id, each])).values()) {
+    const get = getOf(kind);
+    if (get === undefined || !ex.has(ex.newest, get)) continue;
+    const { json } = await ex.send({ operation: get, version: ex.newest, key: 'full', ids: [id], query: [] });
+    if (isObject(json)) shown.set(id, json);
+  }
+  for (const exchange of sent) holdUndone(ex, exchange, shown);
+}
+
+const WRITTEN_IN_A_STEP = 24;
+
+/** Nothing shows what the write would have set: a name or a version in its list, or the members of its record. */
+function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string, Readonly<Record<string, unknown>>>) {
+  const { operation, ids, body } = exchange;
+  const why = dueRefusal(exchange);
+  const { kind } = operation;
+  if (kind === undefined || why === undefined) return;
+  const record = shown.get(ids[0] ?? '');
+  const set = Object.entries(operation.id === 'archiveDeployment' ? { target_status: 'archived' } : (body ?? {}));
+  const known = ex.model.records.get(ids[0] ?? '')?.members;
+  const marks = set.filter(([name]) => name === 'name' || name === 'version').map(([name, value]) => ({ name, value }));
+  const made = ex.model
+    .list(kind)
+    .reference?.items.find((item) => marks.some(({ name, value }) => item[name] === value));
+  const isChanged = set.some(([name, value]) => record?.[name] === value && known?.get(name)?.value !== value);
+  const done = record === undefined ? made : isChanged ? record : undefined;
+  ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, () => ({
+    expected: `nothing to be carried out, since ${why}`,
+    actual: done,
+  }));
+}
 
 /** Every write, once in each version, as it would be carried out with the right key. */
-export function forbiddenWrites(ex: Explorer, world: World): Ask[] {
+function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
   const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
     operationsOf(has).flatMap((each): Ask[] => {
-      const write = each.method === 'GET' ? undefined : bodyOf(each, world);
-      if (write === undefined || !isServed(ex, each)) return [];
+      const write = each.method === 'GET' ? undefined : bodyOf(each, world, staged);
+      if (write === undefined) return [];
       return [{ operation: each, version, key: key(), query: [], ...write }];
     });
   return [
@@ -25,22 +74,22 @@ export function forbiddenWrites(ex: Explorer, world: World): Ask[] {
   ];
 }
 
-/** What the run could not do with the right key shows nothing. Tokens and pings are asked for elsewhere. */
-const isServed = ({ model }: Explorer, { id, kind }: Operation): boolean =>
-  kind === undefined || [...model.served].some((each) => each.startsWith(`${id} `));
-
 /** The record and the body of a write; undefined where something that it needs is not there. */
-function bodyOf({ id }: Operation, world: World): Pick<Ask, 'ids' | 'body'> | undefined {
+function bodyOf(
+  { id }: Operation,
+  world: World,
+  staged: KnownRecord | undefined,
+): Pick<Ask, 'ids' | 'body'> | undefined {
   const {
     writes,
     types: [type],
     devices: [device],
-    groups: [group],
+    groups,
     parts: [part],
   } = world;
+  const group = groups.at(-1);
   const [name, of] = [writes.names.next(), (record: { id: string } | undefined) => (record ? [record.id] : undefined)];
   const schema = part?.schema.id;
-  const staged = world.deployments.find(({ members }) => members.get('target_status')?.value === 'staged');
   const [ids, body] = ((): [readonly string[] | undefined, object] => {
     switch (id) {
       case 'createDevice':

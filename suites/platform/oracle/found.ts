@@ -16,6 +16,9 @@ export const WHATS = [
   /** A deployment without a member of section 2.1. */ 'incomplete',
   /** `object` is the name of the list. */ 'plural',
   'failed',
+  /** When it was queued, deployed or archived does not fit what is known of it; or may have another reason. */
+  'moment',
+  'odd-moment',
   'backwards',
   /** What is expanded as current is not active. */ 'inactive',
   /** What was made is not in its list. */ 'unlisted',
@@ -57,6 +60,8 @@ export interface Found extends Looked {
   member?: string | undefined;
   /** The record, where others may have changed it meanwhile. */
   id?: string | undefined;
+  /** Another record whose state it rests on: that is read again first. */
+  restsOn?: string | undefined;
   expected: string;
   actual: unknown;
   earlier?: Seen | undefined;
@@ -64,5 +69,6 @@ export interface Found extends Looked {
   certain: boolean;
 }
 
-/** Findings of one cause are one. */
-export const causeOf = ({ what, exchange, path }: Found): string => `${exchange.operation.id} ${what} ${path}`;
+/** Findings of one cause are one; each version is decided for itself. */
+export const causeOf = ({ what, exchange, path }: Found): string =>
+  `${exchange.operation.id} ${exchange.version} ${what} ${path}`;

@@ -3,7 +3,7 @@ import { askOf, type Exchange } from './exchange.ts';
 import type { Found, Looked } from './found.ts';
 import type { Model } from './model.ts';
 
-type About = Omit<Looked, 'exchange'> & Partial<Pick<Found, 'certain' | 'earlier' | 'id'>>;
+type About = Omit<Looked, 'exchange'> & Partial<Pick<Found, 'certain' | 'earlier' | 'id' | 'restsOn'>>;
 type Words = Pick<Found, 'expected' | 'actual'>;
 
 export class Judgement {

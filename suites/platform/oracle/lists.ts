@@ -102,6 +102,7 @@ function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page):
     expected: data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`,
     actual: `${data.length} items with limit ${limit} and has_more ${more}`,
   }));
+  if (data.length === 0) return;
   const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
   judgement.hold(repeated === undefined, { what: 'twice', path: '/data' }, () => ({
     expected: 'each item of a page once',
@@ -167,6 +168,8 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   if (due.length > 0) model.saw(more ? 'pages before others' : 'last pages');
   if (typeof count === 'number') model.saw('counted items', due.length);
   if (offset > 0 && due.length > limit && data.length > 0) model.saw('walks over several pages');
+  if (due.length > 0 && (filtersOf(exchange).length > 0 || valuesOf(exchange, 'order_by').length > 0))
+    model.saw('filtered or ordered pages');
   const filters = filtersOf(exchange).map(([name, value]) => `${name}=${value}`);
   const what = filters.length > 0 ? 'filter' : 'items';
   const dueIds = new Set(due.map(({ id }) => id));

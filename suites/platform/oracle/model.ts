@@ -21,6 +21,10 @@ export class KnownRecord {
   /** Made by this run: nobody else changes it. */
   readonly isOurs: boolean;
   readonly members = new Map<string, Known>();
+  /** Somebody has asked for it to be deployed. */
+  mayBeDeployed = false;
+  /** When what has happened to a deployment happened, as it was shown first. */
+  readonly moments = new Map<string, string>();
   /** How far the states of a deployment have come. */
   readonly reached = new Map<string, number>();
 

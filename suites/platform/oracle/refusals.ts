@@ -1,7 +1,7 @@
 /** Which requests are refused, and which must be. */
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
-import { isJson, ok, refused } from '../support/requests.ts';
+import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
 import { type Exchange, type Seen, seenIn, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
 import { Judgement } from './judgement.ts';
@@ -73,7 +73,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     const earlier = model.adoptions.take(asked, isServed ? 'served' : 'refused', seenIn(exchange));
     if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
-  } else if (!model.adoptions.has(served, 'yes')) {
+  } else if (!model.adoptions.has(served, 'yes') && !isDue(exchange)) {
     // Nothing says that it has to be served.
   } else if (form === 'plain') {
     const path = isPastEnd(model, exchange) ? 'with an offset past the end' : '';
@@ -84,6 +84,11 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     if (rule !== 'nonsense') hold(isServed, `with ${name} that is ${rule}`, expected);
   }
 }
+
+/** A list that is there is answered, whatever its page: what says that it is not there, or not for this key, is open. */
+const isDue = ({ operation, status }: Exchange): boolean =>
+  operation.list === true && operation.sub !== true && refused({ status }) && !NOT_THERE.has(status);
+const NOT_THERE: ReadonlySet<number> = new Set([401, 403, ...NOT_SERVED]);
 
 function isPastEnd(model: Model, exchange: Exchange): boolean {
   const { kind } = exchange.operation;

@@ -185,7 +185,7 @@ async function unknownReferences(
     const asked = operation(id);
     if (!ex.model.served.has(`${id} ${version}`)) continue;
     const exchange = await ex.send({ operation: asked, version, key: 'full', ids: [], query: [], body });
-    ex.hold(exchange, !ok(exchange), { what: 'accepted', path: ' unknown reference' }, () => ({
+    ex.hold(exchange, refused(exchange), { what: 'accepted', path: ' unknown reference' }, () => ({
       expected: 'a 4xx to an id that nothing has',
       actual: exchange.status,
     }));

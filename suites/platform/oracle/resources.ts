@@ -12,6 +12,7 @@ import type { Found } from './found.ts';
 import { Judgement } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
 import { fieldsOf, isObject, type KnownRecord, knows, type Model, type Shown } from './model.ts';
+import { judgeMoments } from './moments.ts';
 
 /** Where in an answer a resource stands. */
 interface Place {
@@ -96,7 +97,7 @@ class Judging {
     { kind, path }: Place,
     member: string | undefined,
     words: () => Pick<Found, 'expected' | 'actual'>,
-    more: Partial<Pick<Found, 'certain' | 'earlier' | 'isWritten' | 'path'>> = {},
+    more: Partial<Pick<Found, 'certain' | 'earlier' | 'isWritten' | 'path' | 'restsOn'>> = {},
   ): void {
     const about = {
       what,
@@ -162,6 +163,11 @@ class Judging {
         ...{ expected: problem?.message ?? '', actual: item[name] },
       }));
     }
+    if ('queued_at' in fieldsOf('deployment', this.#version))
+      judgeMoments(item, this.#model.record(item.id, 'deployment'), (isSo, isStrict, expected) => {
+        const words = () => ({ expected, actual: item });
+        this.#hold(isSo, isStrict ? 'moment' : 'odd-moment', place, undefined, words, { certain: false });
+      });
     if (error === 'failed')
       this.#hold(['removing', 'archived'].includes(String(activity)), 'failed', place, 'activity_status', () => ({
         ...{ expected: 'archived or removing, as it has failed', actual: activity },
@@ -356,7 +362,7 @@ class Judging {
           expected: `${member}, as ${deployed?.id} is deployed on that device`,
           actual: value ?? 'nothing',
         }),
-        { certain: false },
+        { certain: false, restsOn: deployed?.id },
       );
     if (!isObject(value) || member !== 'current_deployment') return;
     const release = item['current_release'];

@@ -44,7 +44,8 @@ async function settleOne(ex: Explorer, suspect: Found): Promise<void> {
 
 /** The finding as it is now; undefined where it was a change that others made, or time. */
 async function again(ex: Explorer, suspect: Found): Promise<Found | 'changing' | undefined> {
-  const { exchange, what, member } = suspect;
+  const { exchange, what, member, restsOn } = suspect;
+  if (restsOn !== undefined) await learnAgain(ex, restsOn);
   if (what === 'unstable') return await stillUnstable(ex, suspect);
   if (what === 'unlisted') return await stillUnlisted(ex, suspect);
   if (exchange.operation.list === true && LIST_WHATS.has(what)) return listAgain(ex, suspect);
@@ -63,6 +64,19 @@ async function again(ex: Explorer, suspect: Found): Promise<Found | 'changing' |
   }
   if (exchange.operation.method !== 'GET') return suspect;
   return sameAgain(ex, suspect);
+}
+
+/** What others may have done to it meanwhile is taken over. */
+async function learnAgain(ex: Explorer, id: string): Promise<void> {
+  const record = ex.model.records.get(id);
+  const operation = record && getOf(record.kind);
+  if (record === undefined || operation === undefined) return;
+  const ask: Ask = { operation, version: ex.newest, key: 'full', ids: [id], query: [] };
+  const exchange = await ex.send(ask);
+  const shown = ok(exchange) ? findIn(exchange.json, id) : undefined;
+  for (const [name, known] of record.members)
+    if (HOLDINGS[record.kind].get(name) === 'timely' && shown !== undefined && name in shown)
+      record.members.set(name, { ...known, value: shown[name], seen: seenIn(exchange), ask });
 }
 
 async function stillUnlisted(ex: Explorer, suspect: Found): Promise<Found | undefined> {

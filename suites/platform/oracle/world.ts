@@ -1,6 +1,6 @@
 /** What the run has made, and short sequences of commands on it. */
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import type { Ask } from './exchange.ts';
+import type { Ask, Exchange } from './exchange.ts';
 import { type Explorer, getOf, listOf, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
 import { settle } from './settling.ts';
@@ -8,12 +8,13 @@ import { Names, Writes } from './writes.ts';
 
 export const AT_ONCE = 6;
 
-export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<void> {
-  for (let at = 0; at < asks.length; at += AT_ONCE) {
+export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<Exchange[]> {
+  const answers: Exchange[] = [];
+  for (let at = 0; at < asks.length && !ex.budget.isLate; at += AT_ONCE) {
     ex.t.signal.throwIfAborted();
-    if (ex.budget.isLate) return;
-    await Promise.all(asks.slice(at, at + AT_ONCE).map((ask) => ex.look(ask)));
+    answers.push(...(await Promise.all(asks.slice(at, at + AT_ONCE).map((ask) => ex.look(ask)))));
   }
+  return answers;
 }
 
 /** What the run has made, to act on. */

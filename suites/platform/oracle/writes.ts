@@ -201,7 +201,9 @@ export class Writes {
     const body = { ...asked, config_instance_ids: ids, ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { ...asked, config_instances: ids.toSorted() };
     this.#forgetStates(device);
-    return this.#post('createDeployment', 'deployment', version, { body, predicted });
+    const made = await this.#post('createDeployment', 'deployment', version, { body, predicted });
+    if (made !== undefined) made.mayBeDeployed = target === 'deployed';
+    return made;
   }
 
   async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
@@ -209,6 +211,7 @@ export class Writes {
     if (device !== undefined) this.#forgetStates(device);
     const target = action === 'deploy' ? 'deployed' : 'archived';
     const id = action === 'deploy' ? 'deployDeployment' : 'archiveDeployment';
+    if (action === 'deploy') deployment.mayBeDeployed = true;
     await this.#change(id, deployment, version, { body: {}, predicted: { target_status: target } });
   }
 

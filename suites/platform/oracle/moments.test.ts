@@ -1,7 +1,7 @@
 /** Which field of a deployment says when it was archived. */
 
 import { describe, expect, it } from 'vitest';
-import { timestampOf } from './9-deployment-timestamps.ts';
+import { timestampOf } from './moments.ts';
 
 const THEN = '2026-11-21T10:00:00Z';
 const LATER = '2027-11-21T10:00:00Z';

@@ -1,0 +1,86 @@
+/** Section 9, everglades: when a deployment was queued, deployed and archived. */
+import { isIso8601 } from '../../../harness/contract/shape.ts';
+import type { KnownRecord, Shown } from './model.ts';
+
+/** The names of these fields are not shown, so any field named after one counts. */
+export const TIMINGS = ['queued', 'deployed', 'archived'] as const;
+export type Timing = (typeof TIMINGS)[number];
+
+/** A field such as `auto_archived_after` is a plan, not something that happened. */
+const PLAN = /(^|_)(auto|after|until|by|scheduled|due|expected|planned|not|be)(_|$)/;
+const isTimestamp = (value: unknown): value is string | null =>
+  value === null || (typeof value === 'string' && isIso8601(value));
+
+/** The timestamp; `null` if the field is there and empty; `undefined` if no field is named after the timing. */
+export function timestampOf(record: unknown, timing: Timing, depth = 2): string | null | undefined {
+  if (typeof record !== 'object' || record === null) return undefined;
+  const usual = (record as Readonly<Record<string, unknown>>)[`${timing}_at`];
+  if (isTimestamp(usual)) return usual;
+  let empty: null | undefined;
+  for (const [name, value] of Object.entries(record)) {
+    if (name.includes(timing) && !PLAN.test(name) && isTimestamp(value)) {
+      if (value !== null) return value;
+      empty = null;
+    }
+  }
+  if (empty === null || depth === 0) return empty;
+  for (const value of Object.values(record)) {
+    // An expanded resource has timestamps of its own.
+    if (typeof value === 'object' && value !== null && 'object' in value) continue;
+    const found = timestampOf(value, timing, depth - 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The timestamps that a deployment shows, in the order in which they have to have happened. */
+export const timestampsOf = (record: unknown): string[] =>
+  TIMINGS.flatMap((timing) => timestampOf(record, timing) ?? []);
+
+export const inOrder = (timestamps: readonly string[]): boolean =>
+  timestamps.map((text) => Date.parse(text)).every((time, index, times) => time >= (times[index - 1] ?? 0));
+
+/** What has and what has not happened to a deployment of a device that was never online, by its activity. */
+const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
+  staged: { past: [], future: TIMINGS },
+  queued: { past: ['queued'], future: ['deployed', 'archived'] },
+  // Where devices can always be reached, it may have been deployed between two reads.
+  archived: { past: ['archived'], future: [] },
+};
+/** The activities of a deployment for which each has happened, whatever its device does. */
+const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
+  queued: ['queued', 'deployed'],
+  deployed: ['deployed', 'removing'],
+  archived: ['archived'],
+};
+/** What happens once. A device may be given the same deployment again. */
+const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
+
+/** Whether it is certain (MUST), or may have another reason: a clock, or a time before such moments were recorded. */
+type Hold = (isSo: boolean, isStrict: boolean, expected: string) => void;
+
+/** Of one that this run has made, whatever is not so is the platform's doing. */
+export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {
+  const activity = String(item['activity_status']);
+  const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
+  const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
+  // The names of these members are not shown: one that shows none of them may lack them all.
+  const hasAny = [...times.values()].some((at) => at !== undefined);
+  const { past, future } = record.isOurs
+    ? (HISTORIES[activity] ?? { past: [], future: [] })
+    : { past: TIMINGS.filter((timing) => ACTIVITIES_SINCE[timing].includes(activity)), future: [] };
+  for (const timing of past)
+    hold(has(timing), record.isOurs && hasAny, `when it was ${timing}, in a deployment that is ${activity}`);
+  hold(inOrder(timestampsOf(item)), record.isOurs, 'queued, deployed and archived in that order');
+  if (!record.isOurs) return;
+  const unused = activity === 'archived' && !record.mayBeDeployed ? (['deployed'] as const) : [];
+  for (const timing of [...future, ...unused])
+    hold(!has(timing), true, `no time at which it was ${timing}: it is ${activity}, and never was`);
+  for (const [timing, at] of times) {
+    const before = record.moments.get(timing);
+    if (before !== undefined) hold(typeof at === 'string', true, `still to show when it was ${timing}: ${before}`);
+    if (before !== undefined && ONCE.has(timing) && typeof at === 'string')
+      hold(at === before, false, `to be ${timing} at ${before}, as it was shown before`);
+    if (typeof at === 'string') record.moments.set(timing, at);
+  }
+}
