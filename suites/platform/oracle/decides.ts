@@ -87,6 +87,8 @@ const ROWS: readonly Row[] = [
   should('platform.deployment.forward-only', 'backwards'),
   should('platform.device.expand', 'inactive'),
   should('platform.config-type.slug', 'accepted', { kind: 'config_type' }),
+  must('platform.group.tree', 'circle'),
+  should('platform.group.tree', 'accepted', { kind: 'group' }),
   should('platform.robust.references', 'accepted'),
   should('platform.device.archived', 'value', {
     kind: 'device',

@@ -19,6 +19,7 @@ export const WHATS = [
   /** When it was queued, deployed or archived does not fit what is known of it; or may have another reason. */
   'moment',
   'odd-moment',
+  /** A group is above itself. */ 'circle',
   'backwards',
   /** What is expanded as current is not active. */ 'inactive',
   /** What was made is not in its list. */ 'unlisted',

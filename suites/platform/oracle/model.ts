@@ -21,7 +21,7 @@ export class KnownRecord {
   /** Made by this run: nobody else changes it. */
   readonly isOurs: boolean;
   readonly members = new Map<string, Known>();
-  /** Somebody has asked for it to be deployed. */
+  /** Somebody has asked for it to be deployed, or it was shown as such. */
   mayBeDeployed = false;
   /** When what has happened to a deployment happened, as it was shown first. */
   readonly moments = new Map<string, string>();

@@ -1,4 +1,6 @@
 /** Which requests are refused, and which must be. */
+
+import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
@@ -73,7 +75,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     const earlier = model.adoptions.take(asked, isServed ? 'served' : 'refused', seenIn(exchange));
     if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
-  } else if (!model.adoptions.has(served, 'yes') && !isDue(exchange)) {
+  } else if (!model.adoptions.has(served, 'yes') && !isDue(model, exchange)) {
     // Nothing says that it has to be served.
   } else if (form === 'plain') {
     const path = isPastEnd(model, exchange) ? 'with an offset past the end' : '';
@@ -85,9 +87,12 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** A list that is there is answered, whatever its page: what says that it is not there, or not for this key, is open. */
-const isDue = ({ operation, status }: Exchange): boolean =>
-  operation.list === true && operation.sub !== true && refused({ status }) && !NOT_THERE.has(status);
+/** A list of what can be created or read alone is answered, unless it says that it is not there, or not for this key. */
+const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
+  list === true &&
+  sub !== true &&
+  !NOT_THERE.has(status) &&
+  OPERATIONS.some(({ id, kind: other }) => kind === other && model.served.has(`${id} ${version}`));
 const NOT_THERE: ReadonlySet<number> = new Set([401, 403, ...NOT_SERVED]);
 
 function isPastEnd(model: Model, exchange: Exchange): boolean {

@@ -21,7 +21,7 @@ async function read(
 }
 
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
-  const parts = [derivedPaths, yamlContents, keptSlugs, groupsOfDevices, unknownReferences, replacement];
+  const parts = [derivedPaths, yamlContents, keptSlugs, groupsOfDevices, circles, unknownReferences, replacement];
   for (const part of parts) {
     if (ex.budget.isLate) return;
     await part(ex, world);
@@ -148,6 +148,41 @@ async function groupsOfDevices(ex: Explorer, { writes, devices: [device], groups
     expected: 'no group to be written with a device',
     actual: shown,
   }));
+}
+
+/** Everglades: groups form a tree after any move. */
+async function circles(ex: Explorer, { groups }: World): Promise<void> {
+  const parentOf = (group: KnownRecord): unknown => group.members.get('parent_id')?.value;
+  const below = groups.find((group) => groups.some(({ id }) => id === parentOf(group)));
+  const above = groups.find(({ id }) => below !== undefined && id === parentOf(below));
+  const isShown = ex.model.presence.get('group read parent_id')?.shown.size ?? 0;
+  if (below === undefined || above === undefined || isShown === 0) return;
+  for (const to of [below, above]) {
+    const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to.id } };
+    const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
+    // A platform may accept the move, and repair the tree in its own way.
+    if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
+    for (const group of groups) await read(ex, group, ex.newest);
+    const circle = circleFrom(ex, above.id);
+    ex.hold(exchange, circle === undefined, { what: 'circle', kind: 'group', path: '/parent_id' }, () => ({
+      expected: 'a tree: the parents of every group lead to a top',
+      actual: circle?.join(' → '),
+    }));
+    ex.hold(exchange, !ok(exchange), { what: 'accepted', kind: 'group', path: '/parent_id' }, () => ({
+      expected: 'a 4xx to a move below itself',
+      actual: exchange.status,
+    }));
+  }
+}
+
+/** The groups from there on, up to one that comes twice. */
+function circleFrom({ model }: Explorer, id: string): string[] | undefined {
+  const path: string[] = [];
+  for (let at: unknown = id; typeof at === 'string'; at = model.records.get(at)?.members.get('parent_id')?.value) {
+    if (path.includes(at)) return [...path, at];
+    path.push(at);
+  }
+  return undefined;
 }
 
 /** Ids that nothing has, alone and among others that are there. */

@@ -234,6 +234,7 @@ class Judging {
   /** Section 2.2: an archived deployment is kept for history, one that was deployed is not ready to be deployed. */
   #forward(item: Shown, record: KnownRecord, place: Place): void {
     if (this.#version !== NEWEST_VERSION) return;
+    record.mayBeDeployed ||= item['target_status'] === 'deployed';
     for (const [member, ranks] of Object.entries(RANKS)) {
       const rank = ranks[String(item[member])];
       if (rank === undefined) continue;

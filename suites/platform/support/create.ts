@@ -8,7 +8,7 @@ import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
-import { envelopeProblems, getList, type Item, type Page, servedCollections, walk } from './lists.ts';
+import { envelopeProblems, getList, type Item, type Page, servedCollections } from './lists.ts';
 import {
   describeResponse,
   hasSucceeded,
@@ -156,24 +156,6 @@ async function findCommit(t: Platform): Promise<string | undefined> {
 
 /** The newest items, enough to see every state without reading thousands of pages. */
 export const LISTED_AT_MOST = { limit: 100, pages: 10 };
-
-/** The newest deployments. Ends the check as undecided if the platform does not list deployments. */
-export async function listDeployments(t: Platform): Promise<Item[]> {
-  const collections = await servedCollections(t);
-  if (!collections.includes('deployments')) t.undecided('the platform lists no deployments');
-  return (await walk(t, 'deployments', LISTED_AT_MOST)).items;
-}
-
-/** At least one deployment: creates one if the platform lists none and the run may write. */
-export async function listOrCreateDeployments(t: Platform): Promise<Item[]> {
-  const found = await listDeployments(t);
-  if (found.length > 0) return found;
-  if (!mayWrite(t)) t.undecided('the platform has no deployment, and the run may create none');
-  const { id } = await createDeployment(t, [await createReleaseFixture(t)]);
-  const again = await listDeployments(t);
-  // Another requirement decides whether what was created is listed.
-  return again.length > 0 ? again : t.blocked(`set-up: ${id}, just created, is not in the list`);
-}
 
 export type Target = 'staged' | 'deployed';
 
