@@ -49,7 +49,11 @@ check(success, { writes: true, needs: ['online-device'], profile: 'core' }, asyn
   });
 });
 
-check(...byExploring(success, { aspect: 'explored', needs: ['online-device'], premises: [success.id] }));
+check(
+  ...byExploring(success, {
+    ...{ aspect: 'explored', writes: true, needs: ['online-device'], premises: [success.id] },
+  }),
+);
 
 /** Of an answer whose code is `success`. Gives the round trip. */
 export function expectSuccess(t: Pick<Judge, 'must'>, answer: AnswerSeen, durationMs: number): number {

@@ -157,6 +157,6 @@ function mustRefuse(t: Platform, answer: HttpResponse, request: string, options:
   });
 }
 
-check(...byExploring(keyRequired, { aspect: 'explored' }));
-check(...byExploring(keyWrong, { aspect: 'explored' }));
+check(...byExploring(keyRequired, { aspect: 'writes', premises: [keyRequired.id] }));
+check(...byExploring(keyWrong, { aspect: 'operations', premises: [keyRequired.id] }));
 check(...byExploring(scope, { aspect: 'explored', needs: ['limited-key'] }));

@@ -12,4 +12,6 @@ const timestamps = requirement({
     'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: ' +
     'each once it has happened, in that order.',
 });
-check(...byExploring(timestamps, { needs: ['everglades'] }));
+/** Also where the run may create none. */
+check(...byExploring(timestamps, { aspect: 'listed', needs: ['everglades'] }));
+check(...byExploring(timestamps, { needs: ['write', 'everglades'], makes: 'deployment' }));

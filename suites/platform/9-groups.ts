@@ -2,6 +2,7 @@
 import { uniqueName } from '../../harness/common/names.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { byExploring } from './oracle/decided.ts';
+import type { Looked } from './oracle/found.ts';
 import { type Platform, section } from './support/check.ts';
 import { create } from './support/create.ts';
 import { type Item, readItem } from './support/lists.ts';
@@ -28,6 +29,8 @@ const tree = requirement({
     'a write to a device cannot change its group.',
 });
 check(...byExploring(tree, { ...options, makes: 'group' }));
+const isMembership = ({ path }: Looked): boolean => path.endsWith('/group_id');
+check(...byExploring(tree, { ...options, makes: 'group', aspect: 'membership', isMeant: isMembership }));
 
 /** As it has to be read: one of the names, where the order of renamings is not known, and below which other, if known. */
 interface Group {

@@ -158,7 +158,7 @@ check(omitted, {}, async (t: Platform) => {
   });
 });
 
-check(...byExploring(supported, { aspect: 'explored' }));
-check(...byExploring(endOfLife, { aspect: 'explored' }));
+check(...byExploring(supported, { aspect: 'operations' }));
+check(...byExploring(endOfLife, { aspect: 'operations' }));
 check(...byExploring(malformed, { aspect: 'explored' }));
 check(...byExploring(unknown, { aspect: 'explored' }));

@@ -95,7 +95,8 @@ interface Own {
   /** What has to be made, so that anything is decided. */
   makes?: ResourceKind | undefined;
 }
-type Options = Own & Pick<Check<never>, 'needs' | 'premises' | 'profile' | 'least' | 'orElse'> & { aspect?: string };
+type Options = Own &
+  Pick<Check<never>, 'needs' | 'premises' | 'profile' | 'least' | 'orElse' | 'writes'> & { aspect?: string };
 
 /** Declares the check by which an exploration decides a requirement. */
 export const byExploring = (requirement: Requirement, { isMeant, makes, ...options }: Options = {}) =>
