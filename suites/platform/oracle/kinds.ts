@@ -1,69 +1,98 @@
 /**
- * Which kind of value each member of a resource is. This is the table that a reader of the oracle reads: what stands
- * here is held, what does not is open.
+ * Which kind of value each member of a resource is: the table that a reader of the model reads. What stands under
+ * `open`, or nowhere, is never compared.
  *
- * `fixed`: bound at first sight, or by the request that made the record; the same from then on, whoever asks, in each
- * version that has it, in lists, expansions and answers of writes. `written`: changes by a client's write alone.
- * `timely`: changes by itself, with a device, another deployment or the clock; but two reads of one moment agree.
+ * A value is *predicted* where a request of the run has set it, and *learned* at first sight elsewhere. From then on it
+ * is expected wherever the record is shown: whoever asks, in each version that has the member, in lists, expansions and
+ * answers of writes. How long that holds is its kind:
+ *
+ * - `fixed`: for ever.
+ * - `written`: until a client writes it. A write to something else leaves it alone.
+ * - `timely`: for a moment. It changes with a device, another deployment or the clock; two reads of one moment agree.
+ *
+ * Members stand behind the section that names them. `published`: the published document alone does, so that a
+ * difference is a SHOULD; which requirement it is about, `decides.ts` says. Names of expansions stand for what is
+ * expanded: ids, contents and documents.
  */
-import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 
 export type Holding = 'fixed' | 'written' | 'timely';
+type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
 
-const fixed = (...names: string[]): [string, Holding][] => names.map((name) => [name, 'fixed']);
-const written = (...names: string[]): [string, Holding][] => names.map((name) => [name, 'written']);
-const timely = (...names: string[]): [string, Holding][] => names.map((name) => [name, 'timely']);
+/** Section 2: every resource names its type. */
+const ALL: Promised = { '2': 'object', '2.6': 'id', published: 'created_at' };
 
-/** Section 2: every resource names its type. Other members are those of section 2.1 and of the published document. */
-const ALL = fixed('object', 'id', 'created_at');
-
-/**
- * Open: `config_type_name`, which is copied into other records, and the `digest` of documents. Names of expansions
- * stand for what is expanded: ids, contents and documents.
- */
-export const HOLDINGS: Record<ResourceKind, ReadonlyMap<string, Holding>> = {
-  config_type: new Map([...ALL, ...written('name', 'slug'), ...timely('updated_at')]),
-  config_schema: new Map([
-    ...ALL,
-    ...fixed(
-      'config_type_id',
-      'instance_slots',
-      'instance_filepath',
-      'instance_format',
-      'language',
-      'format',
-      'documents',
-    ),
-    ...timely('updated_at'),
-  ]),
-  config_instance: new Map([...ALL, ...fixed('config_schema_id', 'config_type_id', 'filepath', 'slot_key', 'content')]),
-  release: new Map([...ALL, ...fixed('version', 'git_commit_id', 'config_schemas'), ...timely('updated_at')]),
-  deployment: new Map([
-    ...ALL,
-    ...fixed('description', 'device_id', 'release_id', 'parent_id', 'config_instances'),
-    ...timely('status', 'activity_status', 'error_status', 'target_status'),
-    ...timely('queued_at', 'deployed_at', 'archived_at', 'updated_at'),
-  ]),
-  device: new Map([
-    ...ALL,
-    ...written('name', 'description', 'group_id'),
-    ...timely('status', 'agent_version', 'last_connected_at', 'last_disconnected_at', 'updated_at'),
-    ...timely('current_deployment', 'current_release'),
-  ]),
-  group: new Map([...ALL, ...written('name', 'parent_id'), ...timely('updated_at')]),
-  git_commit: new Map([
-    ...ALL,
-    ...fixed(
-      'sha',
-      'message',
-      'repository_owner',
-      'repository_name',
-      'repository_type',
-      'repository_url',
-      'commit_url',
-    ),
-  ]),
+const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'open', Promised>>>>> = {
+  config_type: {
+    fixed: ALL,
+    written: { '9': 'slug', published: 'name' },
+    timely: { published: 'updated_at' },
+  },
+  config_schema: {
+    fixed: {
+      ...ALL,
+      '9': 'instance_slots instance_filepath',
+      published: 'created_at config_type_id instance_format language format documents',
+    },
+    timely: { published: 'updated_at' },
+    open: { published: 'config_type_name digest' },
+  },
+  config_instance: {
+    fixed: { ...ALL, '9': 'content', published: 'created_at config_schema_id config_type_id filepath slot_key' },
+    open: { published: 'config_type_name' },
+  },
+  release: {
+    fixed: { ...ALL, published: 'created_at version git_commit_id config_schemas' },
+    timely: { published: 'updated_at' },
+  },
+  deployment: {
+    fixed: {
+      ...ALL,
+      '2.1': 'description device_id release_id created_at',
+      '9': 'parent_id',
+      published: 'config_instances',
+    },
+    timely: {
+      '2.2': 'status activity_status error_status target_status',
+      '9': 'queued_at deployed_at archived_at',
+      published: 'updated_at',
+    },
+  },
+  device: {
+    fixed: ALL,
+    written: { '9': 'group_id', published: 'name description' },
+    timely: {
+      '9': 'status current_deployment current_release',
+      published: 'agent_version last_connected_at last_disconnected_at updated_at',
+    },
+  },
+  group: {
+    fixed: ALL,
+    written: { '9': 'name parent_id' },
+    timely: { published: 'updated_at' },
+  },
+  git_commit: {
+    fixed: {
+      ...ALL,
+      published: 'created_at sha message repository_owner repository_name repository_type repository_url commit_url',
+    },
+  },
 };
+
+type Held = ReadonlyMap<string, Holding>;
+
+const heldIn = (kinds: (typeof KINDS)[ResourceKind]): Held =>
+  new Map(
+    (['fixed', 'written', 'timely'] as const).flatMap((holding) =>
+      Object.values(kinds[holding] ?? {}).flatMap((names) => names.split(' ').map((name) => [name, holding] as const)),
+    ),
+  );
+
+/** By kind of resource and member. What is open is not there. */
+export const HOLDINGS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, heldIn(KINDS[kind])])) as Record<
+  ResourceKind,
+  Held
+>;
 
 /** The member that names what an expansion shows: the two stand in one answer, and agree. */
 export const NAMED_BY: Readonly<Record<string, string>> = {
