@@ -98,13 +98,18 @@ interface Own {
 type Options = Own &
   Pick<Check<never>, 'needs' | 'premises' | 'profile' | 'least' | 'orElse' | 'writes'> & { aspect?: string };
 
+/** Ids of the requirements that explorations decide. */
+export const EXPLORED_IDS = new Set<string>();
+
 /** Declares the check by which an exploration decides a requirement. */
-export const byExploring = (requirement: Requirement, { isMeant, makes, ...options }: Options = {}) =>
-  [
+export function byExploring(requirement: Requirement, { isMeant, makes, ...options }: Options = {}) {
+  EXPLORED_IDS.add(requirement.id);
+  return [
     requirement,
     { sharing: 'exclusive', least: { values: 1 }, ...options },
     (t: Platform): Promise<void> => decided(t, requirement, { isMeant, makes }),
   ] as const;
+}
 
 /** In one version. */
 export const inCodename =

@@ -138,6 +138,9 @@ const ROWS: readonly Row[] = [
   should('platform.resource.same', ['value', 'lacking', 'unasked', 'expansion', 'shape']),
 ];
 
+/** All requirements that the table names. */
+export const DECIDED: readonly string[] = [...new Set(ROWS.flatMap(({ ids }) => ids))];
+
 export function decide(looked: Looked): Pick<Row, 'ids' | 'level'> {
   const row = ROWS.find(
     ({ what, kind, member, also }) =>

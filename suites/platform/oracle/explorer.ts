@@ -121,8 +121,8 @@ export class Explorer {
     const { recorder } = this.t.http;
     // Of hundreds of requests a finding shows those that it is about.
     const own = new Recorder(recorder.redactor, recorder.happened);
-    // Every other read comes on a connection on which others have asked, in another version or with another key.
-    const keepsAlive = method === 'GET' && this.budget.requests % 2 === 0 && !this.#wasClosed;
+    // Most reads come on a connection on which others have asked, in another version or with another key.
+    const keepsAlive = method === 'GET' && this.budget.requests % NEW_ONE_IN !== 0 && !this.#wasClosed;
     const http = this.#client(ask).with({ recorder: own, keepsAlive });
     const query = queryOf(ask);
     const { timeout_nanos: nanos = 0 } = (body ?? {}) as { timeout_nanos?: number };
@@ -297,6 +297,8 @@ export class Explorer {
 
 type Rest = [about: Parameters<Judgement['hold']>[1], words: Parameters<Judgement['hold']>[2]];
 
+/** One read in so many opens a connection. */
+const NEW_ONE_IN = 4;
 /** Each may cost seconds. */
 const MOST_SILENCES = 3;
 /** Between two creations a clock may be set. */
