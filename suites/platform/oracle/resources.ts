@@ -353,7 +353,8 @@ class Judging {
       return is('device_id', item.id) && is('activity_status', 'deployed') && is('target_status', 'deployed');
     });
     const has = deployed?.members.get('error_status')?.value === 'none';
-    if (has && place.name === 'read' && formOf(this.#exchange) === 'alone')
+    const isAsked = place.expand.includes(member) && formOf(this.#exchange) === 'alone';
+    if (has && isAsked && place.name === 'read')
       this.#hold(
         isObject(value),
         'expansion',
