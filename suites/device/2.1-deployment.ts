@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { deploymentFields } from '../../harness/contract/device-api.ts';
+import { byOracle } from './oracle/checks.ts';
 import { CURRENT_SHOWN, type Device, SERVED } from './support/check.ts';
 import { expectDeployment, sameJson } from './support/events.ts';
 import {
@@ -148,3 +149,7 @@ check(current, { needs: ['drive'], profile: 'core', premises: [shapeDrivenCheck.
     });
   }
 });
+
+check(safe, ...byOracle(safe, { least: 'looks at the current deployment' }));
+
+check(current, ...byOracle(current, { least: 'deployments' }));

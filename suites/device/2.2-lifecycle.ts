@@ -1,15 +1,8 @@
 /** Section 2.2: what `failed` and `archived` mean for the device. */
 import { pollWithin } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
-import {
-  CURRENT_SHOWN,
-  type Device,
-  recordSuccess,
-  recordTimeout,
-  restart,
-  timeoutMs,
-  type WaitKind,
-} from './support/check.ts';
+import { byOracle } from './oracle/checks.ts';
+import { CURRENT_SHOWN, type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } from './support/check.ts';
 import { type ConfigFile, configFile, configRoot, findConfigFile } from './support/disk.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { currentDeployment } from './support/requests.ts';
@@ -76,19 +69,6 @@ check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.w
   const after = await currentDeployment(t);
   t.observe('the current deployment after a removal', after === undefined ? '404' : String(after['activity_status']));
 });
-
-check(
-  removed,
-  { aspect: 'restart', needs: ['drive', 'restart'], premises: [removed.id, 'device.deployment.restart'] },
-  async (t: Device) => {
-    const files = [configFile('{"d":4}')];
-    const { id } = await deployShown(t, files);
-    await t.control.remove(id);
-    await expectInactive(t, id, files, 'removed');
-    await restart(t);
-    await expectInactive(t, id, files, 'removed', ' after a restart');
-  },
-);
 
 /** Blocks the check unless the files can be found: another requirement says that they are there. */
 async function requireOnDevice(t: Device, files: readonly ConfigFile[]): Promise<void> {
@@ -157,3 +137,5 @@ async function happens(
   else if (within === undefined) recordTimeout(t, wait);
   return found ?? false;
 }
+
+check(removed, ...byOracle(removed, { aspect: 'restart', needs: ['restart'], least: 'removals' }));

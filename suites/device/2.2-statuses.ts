@@ -1,6 +1,7 @@
 /** Section 2.2: how activity and error status merge. */
 import fc from 'fast-check';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../harness/contract/enums.ts';
+import { byOracle } from './oracle/checks.ts';
 import { CURRENT_SHOWN, type Device, STREAM } from './support/check.ts';
 import { ignoreRefusal } from './support/drive.ts';
 import { expectMergedStatus, parseObject } from './support/events.ts';
@@ -91,3 +92,5 @@ const anyPair = fc.record({
 const EVERY_PAIR = (['deployed', ...DEPLOYMENT_ACTIVITY_STATUSES.filter((status) => status !== 'deployed')] as const)
   .flatMap((activity_status) => DEPLOYMENT_ERROR_STATUSES.map((error_status) => ({ activity_status, error_status })))
   .toSorted((left, right) => Number(right.error_status === 'none') - Number(left.error_status === 'none'));
+
+check(merge, ...byOracle(merge, { least: 'looks at the current deployment' }));

@@ -1,5 +1,6 @@
 /** Section 4.1: malformed cursors, cursors beyond the newest event, and streams without a cursor. */
 import fc from 'fast-check';
+import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE, STREAM } from './support/check.ts';
 import { publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { showIds } from './support/events.ts';
@@ -124,3 +125,5 @@ check(
 
 /** A device may answer a moment before it subscribes: it has done so after a first comment, or after this time. */
 const SETTLED_MS = 300;
+
+check(liveWithoutCursor, ...byOracle(liveWithoutCursor, { least: 'streams by none' }));

@@ -1,14 +1,14 @@
 /** Section 4.1: the header that carries a cursor too, and which of two cursors decides. */
 import fc from 'fast-check';
-import type { OpenEvents } from '../../harness/client/sse.ts';
+import { byOracle } from './oracle/checks.ts';
 import { type Device, REPLAY } from './support/check.ts';
 import { HEADER_IGNORED } from './support/deviations.ts';
-import { publish, readUpTo } from './support/drive.ts';
+import { readUpTo } from './support/drive.ts';
 import { expectSameEvents } from './support/events.ts';
 import { cursorIn, laterThan, record } from './support/replays.ts';
 import { requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
-import { describeOpen, type Streams } from './support/streams.ts';
+import { describeOpen } from './support/streams.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '4.1', since: '2026-11-21' });
 
@@ -72,36 +72,6 @@ check(
   },
 );
 
-const zeroWins = {
-  aspect: 'zero',
-  turn: 'first',
-  needs: ['drive'],
-  sharing: 'publishing',
-  premises: [afterWins.id],
-} as const;
-check(afterWins, zeroWins, async (t: Device, streams) => {
-  const { all, cursor } = await record(t, streams, 5);
-  const newest = all.at(-1)?.id ?? cursor;
-  const before = await firstEventFor(t, streams, { after: 0n });
-  const both = await firstEventFor(t, streams, { after: 0n, lastEventId: newest });
-  // What after=0 gets once events are gone is not stated, and the log may have been compacted in between.
-  const unknown =
-    before === undefined || before > newest || (await firstEventFor(t, streams, { after: 0n })) !== before;
-  if (unknown) return t.undecided('the log does not begin with its first event any more');
-  t.must(both === before, {
-    expected: `event ${before} first for ${describeOpen({ after: 0n, lastEventId: newest })}, as for after=0 alone`,
-    actual: both === undefined ? '410' : `event ${both}`,
-  });
-});
+check(header, ...byOracle(header, { least: 'streams by header' }));
 
-/** The id of the first event on a stream; undefined when the cursor is expired. */
-async function firstEventFor(t: Device, streams: Streams, options: OpenEvents): Promise<bigint | undefined> {
-  const stream = await streams.try(options);
-  if (stream.status === 410) return undefined;
-  // A stream without replay begins with this event.
-  await publish(t, 1);
-  const replay = streams.follow(stream);
-  const { id } = await replay.next(`the first event for ${describeOpen(options)}`);
-  await replay.close();
-  return id;
-}
+check(afterWins, ...byOracle(afterWins, { aspect: 'zero', least: 'streams by both' }));

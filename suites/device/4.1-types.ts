@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { Violation } from '../../harness/runner/violation.ts';
+import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE } from './support/check.ts';
 import { TYPES_IGNORED } from './support/deviations.ts';
 import { type Published, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
@@ -258,3 +259,5 @@ const similarTypes = (type: string): string[] =>
 
 /** A stream sends what it has at once. Silence proves nothing: only events that came are looked at. */
 const QUIET_MS = 150;
+
+check(types, ...byOracle(types, { least: 'filtered streams' }));

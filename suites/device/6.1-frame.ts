@@ -4,6 +4,7 @@ import { defined } from '../../harness/common/defined.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import type { Deviation } from '../../harness/runner/session.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
+import { byOracle } from './oracle/checks.ts';
 import {
   type Assertions,
   DEPLOYMENT_EVENTS,
@@ -251,3 +252,7 @@ const everyPayload = ofFrames((judge, { event, data = '' }) => {
   if (event === 'deployment.deployed') expectDeployedPayload(judge, parseObject(data)?.['data']);
 });
 rule(payload, { premises: [payload.id] }, everyPayload);
+
+check(envelope, ...byOracle(envelope));
+
+check(payload, ...byOracle(payload, { least: 'deployments' }));

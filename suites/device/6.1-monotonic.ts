@@ -1,6 +1,7 @@
 /** Section 6.1: ids rise within a connection. */
 import type { Happening } from '../../harness/client/happening.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
+import { byOracle } from './oracle/checks.ts';
 import type { Device } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readWhatComes, subscribeAtKnownCursor } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, frameText, type SeenEvent, sameEnvelope } from './support/events.ts';
@@ -87,3 +88,5 @@ function expectRisingIds(t: Device, { stream }: Subscription): void {
     if (highest === undefined || event.id > highest) highest = event.id;
   }
 }
+
+check(monotonic, ...byOracle(monotonic));

@@ -1,22 +1,20 @@
 /** Section 6.2, rule 5: the event log on the device, and its compaction. */
+import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE, RETAINED } from './support/check.ts';
-import { compact, compactAway } from './support/compaction.ts';
 import { diskUse, type Log, linesOf, readLog } from './support/disk.ts';
 import {
   eventBudget,
-  type Published,
   publish,
   publishEveryEventKind,
   publishUnread,
   readUpTo,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
-import { distinct, eventsOf, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
+import { distinct, eventsOf, type SeenEvent, showIds } from './support/events.ts';
 import { earliestServedIn } from './support/replays.ts';
 import { requireRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
-import { describeOpen, type Streams } from './support/streams.ts';
-import type { Subscription } from './support/subscription.ts';
+import type { Streams } from './support/streams.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
@@ -86,79 +84,13 @@ const compaction = requirement({
 });
 check(
   compaction,
-  { needs: ['drive', 'compact'], premises: ['device.events.expired.boundary'] },
-  async (t: Device, streams) => {
-    const { earliest: before } = await compactAway(t, streams);
-    const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-    t.note(`compaction left the events from ${before} on`);
-    if (t.info.compact_restarts === true) return expectKeptOverRestart(t, streams, live);
-    await expectDeliveryDuringCompaction(t, live);
-    const from = await compactFrom(t, cursor);
-    const replay = await streams.open({ after: from });
-    const last = await publish(t, 1);
-    await readUpTo(live, last);
-    await readUpTo(replay, last);
-    const due = live.events.filter(({ id }) => id > from);
-    expectSameEvents(t, replay.events, due, `${describeOpen({ after: from })} after compaction`);
-  },
+  ...byOracle(compaction, {
+    isAlone: true,
+    needs: ['compact'],
+    premises: ['device.events.expired.boundary'],
+    least: 'compactions survived',
+  }),
 );
-
-/** Compacts, and gives the first event at or after `cursor` that is retained: the next one when none is. */
-async function compactFrom(t: Device, cursor: bigint): Promise<bigint> {
-  const { earliest, latest } = await compact(t);
-  t.should(earliest <= latest, {
-    expected: 'an event that is left after compaction, so that a client that is a little behind can catch up',
-    actual: 'an empty log',
-  });
-  const retained = earliest > latest ? (await publish(t, 1)).last : earliest;
-  return retained > cursor ? retained : cursor;
-}
-
-/** A compaction that restarts the agent ends its streams, so that only a replay shows what is left. */
-async function expectKeptOverRestart(t: Device, streams: Streams, live: Subscription): Promise<void> {
-  await readUpTo(live, await publish(t, eventBudget(t, 8)));
-  const known = live.events;
-  await live.close();
-  const from = await compactFrom(t, known[0]?.id ?? 0n);
-  streams.use(t.http);
-  const replay = await streams.open({ after: from });
-  await readUpTo(replay, await publish(t, 1));
-  const newest = known.at(-1)?.id ?? 0n;
-  const came = replay.events.filter(({ id }) => id <= newest);
-  const due = known.filter(({ id }) => id > from);
-  expectSameEvents(t, came, due, `${describeOpen({ after: from })} after compaction`);
-}
-
-async function expectDeliveryDuringCompaction(t: Device, live: Subscription): Promise<void> {
-  const portion = eventBudget(t, 8);
-  const rounds = t.session.rounds(10);
-  const batches: Published[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const [batch, { earliest }] = await Promise.all([publish(t, portion), compact(t)]);
-    batches.push(batch);
-    await readUpTo(live, batch).catch((error: unknown) => {
-      const next = (live.events.at(-1)?.id ?? 0n) + 1n;
-      // Only a reader that is told so by a 410 may be overtaken, when it comes back with its cursor.
-      if (live.stream.ended?.by === 'server' && earliest > next)
-        t.undecided('compaction removed events that a subscriber had not been sent yet, and its stream was ended');
-      throw error;
-    });
-  }
-  const missing = batches.map((batch) => missingOf(batch, live.events)).filter((text) => text !== undefined);
-  t.must(missing.length === 0, {
-    expected: `the ${rounds * portion} events published while the log was being compacted, on a live stream`,
-    actual: `missing ${missing.join(', ')}`,
-  });
-}
-
-/** Which events of a batch did not come, by their ids where these leave no gap; undefined when all came. */
-function missingOf({ first, last, count }: Published, events: readonly SeenEvent[]): string | undefined {
-  const came = new Set(events.map(({ id }) => id).filter((id) => id >= first && id <= last));
-  if (came.size >= count) return undefined;
-  if (last - first + 1n !== BigInt(count)) return `${count - came.size} of the ${count} from ${first} to ${last}`;
-  const due = Array.from({ length: count }, (_, index) => ({ id: first + BigInt(index) }));
-  return showIds(due.filter(({ id }) => !came.has(id)));
-}
 
 const bounded = requirement({
   id: 'device.log.bounded',

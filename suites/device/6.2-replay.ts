@@ -3,6 +3,7 @@
 import type { Happening } from '../../harness/client/happening.ts';
 import type { EventStream } from '../../harness/client/sse.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
+import { byOracle } from './oracle/checks.ts';
 import { type Device, EVENTS, REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED } from './support/deviations.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
@@ -29,7 +30,6 @@ import {
 import { requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
 import { describeOpen } from './support/streams.ts';
-import { quietMs } from './support/subscription.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '6.2', since: '2026-11-21' });
 
@@ -68,20 +68,6 @@ check(
     );
   },
 );
-
-check(exclusive, { aspect: 'future', needs: ['drive'], premises: REPLAY }, async (t: Device, streams) => {
-  const { all, cursor } = await recordAfresh(t, streams, 5);
-  const newest = all.at(-1)?.id ?? cursor;
-  const replayFrom = async (beyond: bigint): Promise<void> => {
-    const stream = await streams.try({ after: beyond });
-    await stream.idle(quietMs(t, QUIET_MS), { within: 1000, for: 'the end of a replay' });
-    if (stream.status !== 200) t.note(`a cursor beyond the newest event gets ${stream.status}`);
-    expectNothingReplayed(t, stream, newest, beyond);
-  };
-  // Where cursors are cut to that many bits, the last ones are the cursor from which everything is replayed.
-  const wrapping = [32n, 53n, 64n].map((bits) => cursor + 2n ** bits);
-  await Promise.all([newest + 1n, newest + 1_000_000n, ...wrapping].map(replayFrom));
-});
 
 /** A replay begins at once. Silence proves nothing: only events that came are looked at. */
 export const QUIET_MS = 150;
@@ -245,4 +231,13 @@ check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },
   async (t: Device, streams) => expectAllPublished(t, await recordAfresh(t, streams, 5)),
+);
+
+check(exclusive, ...byOracle(exclusive, { aspect: 'future' }));
+
+check(complete, ...byOracle(complete, { aspect: 'sequences' }));
+
+check(
+  complete,
+  ...byOracle(complete, { aspect: 'histories', needs: ['compact', 'restart'], least: 'restarts survived' }),
 );

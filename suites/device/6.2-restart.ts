@@ -1,14 +1,13 @@
 /** Section 6.2, rule 5: events are stored, so they outlive the agent's process, however that ends. */
 import fc from 'fast-check';
 import type { HttpClient } from '../../harness/client/http.ts';
-import type { EventStream } from '../../harness/client/sse.ts';
-import { AgentEnded, ControlError } from '../../harness/targets/control/control.ts';
+import { AgentEnded } from '../../harness/targets/control/control.ts';
+import { byOracle } from './oracle/checks.ts';
 import { CURRENT_SHOWN, type Device, LIVE, restart } from './support/check.ts';
 import { appendTo, lastLine } from './support/disk.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
-import { earliestServedIn, expectStretchReplayed, fillLog, laterThan, openRetained } from './support/replays.ts';
-import { CURRENT, objectOf } from './support/requests.ts';
+import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
+import { laterThan, openRetained } from './support/replays.ts';
 import { retainedFrom } from './support/retention.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams } from './support/streams.ts';
@@ -81,9 +80,6 @@ async function publishAndReplay(
   return { events: distinct(events), first: published.first, after };
 }
 
-/** Of fewer events, one that comes meanwhile changes the share. */
-const SOME = 10;
-
 /** Those of the events that are not newer than the last of `before`. */
 function upTo(events: readonly SeenEvent[], before: readonly SeenEvent[]): SeenEvent[] {
   const newest = before.at(-1)?.id ?? 0n;
@@ -98,101 +94,21 @@ function expectContinuedIds(t: Device, first: bigint, before: readonly SeenEvent
   });
 }
 
-check(
-  survives,
-  { aspect: 'whole', needs: ['drive', 'restart'], premises: [survives.id, 'device.events.replay.complete.whole'] },
-  async (t: Device, streams) => {
-    const stretch = await fillLog(t, streams);
-    if (stretch === undefined) return t.undecided('the log is compacted as soon as it is filled');
-    const countRetained = async (): Promise<number> => {
-      const from = await earliestServedIn(streams, stretch);
-      return from === undefined ? 0 : stretch.events.filter(({ id }) => id > from).length;
-    };
-    const before = await countRetained();
-    streams.use(await restart(t));
-    const after = await countRetained();
-    // Compaction may come at any time, but it should not come with every start and remove most.
-    t.should(before < SOME || after * 2 > before, {
-      expected: `events that were retained before a restart, ${before} of them, to be retained after it`,
-      actual: `${after} of them are`,
-    });
-    await expectStretchReplayed(t, streams, stretch, (cursor) => ({ after: cursor }), ' after a restart');
-  },
-);
-
-check(
-  survives,
-  { aspect: 'compacted', needs: ['drive', 'compact', 'restart'], premises: [survives.id] },
-  async (t: Device, streams) => {
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    await readUpTo(live, await publish(t, eventBudget(t, 5)));
-    const before = distinct(live.events);
-    await live.close();
-    // The log may be empty now, so that the agent finds no last id in it.
-    await t.control.compact();
-    await restart(t);
-    expectContinuedIds(t, (await publish(t, 1)).first, before);
-  },
-);
-
 const crash = requirement({
   id: 'device.log.crash',
   level: 'MUST',
   clause: 'Delivery is at-least-once … Events are stored on the device',
   text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
 });
-check(crash, { needs: ['drive', 'restart', 'log'], premises: [survives.id] }, async (t: Device, streams) => {
-  await t.property(
-    fc.record({ bursts: fc.integer({ min: 1, max: MOST_BURSTS }), delayMs: fc.integer({ min: 0, max: 25 }) }),
-    async ({ bursts, delayMs }) => {
-      const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-      // Not awaited: the agent is killed while it writes. The kill may cut off these requests.
-      const portion = Math.ceil(eventBudget(t, 60) / MOST_BURSTS);
-      const publishing = Promise.all(Array.from({ length: bursts }, () => publish(t, portion).catch(ignoreBreak)));
-      // What blocks one of them is seen where they are awaited.
-      publishing.catch(() => {});
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
-      let seen: SeenEvent[] = [];
-      const http = await restart(t, 'SIGKILL', async () => {
-        await publishing;
-        seen = distinct(await live.drain());
-        if (endedInOrder(live.stream)) t.note(NO_KILL);
-      });
-      const { events, first, after } = await publishAndReplay(t, streams, http, { cursor, seen, count: 1 });
-      expectContinuedIds(t, first, seen);
-      expectSeenKept(t, events, laterThan(after, seen), `${describeOpen({ after })} after a kill`);
-    },
-    {
-      runs: 5,
-      describe: ({ bursts, delayMs }) => `SIGKILL ${delayMs} ms after ${bursts} calls of control that publish events`,
-    },
-  );
-});
-
-const MOST_BURSTS = 6;
-
-const NO_KILL =
-  'control was asked for SIGKILL, and the stream ended in order, with its last chunk, which a killed process cannot ' +
-  'send: control, or what is before the agent, ended it';
-
-/** Without chunks, the end of a connection is the end of an answer too. */
-const endedInOrder = ({ ended, headers }: Pick<EventStream, 'ended' | 'headers'>): boolean =>
-  ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
-
-/** A kill may cut off the calls that are under way. */
-function ignoreBreak(error: unknown): undefined {
-  if (!(error instanceof ControlError)) throw error;
-}
-
-function expectSeenKept(t: Device, events: readonly SeenEvent[], seen: readonly SeenEvent[], where: string): void {
-  const lost = seen.filter(({ id }) => !events.some((event) => event.id === id));
-  t.must(lost.length === 0, {
-    expected: `after a kill, every event that a client saw before it: ${showIds(seen)}`,
-    actual: `${showIds(lost)} are lost`,
-  });
-  const again = events.filter(({ id }) => seen.some((event) => event.id === id));
-  expectSameEvents(t, again, seen, where);
-}
+check(
+  crash,
+  ...byOracle(crash, {
+    isAlone: true,
+    needs: ['restart'],
+    premises: [survives.id],
+    least: 'kills survived',
+  }),
+);
 
 const tornTail = requirement({
   id: 'device.log.torn-tail',
@@ -256,20 +172,16 @@ const keeps = requirement({
     'The deployment that is on the device is still the current one after the agent has been restarted, ' +
     'and the device is the same.',
 });
-check(keeps, { needs: ['drive', 'restart'], premises: CURRENT_SHOWN }, async (t: Device) => {
-  const { id } = await t.control.deploy();
-  const shown = objectOf(await t.http.get(CURRENT));
-  t.must(shown?.['id'] === id, { expected: `the deployment ${id}, before a restart`, actual: shown?.['id'] ?? 'none' });
-  const before = shown?.['device_id'];
-  const http = await restart(t);
-  const response = await http.get(CURRENT);
-  const { id: now, device_id: device } = objectOf(response) ?? {};
-  t.must(response.status === 200 && now === id, {
-    expected: `the deployment ${id}`,
-    actual: now ?? response.status,
-  });
-  t.must(before === undefined || device === before, {
-    expected: `the device_id of before the restart, ${String(before)}`,
-    actual: device,
-  });
-});
+check(
+  keeps,
+  ...byOracle(keeps, { isAlone: true, needs: ['restart'], premises: CURRENT_SHOWN, least: 'restarts survived' }),
+);
+
+check(survives, ...byOracle(survives, { aspect: 'whole', needs: ['restart'], least: 'restarts survived' }));
+
+check(
+  survives,
+  ...byOracle(survives, { aspect: 'compacted', needs: ['compact', 'restart'], least: 'restarts survived' }),
+);
+
+check(tornTail, ...byOracle(tornTail, { needs: ['restart', 'log'], least: 'torn lines survived' }));

@@ -1,5 +1,6 @@
 /** Section 6.2, rules 1 and 2: no event is lost between replay and live, or between one connection and the next. */
 import fc from 'fast-check';
+import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE } from './support/check.ts';
 import { asMany, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
@@ -143,3 +144,5 @@ async function readWithCuts(
   await rest.close();
   return all.sort((left, right) => Number(left.id - right.id));
 }
+
+check(seam, ...byOracle(seam, { least: 'replays into bursts' }));

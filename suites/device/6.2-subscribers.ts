@@ -1,6 +1,7 @@
 /** Section 6: several subscribers at once, one of which may not keep up. */
 import { Fact } from '../../harness/runner/session.ts';
 import { Violation } from '../../harness/runner/violation.ts';
+import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
@@ -161,3 +162,5 @@ async function expectCaughtUp(
   const all = upTo([...seen, ...rest], last);
   expectSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
 }
+
+check(concurrent, ...byOracle(concurrent));

@@ -1,16 +1,9 @@
 /** Section 6.3: when the events of a deployment are emitted. */
 import fc from 'fast-check';
+import { byOracle } from './oracle/checks.ts';
 import { DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
-import { type ConfigFile, configFile, configRoot, findConfigFile, sameText } from './support/disk.ts';
-import {
-  deploy,
-  ignoreRefusal,
-  isDeployedEvent,
-  payloadOf,
-  publish,
-  readUpTo,
-  subscribeAtKnownCursor,
-} from './support/drive.ts';
+import { type ConfigFile, compareFiles, configFile, configRoot, type FileDifferences } from './support/disk.ts';
+import { deploy, payloadOf, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/subscription.ts';
 
@@ -40,28 +33,6 @@ check(writtenFirst, { needs: ['drive', 'files'], premises: DEPLOYMENT_EVENTS }, 
 
 const sizes = fc.array(fc.constantFrom(0, 10, 4_000, 60_000, 400_000), { minLength: 1, maxLength: 5 });
 
-check(
-  writtenFirst,
-  { aspect: 'content', needs: ['drive', 'files'], premises: DEPLOYMENT_EVENTS },
-  async (t: Device, streams) => {
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    for (const [extension, content] of Object.entries(TEXTS)) {
-      const { filepath } = configFile(content);
-      await expectFilesWritten(t, live, [{ filepath: filepath.replace(/json$/, extension), content }]);
-    }
-    // Another content at the same path takes the place of the first.
-    const first = configFile('{"version":1}');
-    await expectFilesWritten(t, live, [first]);
-    await expectFilesWritten(t, live, [{ ...first, content: '{"version":2,"more":true}' }]);
-  },
-);
-
-/** Text files that are not plain ASCII on one line. */
-const TEXTS = {
-  json: '{\r\n  "name": "größe 😀 日本",\r\n\t"list": [1,\n 2]\n}\n',
-  conf: '# größe 😀 日本\r\nfirst = 1\r\n\r\nsecond = "ü"\nlast = 3\n\n',
-};
-
 async function expectFilesWritten(t: Device, live: Subscription, files: readonly ConfigFile[]): Promise<void> {
   const found = await deployAndCompare(t, live, files);
   if (found === undefined) return;
@@ -75,13 +46,6 @@ async function expectFilesWritten(t: Device, live: Subscription, files: readonly
   });
 }
 
-interface Differences {
-  /** In words: files that are missing or have another content. */
-  lost: string[];
-  /** In words: files with the same content that are formatted in another way, or lie elsewhere. */
-  altered: string[];
-}
-
 /**
  * Deploys the files, and compares them at the moment when the event arrives. Undefined when the device refuses paths or
  * contents, so that nothing is deployed.
@@ -90,11 +54,11 @@ async function deployAndCompare(
   t: Device,
   live: Subscription,
   files: readonly ConfigFile[],
-): Promise<(Differences & { id: string }) | undefined> {
+): Promise<(FileDifferences & { id: string }) | undefined> {
   const root = configRoot(t);
   // Control answers once all is done. So every event is taken for that of the deployment until the answer says which it
   // is.
-  const differencesAt = new Map<unknown, Differences>();
+  const differencesAt = new Map<unknown, FileDifferences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {
     made = deployment;
@@ -111,7 +75,7 @@ async function deployAndCompare(
     const event = await Promise.race([next, refused]);
     const id = payloadOf(event)['deployment_id'];
     if (event.type === 'deployment.deployed' && !differencesAt.has(id))
-      differencesAt.set(id, await compare(t, root, files));
+      differencesAt.set(id, await compareFiles(t, root, files));
     if (differencesAt.size > 0) made ??= await pending;
     if (made !== undefined && made.activity_status !== 'deployed') return undefined;
     const differences = made === undefined ? undefined : differencesAt.get(made.id);
@@ -130,25 +94,6 @@ async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
 /** Control answers within a minute. */
 const LONGEST_CONTROL_MS = 60_000;
 
-async function compare(t: Device, root: string, files: readonly ConfigFile[]): Promise<Differences> {
-  const differences: Differences = { lost: [], altered: [] };
-  const { lost, altered } = differences;
-  for (const file of files) {
-    const { filepath, content } = file;
-    const found = await findConfigFile(t, root, file);
-    const same = found.find(({ text }) => text === content) ?? found.find(({ text }) => sameText(text, content));
-    if (found[0] === undefined) lost.push(`${filepath} is not there`);
-    else if (same === undefined)
-      lost.push(
-        `${filepath} holds ${found[0].text.length} of ${content.length} characters: ` +
-          `${JSON.stringify(found[0].text.slice(0, 80))}`,
-      );
-    else if (!same.inPlace) altered.push(`a file of that name lies elsewhere, and not at ${filepath}`);
-    else if (same.text !== content) altered.push(`${filepath} has other line ends, or another layout`);
-  }
-  return differences;
-}
-
 const onlyDeployed = requirement({
   id: 'device.events.deployed-only',
   level: 'MUST',
@@ -157,36 +102,7 @@ const onlyDeployed = requirement({
     'deployment.deployed is emitted for deployments whose config files have been written, ' +
     'and not for those that are merely staged.',
 });
-check(onlyDeployed, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t: Device, streams) => {
-  const { live } = await subscribeAtKnownCursor(t, streams);
-  let tried = 0;
-  for (const state of ['staged', 'queued', 'archived'] as const) {
-    const target_status = state === 'queued' ? 'deployed' : state;
-    const other = await t.control.deploy({ activity_status: state, target_status }).catch(ignoreRefusal);
-    if (other?.activity_status !== state) continue;
-    tried += 1;
-    await expectNoDeployedEvent(t, live, other.id, state);
-  }
-  if (tried === 0) t.notApplicable('control cannot make a deployment that is not deployed');
-});
-
-/** Makes a second deployment that is deployed: an event of the first would come before that of the second. */
-async function expectNoDeployedEvent(t: Device, live: Subscription, other: string, state: string): Promise<void> {
-  const { id, before } = await deploy(t, live);
-  // A queued deployment may have been deployed by now; then its event shows that state.
-  const early = before.find(
-    (event) => isDeployedEvent(event, other) && (state !== 'queued' || payloadOf(event)['activity_status'] === state),
-  );
-  t.must(early === undefined, {
-    expected: `no deployment.deployed of ${other}, which is ${state}`,
-    actual: `one came: ${early?.text.slice(0, 400)}`,
-  });
-  const again = (await readUpTo(live, await publish(t, 1))).find((event) => isDeployedEvent(event, id));
-  t.should(again === undefined, {
-    expected: `one deployment.deployed of ${id}, which was deployed once`,
-    actual: `a second one, event ${again?.id}`,
-  });
-}
+check(onlyDeployed, ...byOracle(onlyDeployed, { isAlone: true, premises: DEPLOYMENT_EVENTS, least: 'deployments' }));
 
 const removedEvent = requirement({
   id: 'device.events.removed',
@@ -207,3 +123,8 @@ check(removedEvent, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t:
 });
 
 const membersOf = (event: Parameters<typeof payloadOf>[0]): string => Object.keys(payloadOf(event)).sort().join(', ');
+
+check(
+  writtenFirst,
+  ...byOracle(writtenFirst, { aspect: 'content', needs: ['files'], least: 'deployments with files' }),
+);

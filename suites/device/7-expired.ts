@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { types } from './4.1-types.ts';
-import { type Device, inTime, LASTING, restart, STREAM } from './support/check.ts';
+import { byOracle } from './oracle/checks.ts';
+import { type Device, inTime, LASTING, STREAM } from './support/check.ts';
 import { compactAway } from './support/compaction.ts';
-import { type Published, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { type Published, publish, readUpTo } from './support/drive.ts';
 import { expectSameEvents } from './support/events.ts';
 import { isEventStream } from './support/requests.ts';
 import { endIfGone, eventsAfter } from './support/retention.ts';
@@ -93,24 +94,6 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
   t.note(`body of a 410: ${body.slice(0, 120)}`);
   await stream.close();
 }
-
-check(
-  gone,
-  { aspect: 'restart', needs: ['drive', 'compact', 'restart'], premises: [gone.id] },
-  async (t: Device, streams) => {
-    const { lost } = await compactAway(t, streams);
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      streams.use(await restart(t, signal));
-      // The stream is served before the cursors are refused. An agent that compacts as it starts may have dropped all
-      // other events.
-      await (await subscribeAtKnownCursor(t, streams)).live.close();
-      for (const cursor of new Set([...lost.slice(0, 1), ...lost.slice(-1)])) {
-        await expectGone(t, streams, { after: cursor });
-        await expectGone(t, streams, { lastEventId: cursor });
-      }
-    }
-  },
-);
 
 check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const zero = await streams.try({ after: 0 });
@@ -225,12 +208,14 @@ const precedence = requirement({
 });
 check(
   precedence,
-  { needs: ['drive', 'compact'], premises: [gone.id, boundary.id, 'device.events.after-wins'] },
-  async (t: Device, streams) => {
-    const { lost, earliest } = await compactAway(t, streams);
-    const old = lost.at(-1) ?? 0n;
-    const served = await streams.open({ after: earliest, lastEventId: old });
-    await readUpTo(served, await publish(t, 1));
-    await expectGone(t, streams, { after: old, lastEventId: earliest });
-  },
+  ...byOracle(precedence, {
+    isAlone: true,
+    needs: ['compact'],
+    premises: [gone.id, boundary.id, 'device.events.after-wins'],
+    least: 'expired cursors',
+  }),
 );
+
+check(gone, ...byOracle(gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' }));
+
+check(boundary, ...byOracle(boundary, { needs: ['compact'] }));

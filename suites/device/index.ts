@@ -19,7 +19,6 @@ import { checks as replay } from './6.2-replay.ts';
 import { checks as restart } from './6.2-restart.ts';
 import { checks as past } from './6.2-retained.ts';
 import { checks as seam } from './6.2-seam.ts';
-import { checks as sequences } from './6.2-sequences.ts';
 import { checks as subscribers } from './6.2-subscribers.ts';
 import { checks as wholeLog } from './6.2-whole-log.ts';
 import { checks as eventTypes } from './6.3-event-types.ts';
@@ -44,7 +43,6 @@ export const deviceSuite = suite<DeviceContext>('device', [
   past,
   seam,
   wholeLog,
-  sequences,
   subscribers,
   client,
   eventTypes,

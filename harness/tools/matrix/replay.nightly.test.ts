@@ -75,7 +75,6 @@ describe('a counterexample is replayed', () => {
     ['unknown-query-refused', 'device.deployment.safe', asProcess],
     ['malformed-is-none', 'device.events.cursor.malformed', inProcess],
     ['non-ascii-lost', 'device.events.framing-safe', inProcess],
-    ['replay-skips-first', 'device.events.replay.complete.sequences', inProcess],
   ] as const)('of a device: %s by %s', async ([defect, only, muster]) => {
     await using robot = await startRobot({
       transport: 'unix',

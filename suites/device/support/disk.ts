@@ -201,3 +201,30 @@ export function sameText(left: string, right: string): boolean {
     return false;
   }
 }
+
+export interface FileDifferences {
+  /** In words: files that are missing or have another content. */
+  lost: string[];
+  /** In words: files with the same content that are formatted in another way, or lie elsewhere. */
+  altered: string[];
+}
+
+/** How the files on the device depart from those that were given. */
+export async function compareFiles(t: Device, root: string, files: readonly ConfigFile[]): Promise<FileDifferences> {
+  const differences: FileDifferences = { lost: [], altered: [] };
+  const { lost, altered } = differences;
+  for (const file of files) {
+    const { filepath, content } = file;
+    const found = await findConfigFile(t, root, file);
+    const same = found.find(({ text }) => text === content) ?? found.find(({ text }) => sameText(text, content));
+    if (found[0] === undefined) lost.push(`${filepath} is not there`);
+    else if (same === undefined)
+      lost.push(
+        `${filepath} holds ${found[0].text.length} of ${content.length} characters: ` +
+          `${JSON.stringify(found[0].text.slice(0, 80))}`,
+      );
+    else if (!same.inPlace) altered.push(`a file of that name lies elsewhere, and not at ${filepath}`);
+    else if (same.text !== content) altered.push(`${filepath} has other line ends, or another layout`);
+  }
+  return differences;
+}

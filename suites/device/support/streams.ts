@@ -96,6 +96,14 @@ export class Streams {
     return this.#attempt(options, http, true, expected);
   }
 
+  /** The same beside streams that are open; undefined when the device serves no more at once. */
+  async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
+    const stream = await this.#attempt(options, http, this.#count === 0);
+    if (!isThrottled(stream) || this.#count === 0) return stream;
+    await stream.close();
+    return undefined;
+  }
+
   async close(): Promise<void> {
     const opened = [...this.#opened.keys()];
     await Promise.all(opened.map((stream) => stream.close()));

@@ -1,0 +1,48 @@
+/** What a check is that leaves its requirement to the exploration. */
+import type { Check, Requirement } from '../../../harness/runner/types.ts';
+import { type Device, LIVE } from '../support/check.ts';
+import { explored } from './explore.ts';
+
+interface Options extends Pick<Check<never>, 'needs' | 'premises'> {
+  /** What the exploration must have been through for the check to pass. */
+  least?: string;
+  /** Default: `oracle`. */
+  aspect?: string;
+  /** No other check decides the requirement, so that this one has its id. */
+  isAlone?: boolean;
+}
+
+/**
+ * Options and body of a check that passes unless the exploration has found a departure which decides its requirement:
+ * `check(complete, ...byOracle(complete))`.
+ */
+export const byOracle = (
+  { id }: Requirement,
+  {
+    aspect = 'oracle',
+    needs = [],
+    isAlone = false,
+    premises = isAlone ? LIVE : [id],
+    least = 'publications',
+  }: Options = {},
+): [Pick<Check<never>, 'needs' | 'premises'> & { aspect?: string }, (t: Device) => Promise<void>] => [
+  {
+    ...(!isAlone && { aspect }),
+    needs: ['drive', ...needs],
+    premises,
+    ...{ sharing: 'disruptive', turn: 'last', seedName: 'device.oracle' },
+    ...{ least: { requests: 0, restarts: 0, compactions: 0, [least]: 1 } },
+  },
+  async (t: Device) => {
+    const { found, trouble, counts } = await explored(t);
+    t.saw(least, counts.get(least) ?? 0);
+    const mine = found.get(id);
+    if (mine === undefined && trouble !== undefined) throw trouble;
+    if (mine === undefined) return;
+    const { departure, commands, snapshot } = mine;
+    t.http.recorder.restore(snapshot);
+    const finding = { ...departure.finding, counterexample: commands.map(({ text }) => text).join('; ') };
+    if (departure.isShould) t.should(false, finding);
+    else t.must(false, finding);
+  },
+];

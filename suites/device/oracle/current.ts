@@ -1,0 +1,239 @@
+/**
+ * The current deployment, whole: predicted from what control was asked for, learned where that said nothing, and from
+ * then on the same, whatever else happens, restarts included. With its config files.
+ */
+import { pollWithin } from '../../../harness/common/waiting.ts';
+import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import type { Deployment } from '../../../harness/contract/device-api.ts';
+import { type Device, recordTimeout, timeoutMs } from '../support/check.ts';
+import { type ConfigFile, compareFiles, configRoot, findConfigFile } from '../support/disk.ts';
+import { payloadOf } from '../support/drive.ts';
+import type { SeenEvent } from '../support/events.ts';
+import { currentDeployment } from '../support/requests.ts';
+import type { Matter } from './decides.ts';
+import type { Kind } from './model.ts';
+
+/** Where it is looked at, and what becomes of what departs from it. */
+export interface Place {
+  readonly t: Device;
+  departs(what: Kind | Matter, finding: { expected: string; actual: string }): never;
+  isWithin(member: string, written: unknown, since: number, until: number): boolean;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Nobody but the one who deploys gives these another value. */
+const FIXED = ['object', 'id', 'description', 'device_id', 'release_id', 'created_at'] as const;
+const STATUSES = ['status', 'activity_status', 'error_status', 'target_status'] as const;
+
+export class CurrentDeployment {
+  readonly #real: Place;
+  /** As it is to be shown; null when none is, undefined when nobody knows. */
+  #shown: Members | null | undefined;
+  /** It may move on by itself: it has failed, is being retried, or has not reached its target. */
+  #moves = true;
+  #deviceId: unknown;
+  /** That are on the device. */
+  files: readonly ConfigFile[] = [];
+  /** The last one that was removed. */
+  #removedId: string | undefined;
+
+  constructor(real: Place) {
+    this.#real = real;
+  }
+
+  get id(): string | undefined {
+    const id = this.#shown?.['id'];
+    return typeof id === 'string' ? id : undefined;
+  }
+
+  /** Whether a status that is shown may be another one the next time. */
+  get moves(): boolean {
+    return this.#moves;
+  }
+
+  /** Nobody knows what is shown: the next look is adopted. */
+  forget(): void {
+    this.#shown = undefined;
+    this.#moves = true;
+    this.files = [];
+  }
+
+  /** A deployment was made: it is current, with what was asked for. */
+  async made(request: ControlDeployment, made: Deployment, since: number): Promise<void> {
+    const real: Place = this.#real;
+    const isPlain = made.activity_status === 'deployed' && made.error_status === 'none';
+    this.#moves = moves(made);
+    const body = await currentDeployment(real.t);
+    const until = Date.now();
+    if (body?.['id'] !== made.id) {
+      if (isPlain)
+        real.departs('current', { expected: `the deployment ${made.id}`, actual: String(body?.['id'] ?? 'none') });
+      this.#shown = undefined;
+      return;
+    }
+    const expected: Record<string, unknown> = {};
+    for (const name of ['description', 'release_id'] as const)
+      if (request[name] !== undefined) expected[name] = request[name];
+    if (!this.#moves) for (const name of STATUSES) expected[name] = made[name];
+    this.#expectMembers(body, expected, 'current');
+    this.#expectMerged(body);
+    if (!real.isWithin('created_at', body['created_at'], since, until))
+      real.departs('current', {
+        expected: `created_at from ${new Date(since).toISOString()} on, when it was made`,
+        actual: String(body['created_at']),
+      });
+    this.#shown = body;
+    this.#deviceId ??= body['device_id'];
+  }
+
+  /** Looks at it: as it was the last time. `restarted`: the agent was, since then. */
+  async look({ restarted = false } = {}): Promise<void> {
+    const real: Place = this.#real;
+    const body = (await currentDeployment(real.t)) ?? null;
+    real.t.saw('looks at the current deployment');
+    if (body !== null) this.#expectMerged(body);
+    const before = this.#shown;
+    this.#shown = body;
+    if (body !== null && body['id'] === this.#removedId && body['activity_status'] === 'deployed')
+      real.departs('status left', { expected: `${this.#removedId} removed, as before`, actual: 'deployed again' });
+    if (before === undefined) return;
+    if (restarted && before !== null) this.#expectKept(before, body);
+    if (before === null || body === null) {
+      const actual = body === null ? 'none' : String(body['id']);
+      // Whether one that is archived is shown is open.
+      const isOpen = before?.['activity_status'] === 'archived' && before['error_status'] === 'none';
+      if (before !== body && !this.#moves && !isOpen)
+        real.departs('current changed', {
+          expected: `the deployment ${String(before?.['id'] ?? 'none')}, as before`,
+          actual,
+        });
+      return;
+    }
+    const names = this.#moves ? FIXED : [...FIXED, ...STATUSES];
+    // One that has failed may give way to another.
+    if (this.#moves && before['id'] !== body['id']) return;
+    this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, before[name]])), 'current changed');
+    if (this.#deviceId !== undefined) this.#expectMembers(body, { device_id: this.#deviceId }, 'current changed');
+  }
+
+  /** A restart alone forgets neither a failure, nor an error that keeps a deployment from its target. */
+  #expectKept(before: Members, body: Members | null): void {
+    const { id, activity_status, error_status, target_status } = before;
+    const isOver = error_status === 'failed' && activity_status === 'archived';
+    const isHeldUp = error_status === 'retrying' && activity_status !== target_status;
+    const isSame = body?.['id'] === id && body?.['activity_status'] === activity_status;
+    const isForgotten = isOver
+      ? body?.['id'] !== id || body?.['error_status'] !== error_status
+      : isHeldUp && isSame && body?.['error_status'] === 'none';
+    if (isForgotten)
+      this.#real.departs('current changed', {
+        expected: `${String(id)} as before: ${String(activity_status)}, error_status ${String(error_status)}`,
+        actual: body === null ? 'none' : JSON.stringify(body).slice(0, 400),
+      });
+  }
+
+  /** It is removed: archived, or not shown any more, and its files are gone. */
+  async removed(id: string): Promise<void> {
+    const real: Place = this.#real;
+    const { t } = real;
+    const gone = this.files;
+    this.files = [];
+    this.#removedId = id;
+    const body = await currentDeployment(t);
+    this.#moves = true;
+    if (body?.['id'] === id) {
+      const isOver = ['archived', 'removing'].includes(String(body['activity_status']));
+      if (!isOver)
+        real.departs('status left', {
+          expected: `${id} archived, or not shown`,
+          actual: String(body['activity_status']),
+        });
+      this.#moves = moves(body);
+      this.#expectMembers(
+        body,
+        Object.fromEntries(FIXED.map((name) => [name, this.#shown?.[name]])),
+        'current changed',
+      );
+    } else this.#moves = false;
+    this.#shown = body ?? null;
+    if (gone.length > 0) await this.#expectFilesGone(gone);
+  }
+
+  async #expectFilesGone(files: readonly ConfigFile[]): Promise<void> {
+    const real: Place = this.#real;
+    const { t } = real;
+    const root = configRoot(t);
+    let left: ConfigFile | undefined;
+    const isGone = async (): Promise<true | undefined> => {
+      left = undefined;
+      for (const file of files) if ((await findConfigFile(t, root, file)).length > 0) left ??= file;
+      return left === undefined ? true : undefined;
+    };
+    const times = { timeoutMs: timeoutMs(t, 'files'), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
+    const found = await pollWithin('the files to go', isGone, { ...times, signal: t.signal });
+    if (found === true) return;
+    recordTimeout(t, 'files');
+    real.departs('file left', {
+      expected: 'no config file of a removed deployment',
+      actual: `${left?.filepath} is there`,
+    });
+  }
+
+  /** Its files are on the device as they were given. */
+  async expectFiles(): Promise<void> {
+    const real: Place = this.#real;
+    if (this.files.length === 0) return;
+    const { lost } = await compareFiles(real.t, configRoot(real.t), this.files);
+    if (lost.length === 0) return;
+    real.departs('file', {
+      expected: 'the config files of the current deployment, as they were given',
+      actual: lost.join('; '),
+    });
+  }
+
+  /** The payload of its `deployment.deployed`. */
+  expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): void {
+    const real: Place = this.#real;
+    const data = payloadOf(event);
+    const expected: Record<string, unknown> = {
+      deployment_id: made.id,
+      release_id: request.release_id ?? made.release_id,
+      ...(moves(made) ? {} : Object.fromEntries(STATUSES.map((name) => [name, made[name]]))),
+    };
+    this.#expectMembers(data, expected, 'payload');
+    if (!real.isWithin('deployed_at', data['deployed_at'], since, Date.now()))
+      real.departs('payload', {
+        expected: `deployed_at from ${new Date(since).toISOString()} on, when it was deployed`,
+        actual: String(data['deployed_at']),
+      });
+  }
+
+  #expectMembers(body: Members, expected: Members, what: 'current' | 'current changed' | 'payload'): void {
+    for (const [name, value] of Object.entries(expected)) {
+      if (value === undefined || sameValue(body[name], value)) continue;
+      this.#real.departs(what, {
+        expected: `${name} ${JSON.stringify(value)}`,
+        actual: `${JSON.stringify(body[name])} in ${JSON.stringify(body).slice(0, 400)}`,
+      });
+    }
+  }
+
+  #expectMerged({ status, activity_status, error_status }: Members): void {
+    const merged = error_status === 'none' ? activity_status : error_status;
+    if (typeof error_status !== 'string' || status === merged) return;
+    this.#real.departs('statuses merged', { expected: `status ${String(merged)}`, actual: String(status) });
+  }
+}
+
+/** Whether it may move on without a command. */
+const moves = ({ error_status, activity_status, target_status }: Members): boolean =>
+  error_status !== 'none' || activity_status !== target_status;
+
+/** Moments may be written in another way. */
+const sameValue = (left: unknown, right: unknown): boolean =>
+  left === right ||
+  (typeof left === 'string' &&
+    typeof right === 'string' &&
+    /^\d{4}-/.test(right) &&
+    Date.parse(left) === Date.parse(right));

@@ -1,0 +1,95 @@
+/**
+ * What decides which requirement: the first row that fits what differs, the situation in which it showed, and how the
+ * stream was asked for. The levels are those of the requirements, but for what a row says is a SHOULD.
+ */
+import type { Kind } from './model.ts';
+
+/** What the agent has just been through. */
+export type Situation = 'plain' | 'seam' | 'compaction' | 'restart' | 'kill' | 'tear';
+
+/** How a stream was asked for its cursor. */
+export type Way = 'after' | 'header' | 'both' | 'none' | 'future';
+
+/** Of what is not about a stream. */
+export type Matter =
+  | 'time of an event'
+  | 'payload'
+  | 'deployed unasked'
+  | 'deployed twice'
+  | 'file'
+  | 'file left'
+  | 'current'
+  | 'statuses merged'
+  | 'status left'
+  | 'current changed'
+  | 'id used again'
+  | 'not started'
+  | 'log emptied';
+
+interface Row {
+  what?: readonly (Kind | Matter)[];
+  situation?: readonly Situation[];
+  way?: readonly Way[];
+  /** Whether types were asked for. */
+  filtered?: boolean;
+  live?: boolean;
+  id: string;
+}
+
+const ROWS: readonly Row[] = [
+  { what: ['log emptied'], id: 'device.log.compaction' },
+  { what: ['time of an event'], id: 'device.events.envelope' },
+  { what: ['payload'], id: 'device.events.payload.deployed' },
+  { what: ['deployed unasked', 'deployed twice'], id: 'device.events.deployed-only' },
+  { what: ['file'], situation: ['restart', 'kill', 'tear'], id: 'device.deployment.restart' },
+  { what: ['file'], id: 'device.events.written-first' },
+  { what: ['file left', 'status left'], id: 'device.deployment.removed' },
+  { what: ['current', 'current changed'], situation: ['restart', 'kill', 'tear'], id: 'device.deployment.restart' },
+  { what: ['current'], id: 'device.deployment.current' },
+  { what: ['statuses merged'], id: 'device.deployment.merge' },
+  { what: ['current changed'], id: 'device.deployment.safe' },
+  { what: ['served though gone', 'refused'], way: ['both'], id: 'device.events.after-wins.expired' },
+  { what: ['served though gone'], id: 'device.events.expired.410' },
+  { situation: ['tear'], id: 'device.log.torn-tail' },
+  { situation: ['kill'], id: 'device.log.crash' },
+  { situation: ['restart'], id: 'device.log.restart' },
+  { what: ['not served'], way: ['none'], id: 'device.events.no-cursor.live' },
+  { what: ['not served'], way: ['header'], id: 'device.events.header-cursor' },
+  { what: ['not served'], id: 'device.events.replay.complete' },
+  { what: ['refused'], id: 'device.events.expired.boundary' },
+  { what: ['order', 'id used again'], id: 'device.events.monotonic' },
+  { what: ['cursor repeated'], way: ['header'], id: 'device.events.header-cursor' },
+  { what: ['cursor repeated'], way: ['both'], id: 'device.events.after-wins' },
+  { what: ['cursor repeated'], id: 'device.events.replay.exclusive' },
+  { way: ['future'], id: 'device.events.replay.exclusive' },
+  { what: ['type not asked for'], id: 'device.events.types' },
+  { filtered: true, what: ['missing', 'invented'], id: 'device.events.types' },
+  { situation: ['compaction'], id: 'device.log.compaction' },
+  { way: ['both'], what: ['missing', 'invented'], id: 'device.events.after-wins' },
+  { way: ['header'], what: ['missing', 'invented'], live: false, id: 'device.events.header-cursor' },
+  { situation: ['seam'], what: ['missing'], id: 'device.events.replay.seam' },
+  { way: ['none'], what: ['missing'], id: 'device.events.no-cursor.live' },
+  { what: ['missing'], live: true, id: 'device.events.concurrent' },
+  { id: 'device.events.replay.complete' },
+];
+
+export interface Where {
+  what: Kind | Matter;
+  situation: Situation;
+  way?: Way | undefined;
+  filtered?: boolean;
+  live?: boolean;
+}
+
+/** The id of the requirement that is decided by it. */
+export function decides({ what, situation, way, filtered = false, live = false }: Where): string {
+  const row = ROWS.find(
+    (one) =>
+      (one.what?.includes(what) ?? true) &&
+      (one.situation?.includes(situation) ?? true) &&
+      (one.way === undefined || (way !== undefined && one.way.includes(way))) &&
+      (one.filtered ?? filtered) === filtered &&
+      (one.live ?? live) === live,
+  );
+  return row?.id ?? 'device.events.replay.complete';
+}

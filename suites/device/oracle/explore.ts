@@ -1,0 +1,309 @@
+/**
+ * The exploration: once a run, however many requirements it decides. Short sequences of commands, those that chance
+ * does not reach among them; what departs from the model is reported once, and the exploration goes on.
+ */
+import fc from 'fast-check';
+import type { Snapshot } from '../../../harness/client/recorder.ts';
+import { uniqueName } from '../../../harness/common/names.ts';
+import { Fact } from '../../../harness/runner/session.ts';
+import { AskAgain, TargetEnded, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
+import type { Device } from '../support/check.ts';
+import { publish } from '../support/drive.ts';
+import { requireRoomFor } from '../support/retention.ts';
+import { type Streams, withStreams } from '../support/streams.ts';
+import {
+  ACCEPTS,
+  anyCommand,
+  burstIntoReplay,
+  CODINGS,
+  type Command,
+  compactAway,
+  compactLog,
+  cutAndComeBack,
+  deploy,
+  killWhilePublishing,
+  leave,
+  openExpired,
+  openFuture,
+  openMany,
+  openStream,
+  openZero,
+  PLAIN,
+  passTime,
+  publishSome,
+  readCurrent,
+  removeCurrent,
+  restartAgent,
+  tearTail,
+} from './commands.ts';
+import { decides } from './decides.ts';
+import { Departure, Reality } from './reality.ts';
+
+/** What departs from the model, and how that was come by. */
+interface Found {
+  departure: Departure;
+  commands: readonly Command[];
+  snapshot: Snapshot;
+}
+
+export interface Explored {
+  found: Map<string, Found>;
+  /** What ended it early. The check that explored is given it, and others that it did. */
+  trouble: unknown;
+  counts: Map<string, number>;
+}
+
+const EXPLORED = new Fact<Promise<Explored> | undefined>(() => undefined);
+
+/** The exploration of the target; whichever check asks first makes it. */
+export async function explored(t: Device): Promise<Explored> {
+  const known = t.session.get(EXPLORED);
+  if (known !== undefined) return known.then(toldLater);
+  const exploring = explore(t);
+  t.session.set(EXPLORED, exploring);
+  try {
+    return await exploring;
+  } catch (error) {
+    // What was cut off is asked again.
+    t.session.set(EXPLORED, undefined);
+    throw error;
+  }
+}
+
+/** The trouble is the business of the check that came upon it. */
+const toldLater = (result: Explored): Explored => {
+  if (result.trouble === undefined) return result;
+  const { message } = result.trouble as Error;
+  return { ...result, trouble: new TooLittleSeen(`the exploration ended early: ${message}`) };
+};
+
+const MOST_FINDINGS = 6;
+/** Milliseconds after which nothing more is begun, and after which nothing is drawn by chance. */
+const EXPLORING_MS = 40_000;
+/** The same where each event takes long. */
+const EXPLORING_SLOWLY_MS = 100_000;
+const DRAWING_MS = 10_000;
+/** At `--runs 1`. */
+const SEQUENCES = 25;
+
+async function explore(t: Device): Promise<Explored> {
+  requireRoomFor(t, 3);
+  const result: Explored = { found: new Map(), trouble: undefined, counts: new Map() };
+  const counting: Device = {
+    ...t,
+    saw: (what, count = 1) => void result.counts.set(what, (result.counts.get(what) ?? 0) + count),
+  };
+  const started = performance.now();
+  const isOver = (isDirected: boolean): boolean => {
+    const longest = t.session.isMostlySlow('publish') ? EXPLORING_SLOWLY_MS : EXPLORING_MS;
+    const ms = isDirected ? longest : DRAWING_MS;
+    return performance.now() - started > ms || result.found.size >= MOST_FINDINGS;
+  };
+  try {
+    await withStreams(counting, async (streams) => {
+      const life = new Life(counting, streams);
+      for (const { commands, isDirected } of sequences(t)) {
+        if (isOver(isDirected)) continue;
+        const found = await departureIn(counting, life, commands);
+        counting.saw('sequences');
+        if (found === undefined || result.found.has(found.departure.id)) continue;
+        result.found.set(found.departure.id, found);
+        const least = await shrunk(counting, life, found);
+        result.found.set(found.departure.id, least);
+      }
+    });
+  } catch (error) {
+    if (error instanceof AskAgain) throw error;
+    result.trouble = error;
+  }
+  return result;
+}
+
+/** The plain ones first, then those that chance does not reach, among drawn ones; restarts early. */
+function sequences(t: Device): readonly { commands: readonly Command[]; isDirected: boolean }[] {
+  const name = uniqueName('oracle');
+  const paths = ['a', 'b/c', 'd'].map((file) => `/etc/robot/${name}/${file}.json`);
+  const drawn = fc.sample(fc.array(anyCommand(paths), { minLength: 5, maxLength: 12 }), {
+    seed: t.seed,
+    numRuns: SEQUENCES,
+  });
+  const order = fc.sample(
+    fc.shuffledSubarray(
+      DIRECTED.map((_, n) => n),
+      { minLength: DIRECTED.length },
+    ),
+    { seed: t.seed, numRuns: 1 },
+  );
+  const directed = (order[0] ?? []).map((n) => DIRECTED[n]?.(paths) ?? []);
+  const random = drawn.map((commands) => ({ commands, isDirected: false }));
+  return [
+    { commands: plain(paths), isDirected: true },
+    ...directed.flatMap((commands, n) => [...random.slice(n, n + 1), { commands, isDirected: true }]),
+    ...random.slice(directed.length),
+  ];
+}
+
+const contents = (paths: readonly string[], version: number) =>
+  paths.map((filepath) => ({ filepath, content: `{"version":${version},"name":"größe 😀"}` }));
+
+/** Each command in its plain form. */
+const plain = (paths: readonly string[]): Command[] => [
+  publishSome(5),
+  openStream(PLAIN),
+  openStream({ ...PLAIN, way: 'header', accept: undefined, coding: 'gzip, deflate, br' }),
+  openStream({ ...PLAIN, accept: '*/*', coding: 'identity', used: true }),
+  deploy({ description: 'plain', config_instances: contents(paths, 101) }),
+  readCurrent(),
+  openStream({ ...PLAIN, way: 'none', accept: undefined }),
+  openStream({ ...PLAIN, types: 'deployed' }),
+  openStream({ ...PLAIN, way: 'both', other: 1, types: 'removed' }),
+  publishSome(3),
+  restartAgent('SIGTERM'),
+  deploy({ config_instances: contents(paths, 102) }),
+  removeCurrent(),
+];
+
+const state = (
+  target_status: 'staged' | 'deployed',
+  activity_status: 'staged' | 'deployed' | 'queued',
+  error_status: 'none' | 'failed' | 'retrying',
+) =>
+  deploy({
+    description: `${activity_status}, ${error_status}`,
+    release_id: 'rls_oracle000001',
+    target_status,
+    activity_status,
+    error_status,
+  });
+
+/** Situations that chance does not reach. */
+const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
+  () => [state('staged', 'staged', 'none'), restartAgent('SIGTERM'), readCurrent()],
+  () => [state('deployed', 'queued', 'none'), publishSome(1)],
+  () => [state('deployed', 'queued', 'retrying'), restartAgent('SIGKILL'), readCurrent()],
+  () => [state('deployed', 'deployed', 'failed'), restartAgent('SIGTERM'), readCurrent()],
+  (paths) => [
+    deploy({ config_instances: contents(paths, 201) }),
+    deploy({ config_instances: contents(paths, 202) }),
+    restartAgent('SIGTERM'),
+    removeCurrent(),
+    restartAgent('SIGTERM'),
+  ],
+  () => [publishSome(3), tearTail(0.3), tearTail(0.97), restartAgent('SIGTERM')],
+  () => [publishSome(2), killWhilePublishing(40, 8)],
+  () => [
+    publishSome(20),
+    compactAway(),
+    openExpired(2, 'both'),
+    openExpired(3, 'after'),
+    openExpired(6, 'header'),
+    ...(['after', 'header'] as const).map((way) => openExpired(2, way, ['deployment.deployed'])),
+    ...[32n, 53n, 64n].map((bits) => openFuture(2n ** bits)),
+    publishSome(2),
+    restartAgent('SIGTERM'),
+    openExpired(3, 'after'),
+    openExpired(2, 'header'),
+  ],
+  () => [publishSome(9), openZero()],
+  () => [
+    ...[0, 1, 2, 3].map((back) =>
+      openStream({ ...PLAIN, back, way: back % 2 === 0 ? 'none' : 'header', used: back > 1 }),
+    ),
+    ...[0, 0].map(leave),
+    publishSome(2),
+    leave(0),
+    publishSome(2),
+  ],
+  () => [publishSome(10), burstIntoReplay(60, 4), publishSome(1)],
+  () => [
+    publishSome(12),
+    ...(['after', 'header', 'both', 'none'] as const).flatMap((way, n) => [
+      openStream({ ...PLAIN, back: 6, way, accept: ACCEPTS[n], coding: CODINGS[n], used: n % 2 === 0 }),
+      openStream({ ...PLAIN, back: 9, way, accept: ACCEPTS[3 - n], types: n % 2 === 0 ? 'removed' : 'both' }),
+    ]),
+    publishSome(6),
+  ],
+  () => [
+    deploy({}),
+    ...[0, 1].map((n) => openStream({ ...PLAIN, way: 'none', accept: ACCEPTS[n], coding: CODINGS[2 * n] })),
+    openStream({ ...PLAIN, way: 'none', types: 'both' }),
+    passTime(),
+    deploy({ description: 'later' }),
+    publishSome(3),
+  ],
+  () => [publishSome(12), ...[0, 150, 333, 700, 1400].map((bytes) => cutAndComeBack(8, bytes))],
+  () => [openMany(110), publishSome(2), openStream(PLAIN)],
+  () => [publishSome(12), compactLog(), compactLog({ isLast: true }), restartAgent('SIGTERM')],
+];
+
+/** The agent and its streams, for as long as nothing departs; after that anew. */
+class Life {
+  readonly #t: Device;
+  readonly #streams: Streams;
+  #real: Reality | undefined;
+
+  constructor(t: Device, streams: Streams) {
+    this.#t = t;
+    this.#streams = streams;
+  }
+
+  /** An event whose id is a cursor that is certainly served; two streams stay open. */
+  async begin(): Promise<Reality> {
+    if (this.#real !== undefined) return this.#real;
+    const { last } = await publish(this.#t, 1);
+    this.#real = new Reality(this.#t, this.#streams, last);
+    await this.#real.openStaying(last);
+    return this.#real;
+  }
+
+  /** What a violation decides that a reader of streams or answers has found. */
+  departure(violation: Violation): Departure {
+    if (violation instanceof Departure) return violation;
+    const situation = this.#real?.situation ?? 'plain';
+    return new Departure(decides({ what: 'missing', situation, live: true }), violation.finding);
+  }
+
+  async end(): Promise<void> {
+    const real = this.#real;
+    this.#real = undefined;
+    await real?.closeAll();
+  }
+}
+
+/** Runs a sequence; gives what departs from the model, and the commands until then. */
+async function departureIn(t: Device, life: Life, commands: readonly Command[]): Promise<Found | undefined> {
+  const done: Command[] = [];
+  try {
+    const real = await life.begin();
+    for (const command of commands) {
+      if (command.isPossible?.(real) === false) continue;
+      done.push(command);
+      await command.run(real);
+    }
+    await real.endSequence();
+    const [remarked] = real.remarked.splice(0);
+    return remarked && { departure: remarked, commands: done, snapshot: t.http.recorder.snapshot() };
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    const snapshot = t.http.recorder.snapshot();
+    const meant = (await t.reconsider?.(error)) ?? error;
+    if (meant !== error || error instanceof TargetEnded) throw meant;
+    const departure = life.departure(error);
+    await life.end();
+    return { departure, commands: done, snapshot };
+  }
+}
+
+/** Milliseconds in which fewer commands are looked for that lead to the same. */
+const SHRINK_MS = 2000;
+
+/** The same departure after fewer commands: each but the last is left out in turn. */
+async function shrunk(t: Device, life: Life, found: Found): Promise<Found> {
+  const end = performance.now() + Math.min(SHRINK_MS, t.session.shrinkMs);
+  let least = found;
+  for (let at = found.commands.length - 2; at >= 0 && performance.now() < end; at -= 1) {
+    const fewer = await departureIn(t, life, least.commands.toSpliced(at, 1));
+    if (fewer?.departure.id === found.departure.id) least = fewer;
+  }
+  return least;
+}

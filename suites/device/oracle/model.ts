@@ -1,0 +1,155 @@
+/**
+ * The agent as its history determines it: which events there are and which of them are certainly gone, which deployment
+ * is current, and what each stream is owed. Pure: no I/O, and no clock of its own.
+ */
+import { type SeenEvent, sameEnvelope } from '../support/events.ts';
+
+/** In which way something departs from what is owed. */
+export type Kind =
+  | 'missing'
+  | 'invented'
+  | 'cursor repeated'
+  | 'type not asked for'
+  | 'changed'
+  | 'order'
+  | 'refused'
+  | 'not served'
+  | 'served though gone';
+
+export interface Difference {
+  kind: Kind;
+  expected: string;
+  actual: string;
+}
+
+/** What a stream was opened with, and so what it is owed. */
+export interface Owed {
+  /** Events after this id. */
+  after: bigint;
+  /** Up to this id; what lies beyond may still be on its way. */
+  upTo: bigint;
+  types?: readonly string[] | undefined;
+  /** Where it begins is open, since nothing says what such a cursor means; it has no gap from there on. */
+  beginsAnywhere?: boolean;
+}
+
+/** The log of events: in order, each as it came first. */
+export class Ledger {
+  readonly events: SeenEvent[] = [];
+  readonly #byId = new Map<bigint, SeenEvent>();
+  /** Every event above `from` and up to `closed` is known: another one in between was never published. */
+  from: bigint;
+  closed: bigint;
+  /** Events below this id are gone for ever. */
+  earliest = 0n;
+
+  constructor(from: bigint) {
+    this.from = from;
+    this.closed = from;
+  }
+
+  get(id: bigint): SeenEvent | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Newest id that is known. */
+  get newest(): bigint {
+    const id = this.events.at(-1)?.id;
+    return id !== undefined && id > this.closed ? id : this.closed;
+  }
+
+  /** Adds an event that came; its difference from what is known already. */
+  learn(event: SeenEvent): Difference | undefined {
+    const { id } = event;
+    const known = this.#byId.get(id);
+    if (known !== undefined) return changeOf(known, event);
+    if (id <= this.from) return undefined;
+    if (id <= this.closed)
+      return {
+        kind: 'invented',
+        expected: `no event ${id}: all events up to ${this.closed} had come before, and it was not among them`,
+        actual: `${event.type} ${event.text.slice(0, 300)}`,
+      };
+    this.#byId.set(id, event);
+    const at = this.events.findLastIndex((one) => one.id < id) + 1;
+    this.events.splice(at, 0, event);
+    return undefined;
+  }
+
+  /** Events up to this one were published and not read. */
+  skipTo(newest: bigint): void {
+    this.from = newest;
+    this.closed = newest;
+  }
+
+  /** The events that a stream is owed. */
+  owed({ after, upTo, types }: Owed): SeenEvent[] {
+    return this.events.filter(
+      ({ id, type }) => id > after && id <= upTo && (types === undefined || types.includes(type)),
+    );
+  }
+
+  /**
+   * Whether a cursor must be served, must be refused, or may be either: no event after the last one that is gone is
+   * lost, and a number between two ids is no cursor that anyone must understand.
+   */
+  fate(cursor: bigint): 'served' | 'expired' | 'open' {
+    if (cursor >= this.earliest) return 'served';
+    const lost = this.events.some(({ id }) => id > cursor && id < this.earliest);
+    return lost && this.#byId.has(cursor) ? 'expired' : 'open';
+  }
+}
+
+/** How an event departs from the one of that id that came before. */
+function changeOf(known: SeenEvent, event: SeenEvent): Difference | undefined {
+  const isSame =
+    known.type === event.type && (known.text === event.text || sameEnvelope(known.envelope, event.envelope));
+  if (isSame) return undefined;
+  return {
+    kind: 'changed',
+    expected: `event ${event.id} as it was sent before: ${known.type} ${known.text.slice(0, 300)}`,
+    actual: `${event.type} ${event.text.slice(0, 300)}`,
+  };
+}
+
+/** How what came on a stream departs from what it is owed. */
+export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Owed): Difference | undefined {
+  const { after, upTo, types, beginsAnywhere = false } = owed;
+  const first = came[0]?.id;
+  const from = beginsAnywhere && first !== undefined && first > after ? first - 1n : after;
+  const due = ledger.owed({ ...owed, after: from });
+  const seen = new Set<bigint>();
+  let newest: bigint | undefined;
+  for (const event of came) {
+    const { id, type } = event;
+    if (id <= after && !beginsAnywhere && newest === undefined)
+      return difference('cursor repeated', `events after ${after}: replay is exclusive of the cursor`, `event ${id}`);
+    if (newest !== undefined && id <= newest && !seen.has(id))
+      return difference('order', `events in order, after ${newest}`, `event ${id} after event ${newest}`);
+    if (types !== undefined && !types.includes(type))
+      return difference('type not asked for', `events of the types ${types.join(', ')} alone`, `${type}, event ${id}`);
+    seen.add(id);
+    newest = newest === undefined || id > newest ? id : newest;
+    const change = ledger.get(id) === undefined ? undefined : changeOf(ledger.get(id) as SeenEvent, event);
+    if (change !== undefined) return change;
+  }
+  const invented = came.find(
+    ({ id }) => id > from && id > ledger.from && id <= upTo && id <= ledger.closed && ledger.get(id) === undefined,
+  );
+  if (invented !== undefined)
+    return difference(
+      'invented',
+      `the events ${shown(due)}`,
+      `event ${invented.id}, which no other stream has brought`,
+    );
+  const missing = due.filter(({ id }) => !seen.has(id));
+  if (missing.length > 0) return difference('missing', `the events ${shown(due)}`, `missing ${shown(missing)}`);
+  return undefined;
+}
+
+const difference = (kind: Kind, expected: string, actual: string): Difference => ({ kind, expected, actual });
+
+const shown = (events: readonly SeenEvent[]): string =>
+  events.length <= 3
+    ? events.map(({ id }) => id).join(', ')
+    : `${events[0]?.id} to ${events.at(-1)?.id} (${events.length})`;

@@ -1,0 +1,365 @@
+/**
+ * The agent under test beside its model: streams of several kinds that are open at once, two of them through the whole
+ * exploration. Each command settles: every stream has come to what it is owed, and every event of it is accounted for.
+ */
+import type { HttpClient } from '../../../harness/client/http.ts';
+import type { EventStream, OpenEvents } from '../../../harness/client/sse.ts';
+import { Violation } from '../../../harness/runner/violation.ts';
+import type { Device } from '../support/check.ts';
+import { type Published, readUpTo } from '../support/drive.ts';
+import { distinct, eventsOf, type SeenEvent } from '../support/events.ts';
+import { isThrottled } from '../support/requests.ts';
+import { eventsAfter, mayBeGone, mostEvents, retainedFrom } from '../support/retention.ts';
+import { describeOpen, type Streams } from '../support/streams.ts';
+import type { Subscription } from '../support/subscription.ts';
+import { CurrentDeployment } from './current.ts';
+import { decides, type Matter, type Situation, type Way } from './decides.ts';
+import { judgeStream, type Kind, Ledger } from './model.ts';
+
+/** Something departs from the model; `id`: of the requirement that it decides. */
+export class Departure extends Violation {
+  override name = 'Departure';
+  readonly id: string;
+  readonly isShould: boolean;
+  constructor(id: string, { expected, actual }: { expected: string; actual: string }, isShould = false) {
+    super({ expected, actual });
+    this.id = id;
+    this.isShould = isShould;
+  }
+}
+
+/** How a stream is asked for. */
+export interface Asking {
+  way: Way;
+  options: OpenEvents;
+  /** Owed: the events after this id. */
+  after: bigint;
+  beginsAnywhere?: boolean;
+  http?: HttpClient | undefined;
+}
+
+/** A stream that is open. */
+interface Client extends Asking {
+  name: string;
+  subscription: Subscription;
+  /** How many of its events were judged. */
+  judged: number;
+  /** The newest event when it was opened: what comes after it is live. */
+  openedAt: bigint;
+  /** Milliseconds since 1970. */
+  openedMs: number;
+  /** It is owed what is published. */
+  isOwed: boolean;
+  /** It stays open through the whole exploration. */
+  stays: boolean;
+}
+
+const MOST_CLIENTS = 8;
+
+export class Reality {
+  readonly t: Device;
+  readonly streams: Streams;
+  readonly ledger: Ledger;
+  readonly current: CurrentDeployment;
+  situation: Situation = 'plain';
+  /** The most events after a cursor that was served. */
+  #keeps = 0;
+  /** Members whose times are shown with a fraction; of others the seconds may be cut off. */
+  readonly #fractions = new Set<string>();
+  clients: Client[] = [];
+  readonly remarked: Departure[] = [];
+  /** When each event came, or earlier; milliseconds since 1970. */
+  readonly cameAt = new Map<bigint, number>();
+
+  constructor(t: Device, streams: Streams, newest: bigint) {
+    this.t = t;
+    this.streams = streams;
+    this.ledger = new Ledger(newest);
+    this.current = new CurrentDeployment(this);
+  }
+
+  /** The stream that shows each event first. */
+  get witness(): Client {
+    return this.clients.find(({ stays }) => stays) ?? this.t.blocked('no stream is open');
+  }
+
+  /** A SHOULD does not hold: that is told, and everything goes on. */
+  remarks(what: Matter, finding: { expected: string; actual: string }): void {
+    this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, true));
+  }
+
+  departs(what: Kind | Matter, finding: { expected: string; actual: string }, client?: Client): never {
+    const { situation } = this;
+    const seam = situation === 'plain' && client !== undefined && this.#isAtSeam(client) ? 'seam' : situation;
+    const where = {
+      what,
+      situation: seam,
+      way: client?.way,
+      filtered: client?.options.types !== undefined,
+      live: client !== undefined && client.judged > 0,
+    };
+    const name = client === undefined ? '' : `, on ${client.name}`;
+    throw new Departure(decides(where), { ...finding, expected: finding.expected + name });
+  }
+
+  #isAtSeam({ judged, openedAt }: Client): boolean {
+    return judged === 0 && openedAt < this.ledger.closed;
+  }
+
+  /** Opens two streams that stay: one after an event that is retained, and one after the newest. */
+  async openStaying(after: bigint): Promise<void> {
+    const { closed } = this.ledger;
+    await this.open({ way: 'after', options: { after }, after }, true);
+    // Where that is gone by now, what follows is seen all the same.
+    if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
+    if (this.clients.length === 0) {
+      await this.open({ way: 'none', options: {}, after: closed }, true);
+      await new Promise((resolve) => setTimeout(resolve, SUBSCRIBED_MS));
+    }
+    if (mostEvents(this.t) > 3)
+      await this.open({ way: 'header', options: { lastEventId: closed }, after: closed }, true);
+  }
+
+  /** The earliest event that is certainly retained, so that a replay after it shows most. */
+  retained(): bigint {
+    const { ledger, t } = this;
+    const kept = ledger.events.filter(({ id }) => id >= ledger.earliest);
+    return kept.length === 0 ? ledger.closed : retainedFrom(t, kept[0]?.id ?? ledger.closed, kept.slice(1));
+  }
+
+  /** Opens a stream: served, or refused, as its cursor is owed. */
+  async open(asking: Asking, stays = false): Promise<void> {
+    const { t, ledger } = this;
+    if (!stays && this.clients.length >= MOST_CLIENTS) return;
+    const { options, way, http } = asking;
+    const name = describeOpen(options);
+    const stream = stays ? await this.streams.try(options, http) : await this.streams.tryAnother(options, http);
+    if (stream === undefined) return;
+    const fate = way === 'none' ? 'served' : asking.beginsAnywhere === true ? 'open' : ledger.fate(asking.after);
+    const mayRefuse = way === 'future' || fate !== 'served' || mayBeGone(t, options) || !this.#isKept(asking.after);
+    const follow = eventsAfter(t, asking.after);
+    if (stream.status === 200 && Number.isFinite(follow)) this.#keeps = Math.max(this.#keeps, follow);
+    const client: Client = {
+      ...asking,
+      ...{ name, judged: 0, openedAt: ledger.closed, stays },
+      ...{ openedMs: Date.now(), isOwed: way !== 'none' },
+      subscription: this.streams.follow(stream, http),
+    };
+    t.saw(`streams by ${way}`);
+    if (options.types !== undefined) t.saw('filtered streams');
+    if (fate === 'expired') t.saw('expired cursors');
+    if (fate === 'expired' && stream.status !== 410 && !isThrottled(stream)) {
+      const actual = await this.#answer(stream);
+      return this.departs(
+        'served though gone',
+        { expected: `410: events up to ${ledger.earliest} are gone`, actual },
+        client,
+      );
+    }
+    if (stream.status !== 200 && !mayRefuse && !isThrottled(stream)) {
+      const actual = await this.#answer(stream);
+      const what = stream.status === 410 ? 'refused' : 'not served';
+      return this.departs(what, { expected: '200 and an event stream', actual }, client);
+    }
+    if (stream.status === 200 && stream.headers['content-encoding'] === undefined) this.clients.push(client);
+    else await stream.close();
+  }
+
+  /** Of a log that does not say how much it keeps, a quarter of what it was seen to keep is certain. */
+  #isKept(after: bigint): boolean {
+    return this.t.info.retention !== undefined || eventsAfter(this.t, after) <= this.#keeps / 4;
+  }
+
+  async #answer(stream: EventStream): Promise<string> {
+    await stream.close();
+    return String(stream.status);
+  }
+
+  /** What a client got that was cut off: the beginning of what it was owed. */
+  expectBeginning(came: readonly SeenEvent[], after: bigint, upTo: bigint): void {
+    const difference = judgeStream(this.ledger, came, { after, upTo });
+    if (difference !== undefined) this.departs(difference.kind, difference);
+  }
+
+  /** A client leaves. */
+  async leave(which: number): Promise<void> {
+    const others = this.clients.filter(({ stays }) => !stays);
+    const client = others[which % Math.max(1, others.length)];
+    if (client === undefined) return;
+    this.clients.splice(this.clients.indexOf(client), 1);
+    await client.subscription.close();
+  }
+
+  /** Every stream comes to what was published, and is judged. */
+  async settle(published: Published, since: number): Promise<void> {
+    const { ledger, t } = this;
+    const { first, last, count } = published;
+    const { newest } = ledger;
+    if (first <= newest)
+      this.departs('id used again', {
+        expected: `ids above ${newest}, the newest event`,
+        actual: `${first} for a new one`,
+      });
+    await this.#reaching(this.witness, () => readUpTo(this.witness.subscription, published));
+    this.#learn(this.witness);
+    const fresh = ledger.owed({ after: first - 1n, upTo: last });
+    if (fresh.length < count)
+      this.departs(
+        'missing',
+        { expected: `${count} events from ${first} to ${last}`, actual: `${fresh.length}` },
+        this.witness,
+      );
+    await this.catchUp(last, { since, first });
+    for (const event of fresh) this.#expectTime(event, since);
+    t.saw('publications', count);
+  }
+
+  /**
+   * Every stream comes to the events up to `closed`, all of which the witness has brought. `born`: which of them were
+   * published by a command, and when it began; without it, they were there before.
+   */
+  async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
+    const { ledger } = this;
+    for (const client of this.clients) {
+      // A device may answer a moment before it subscribes.
+      if (client.isOwed || born === undefined || born.since - client.openedMs < SUBSCRIBED_MS) continue;
+      client.isOwed = true;
+      client.after = born.first - 1n;
+    }
+    if (closed > ledger.closed) ledger.closed = closed;
+    await Promise.all([...this.clients].map((client) => this.#reachOwed(client)));
+    for (const client of this.clients) this.#learn(client);
+    for (const client of this.clients) this.#judge(client);
+  }
+
+  /** An event that came by itself is known from now on. */
+  learn(): void {
+    this.#learn(this.witness);
+  }
+
+  async #reachOwed(client: Client): Promise<void> {
+    const { subscription, way } = client;
+    const due = way === 'future' || !client.isOwed ? undefined : this.ledger.owed(this.#owed(client)).at(-1)?.id;
+    if (due === undefined || (subscription.events.at(-1)?.id ?? -1n) >= due) return;
+    const published = { first: due, last: due, count: 1, at: performance.now() };
+    await this.#reaching(client, () => readUpTo(subscription, published));
+  }
+
+  #owed({ after, options: { types }, beginsAnywhere = false }: Client) {
+    return { after, upTo: this.ledger.closed, types, beginsAnywhere };
+  }
+
+  async #reaching(client: Client, read: () => Promise<unknown>): Promise<void> {
+    try {
+      await read();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      // A server may end a stream in order, and serve no other one in its place.
+      if (!client.stays && client.subscription.stream.ended?.by === 'server') return this.#drop(client);
+      this.departs('missing', error.finding, client);
+    }
+  }
+
+  #drop(client: Client): void {
+    this.clients.splice(this.clients.indexOf(client), 1);
+  }
+
+  #learn(client: Client): void {
+    const { ledger, cameAt } = this;
+    if (client.way === 'future' || client.beginsAnywhere === true) return;
+    const now = Date.now();
+    for (const event of client.subscription.events.slice(client.judged)) {
+      if (!cameAt.has(event.id)) cameAt.set(event.id, now);
+      const difference = ledger.learn(event);
+      if (difference !== undefined) this.departs(difference.kind, difference, client);
+    }
+  }
+
+  #judge(client: Client): void {
+    const { subscription, openedAt, way } = client;
+    const came = subscription.events.slice(client.judged);
+    const last = subscription.events.at(-1)?.id;
+    const { frames, unread } = subscription.stream;
+    const beyond = eventsOf(this.t, { frames: frames.slice(frames.length - unread) });
+    // One that was resumed may bring some of them again.
+    const seen = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)];
+    if (way === 'future') {
+      const old = seen.find(({ id }) => id <= openedAt);
+      if (old === undefined) return;
+      const expected = `no event that there was before, since the cursor lies beyond the newest, ${openedAt}`;
+      this.departs('invented', { expected, actual: `event ${old.id}` }, client);
+    }
+    // Without a cursor a stream may begin with what was there before.
+    const owing = way === 'none' ? seen.filter(({ id }) => id > client.after) : seen;
+    const owed = this.#owed(client);
+    const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });
+    if (difference !== undefined) this.departs(difference.kind, difference, client);
+    // What lies beyond is judged the next time.
+    client.judged += came.filter(({ id }) => id <= this.ledger.closed).length;
+    client.after = this.ledger.closed;
+    client.beginsAnywhere = false;
+    this.t.saw('events judged', came.length);
+  }
+
+  #expectTime(event: SeenEvent, since: number): void {
+    const when = event.envelope?.['occurred_at'];
+    const until = this.cameAt.get(event.id) ?? Date.now();
+    if (!this.isWithin('occurred_at', when, since, until))
+      this.departs('time of an event', {
+        expected: `occurred_at of event ${event.id} from ${instant(since)} to ${instant(until)}, when it was published`,
+        actual: String(when),
+      });
+  }
+
+  /** Whether a moment that the agent names lies in a window, as far as its clock is that of this machine. */
+  isWithin(member: string, written: unknown, since: number, until: number): boolean {
+    const when = Date.parse(String(written));
+    if (Number.isNaN(when) || !this.sharesClock) return true;
+    if (when % 1000 !== 0) this.#fractions.add(member);
+    const slackMs = this.#fractions.has(member) ? SLACK_MS : WHOLE_SECONDS_MS;
+    return when >= since - slackMs && when <= until + SLACK_MS;
+  }
+
+  /** A socket, or a port of this machine. */
+  get sharesClock(): boolean {
+    const { endpoint } = this.t.http;
+    return endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
+  }
+
+  /** All streams end. Gives what is known once each has brought what it had. */
+  async endStreams(): Promise<void> {
+    const left = this.clients;
+    this.clients = [];
+    await Promise.all(
+      left.map(async (client) => {
+        const came = distinct(await client.subscription.drain());
+        if (client.way === 'future' || client.beginsAnywhere === true) return;
+        for (const event of came) {
+          const difference = this.ledger.learn(event);
+          if (difference !== undefined) this.departs(difference.kind, difference, client);
+        }
+        const isWhole = client.options.types === undefined && client.stays;
+        const last = came.at(-1)?.id ?? 0n;
+        if (isWhole && last > this.ledger.closed) this.ledger.closed = last;
+      }),
+    );
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all(this.clients.splice(0).map(({ subscription }) => subscription.close()));
+  }
+
+  /** The streams of a sequence are closed; those that stay go on. */
+  async endSequence(): Promise<void> {
+    const over = this.clients.filter(({ stays }) => !stays);
+    this.clients = this.clients.filter(({ stays }) => stays);
+    await Promise.all(over.map(({ subscription }) => subscription.close()));
+  }
+}
+
+const SUBSCRIBED_MS = 300;
+/** A clock may be read a moment before or after what it tells of, and be set right meanwhile. */
+const SLACK_MS = 100;
+const WHOLE_SECONDS_MS = 1000 + SLACK_MS;
+
+const instant = (ms: number): string => new Date(ms).toISOString();
