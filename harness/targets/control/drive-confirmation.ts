@@ -24,7 +24,7 @@ import type { AgentPlace, ControlledAgent } from './controlled-agent.ts';
 type ConfigFiles = NonNullable<ControlDeployment['config_instances']>;
 
 export type Drive =
-  | { kind: 'deploy'; id: string; files: ConfigFiles }
+  | { kind: 'deploy'; id: string; files: ConfigFiles; isDeployed: boolean }
   | { kind: 'remove'; id: string }
   | { kind: 'publish'; first: bigint; last: bigint };
 
@@ -94,8 +94,11 @@ export class Drives {
 }
 
 function driveOf(call: ControlCall, answer: Answer): Drive | undefined {
-  if (call.name === 'deploy')
-    return { kind: 'deploy', id: (answer as Deployment).id, files: call.request.config_instances ?? [] };
+  if (call.name === 'deploy') {
+    const { id, activity_status: activity } = answer as Deployment;
+    const files = call.request.config_instances ?? [];
+    return { kind: 'deploy', id, files, isDeployed: activity === 'deployed' };
+  }
   if (call.name === 'remove') return { kind: 'remove', id: call.deploymentId };
   if (call.name !== 'publish') return undefined;
   const { first_id, last_id } = answer as Exact<ControlPublished>;
@@ -205,7 +208,8 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   for (const one of looking.drives.unseen) {
     if (await isTraced(looking, one)) continue;
     const { drive } = one;
-    const { logTells } = looking.agent;
+    // A deployment that is not deployed has no event.
+    const logTells = looking.agent.logTells && (drive.kind !== 'deploy' || drive.isDeployed);
     if (!logTells && (await isTruthful(looking, drive.kind))) return undefined;
     if (logTells && drive.kind === 'publish' && (await losesEvents(looking))) return undefined;
     const what =
@@ -257,7 +261,7 @@ async function losesEvents(looking: Looking): Promise<boolean> {
     agent.losesEvents ||
     (await isLost(looking, async () => {
       const { id } = await control.deploy({}, signal);
-      return (await isCurrent(looking, id)) ? { kind: 'deploy', id, files: [] } : undefined;
+      return (await isCurrent(looking, id)) ? { kind: 'deploy', id, files: [], isDeployed: true } : undefined;
     }));
   agent.losesEvents = lost === true;
   return agent.losesEvents;
