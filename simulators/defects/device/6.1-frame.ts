@@ -9,6 +9,8 @@ import {
   variant,
 } from '../define-device.ts';
 
+const HOUR_MS = 3_600_000;
+
 type EnvelopeChange = (envelope: Envelope, event: StoredEvent) => Envelope;
 
 const envelope = (change: EnvelopeChange): DeviceChanges => ({
@@ -73,6 +75,10 @@ export const defects = [
   envelopeDefect('envelope-object-wrong', 'Gives the envelope the object event_envelope.', (envelope) => ({
     ...envelope,
     object: 'event_envelope',
+  })),
+  envelopeDefect('envelope-time-an-hour-ago', 'Writes an occurred_at that is an hour ago.', (envelope) => ({
+    ...envelope,
+    occurred_at: new Date(Date.parse(String(envelope['occurred_at'])) - HOUR_MS).toISOString(),
   })),
   envelopeDefect('envelope-time-local', 'Writes occurred_at as a local date and time.', (envelope) => ({
     ...envelope,

@@ -331,6 +331,7 @@ export const tearTail = (share: number): Command => ({
     await during(real, 'tear', (whileDown) =>
       restart(t, 'SIGTERM', async () => {
         await whileDown();
+        real.tornAfter.push(real.ledger.newest);
         const next = nextLine(await lastLine(t));
         await appendTo(t, next.subarray(0, 1 + Math.floor(share * (next.length - 3))));
       }),
@@ -398,7 +399,9 @@ export const deploy = (request: ControlDeployment): Command => ({
           });
       }
     }
-    await publishSome(1).run(real);
+    // Its event is the first that streams without a cursor are owed.
+    const born = ledger.events.find(({ id }) => id > ledger.closed)?.id;
+    await real.settle(await publish(t, 1), since, born);
     const told = ledger.events.filter((event) => isDeployedEvent(event, made.id));
     const [first] = told;
     if (isDeployed && first !== undefined) current.expectPayload(first, request, made, since);

@@ -18,6 +18,8 @@ export interface Place {
   readonly t: Device;
   departs(what: Kind | Matter, finding: { expected: string; actual: string }): never;
   isWithin(member: string, written: unknown, since: number, until: number): boolean;
+  announces(deploymentId: string, after: bigint): boolean;
+  readonly ledger: { readonly newest: bigint };
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -35,6 +37,8 @@ export class CurrentDeployment {
   #deviceId: unknown;
   /** That are on the device. */
   files: readonly ConfigFile[] = [];
+  /** The newest event at the last look. */
+  #lookedAt = 0n;
   /** The last one that was removed. */
   #removedId: string | undefined;
 
@@ -84,6 +88,7 @@ export class CurrentDeployment {
         actual: String(body['created_at']),
       });
     this.#shown = body;
+    this.#lookedAt = real.ledger.newest;
     this.#deviceId ??= body['device_id'];
   }
 
@@ -94,10 +99,18 @@ export class CurrentDeployment {
     real.t.saw('looks at the current deployment');
     if (body !== null) this.#expectMerged(body);
     const before = this.#shown;
+    const lookedAt = this.#lookedAt;
     this.#shown = body;
+    this.#lookedAt = real.ledger.newest;
     if (body !== null && body['id'] === this.#removedId && body['activity_status'] === 'deployed')
       real.departs('status left', { expected: `${this.#removedId} removed, as before`, actual: 'deployed again' });
     if (before === undefined) return;
+    if (body !== null && body['id'] !== before?.['id'] && real.announces(String(body['id']), lookedAt)) {
+      // Control publishes by deploying.
+      this.#moves = moves(body);
+      this.files = [];
+      return;
+    }
     if (restarted && before !== null) this.#expectKept(before, body);
     if (before === null || body === null) {
       const actual = body === null ? 'none' : String(body['id']);

@@ -63,12 +63,12 @@ const ROWS: readonly Row[] = [
   { what: ['cursor repeated'], id: 'device.events.replay.exclusive' },
   { way: ['future'], id: 'device.events.replay.exclusive' },
   { what: ['type not asked for'], id: 'device.events.types' },
+  { way: ['none'], what: ['missing'], id: 'device.events.no-cursor.live' },
   { filtered: true, what: ['missing', 'invented'], id: 'device.events.types' },
   { situation: ['compaction'], id: 'device.log.compaction' },
   { way: ['both'], what: ['missing', 'invented'], id: 'device.events.after-wins' },
   { way: ['header'], what: ['missing', 'invented'], live: false, id: 'device.events.header-cursor' },
   { situation: ['seam'], what: ['missing'], id: 'device.events.replay.seam' },
-  { way: ['none'], what: ['missing'], id: 'device.events.no-cursor.live' },
   { what: ['missing'], live: true, id: 'device.events.concurrent' },
   { id: 'device.events.replay.complete' },
 ];

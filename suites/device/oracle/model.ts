@@ -2,7 +2,7 @@
  * The agent as its history determines it: which events there are and which of them are certainly gone, which deployment
  * is current, and what each stream is owed. Pure: no I/O, and no clock of its own.
  */
-import { type SeenEvent, sameEnvelope } from '../support/events.ts';
+import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
 /** In which way something departs from what is owed. */
 export type Kind =
@@ -20,6 +20,8 @@ export interface Difference {
   kind: Kind;
   expected: string;
   actual: string;
+  /** Ids of events that are missing. */
+  missing?: readonly bigint[];
 }
 
 /** What a stream was opened with, and so what it is owed. */
@@ -139,17 +141,16 @@ export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Ow
   if (invented !== undefined)
     return difference(
       'invented',
-      `the events ${shown(due)}`,
+      `the events ${showIds(due)}`,
       `event ${invented.id}, which no other stream has brought`,
     );
   const missing = due.filter(({ id }) => !seen.has(id));
-  if (missing.length > 0) return difference('missing', `the events ${shown(due)}`, `missing ${shown(missing)}`);
+  if (missing.length > 0)
+    return {
+      ...difference('missing', `the events ${showIds(due)}`, `missing ${showIds(missing)}`),
+      missing: missing.map(({ id }) => id),
+    };
   return undefined;
 }
 
 const difference = (kind: Kind, expected: string, actual: string): Difference => ({ kind, expected, actual });
-
-const shown = (events: readonly SeenEvent[]): string =>
-  events.length <= 3
-    ? events.map(({ id }) => id).join(', ')
-    : `${events[0]?.id} to ${events.at(-1)?.id} (${events.length})`;

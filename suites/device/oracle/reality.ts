@@ -6,7 +6,7 @@ import type { HttpClient } from '../../../harness/client/http.ts';
 import type { EventStream, OpenEvents } from '../../../harness/client/sse.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from '../support/check.ts';
-import { type Published, readUpTo } from '../support/drive.ts';
+import { isDeployedEvent, type Published, readUpTo } from '../support/drive.ts';
 import { distinct, eventsOf, type SeenEvent } from '../support/events.ts';
 import { isThrottled } from '../support/requests.ts';
 import { eventsAfter, mayBeGone, mostEvents, retainedFrom } from '../support/retention.ts';
@@ -14,7 +14,7 @@ import { describeOpen, type Streams } from '../support/streams.ts';
 import type { Subscription } from '../support/subscription.ts';
 import { CurrentDeployment } from './current.ts';
 import { decides, type Matter, type Situation, type Way } from './decides.ts';
-import { judgeStream, type Kind, Ledger } from './model.ts';
+import { type Difference, judgeStream, type Kind, Ledger } from './model.ts';
 
 /** Something departs from the model; `id`: of the requirement that it decides. */
 export class Departure extends Violation {
@@ -68,6 +68,8 @@ export class Reality {
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
+  /** The newest event at each tear of the log's last line. */
+  readonly tornAfter: bigint[] = [];
   /** When each event came, or earlier; milliseconds since 1970. */
   readonly cameAt = new Map<bigint, number>();
 
@@ -88,8 +90,8 @@ export class Reality {
     this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, true));
   }
 
-  departs(what: Kind | Matter, finding: { expected: string; actual: string }, client?: Client): never {
-    const { situation } = this;
+  departs(what: Kind | Matter, finding: Pick<Difference, 'expected' | 'actual' | 'missing'>, client?: Client): never {
+    const situation = this.#isGlued(finding.missing ?? []) ? 'tear' : this.situation;
     const seam = situation === 'plain' && client !== undefined && this.#isAtSeam(client) ? 'seam' : situation;
     const where = {
       what,
@@ -99,7 +101,16 @@ export class Reality {
       live: client !== undefined && client.judged > 0,
     };
     const name = client === undefined ? '' : `, on ${client.name}`;
-    throw new Departure(decides(where), { ...finding, expected: finding.expected + name });
+    throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual });
+  }
+
+  /** An agent may append to a torn line, so that a later start skips both: the tear is the cause, not that start. */
+  #isGlued(missing: readonly bigint[]): boolean {
+    const { events } = this.ledger;
+    return this.tornAfter.some((newest) => {
+      const next = events.find(({ id }) => id > newest);
+      return next !== undefined && missing.includes(next.id);
+    });
   }
 
   #isAtSeam({ judged, openedAt }: Client): boolean {
@@ -190,10 +201,15 @@ export class Reality {
     await client.subscription.close();
   }
 
-  /** Every stream comes to what was published, and is judged. */
-  async settle(published: Published, since: number): Promise<void> {
+  /**
+   * Every stream comes to what was published, and is judged. `since`: milliseconds since 1970, before the command began
+   * whose first event is `born`.
+   */
+  async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
-    const { first, last, count } = published;
+    const { first, last } = published;
+    // Calls that were made at once may share their events.
+    const count = Math.min(published.count, Number(last - first) + 1);
     const { newest } = ledger;
     if (first <= newest)
       this.departs('id used again', {
@@ -209,7 +225,7 @@ export class Reality {
         { expected: `${count} events from ${first} to ${last}`, actual: `${fresh.length}` },
         this.witness,
       );
-    await this.catchUp(last, { since, first });
+    await this.catchUp(last, { since, first: born });
     for (const event of fresh) this.#expectTime(event, since);
     t.saw('publications', count);
   }
@@ -230,6 +246,11 @@ export class Reality {
     await Promise.all([...this.clients].map((client) => this.#reachOwed(client)));
     for (const client of this.clients) this.#learn(client);
     for (const client of this.clients) this.#judge(client);
+  }
+
+  /** Whether a stream has brought the `deployment.deployed` of it after that event. */
+  announces(deploymentId: string, after: bigint): boolean {
+    return this.ledger.events.some((event) => event.id > after && isDeployedEvent(event, deploymentId));
   }
 
   /** An event that came by itself is known from now on. */
