@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Snapshot } from '../../../harness/client/recorder.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { AskAgain, TargetEnded, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
+import { AttemptCutOff, TargetEnded, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from '../support/check.ts';
 import { publish } from '../support/drive.ts';
 import { requireRoomFor } from '../support/retention.ts';
@@ -113,7 +113,7 @@ async function explore(t: Device): Promise<Explored> {
       }
     });
   } catch (error) {
-    if (error instanceof AskAgain) throw error;
+    if (error instanceof AttemptCutOff) throw error;
     result.trouble = error;
   }
   return result;
