@@ -174,7 +174,6 @@ const SLOW: readonly string[] = [
 const LACKING = {
   device: [
     'device.deployment.failed',
-    'device.events.deployed-only',
     'device.events.expired.410.retained',
     'device.events.payload.deployed.error',
     'device.loopback.bearer-required',
