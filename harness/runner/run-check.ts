@@ -171,7 +171,7 @@ function toolsFor<Context>(
   reconsider: Reconsider,
 ): CheckContext {
   const { recorder, session, runs, replay } = run;
-  const seed = replay?.seed ?? seedOf(run.seed, run.check.seedName ?? run.check.id);
+  const seed = replay?.seed ?? seedOf(run.seed, run.check.id);
   const limitAt = performance.now() + run.limitMs;
   const shown = (actual: unknown, limit: number): string => show(actual, limit, recorder.redactor);
   const found = (finding: Parameters<CheckContext['must']>[1]): Violation => {

@@ -80,8 +80,6 @@ export interface Check<Context> {
   essential?: boolean;
   /** Deviation that later checks allow for once this one has failed. */
   deviation?: Deviation;
-  /** Checks that share one exploration draw from the seed of this name. Default: its id. */
-  seedName?: string;
   /** Rule that judges what other checks see, made anew for each run; the check itself asks nothing. */
   rule?: () => Rule;
   /** Whether it depends on secrets, which a recording of traffic does not hold. */

@@ -30,7 +30,7 @@ export const byOracle = (
     ...(!isAlone && { aspect }),
     needs: ['drive', ...needs],
     premises,
-    ...{ sharing: 'disruptive', turn: 'last', seedName: 'device.oracle' },
+    ...{ sharing: 'disruptive', turn: 'last' },
     ...{ least: { requests: 0, restarts: 0, compactions: 0, [least]: 1 } },
   },
   async (t: Device) => {

@@ -104,7 +104,7 @@ export const openStream = (opening: Opening): Command => ({
       ...(listed === undefined ? {} : { types: listed }),
       headers: { accept, 'accept-encoding': coding },
     };
-    const http = used ? t.http.keepingConnection() : undefined;
+    const http = used ? t.http.with({ keepsAlive: true }) : undefined;
     if (http !== undefined) await http.get('/deployments/current');
     await real.open({ way, options, after, http });
     await real.catchUp(ledger.closed);

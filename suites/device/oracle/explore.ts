@@ -124,7 +124,7 @@ function sequences(t: Device): readonly { commands: readonly Command[]; isDirect
   const name = uniqueName('oracle');
   const paths = ['a', 'b/c', 'd'].map((file) => `/etc/robot/${name}/${file}.json`);
   const drawn = fc.sample(fc.array(anyCommand(paths), { minLength: 5, maxLength: 12 }), {
-    seed: t.seed,
+    seed: t.runSeed,
     numRuns: SEQUENCES,
   });
   const order = fc.sample(
@@ -132,7 +132,7 @@ function sequences(t: Device): readonly { commands: readonly Command[]; isDirect
       DIRECTED.map((_, n) => n),
       { minLength: DIRECTED.length },
     ),
-    { seed: t.seed, numRuns: 1 },
+    { seed: t.runSeed, numRuns: 1 },
   );
   const directed = (order[0] ?? []).map((n) => DIRECTED[n]?.(paths) ?? []);
   const random = drawn.map((commands) => ({ commands, isDirected: false }));
