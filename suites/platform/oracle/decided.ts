@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
 import { Budget } from '../../../harness/runner/explore/budget.ts';
 import { Course } from '../../../harness/runner/explore/course.ts';
-import { counted } from '../../../harness/runner/results.ts';
+import { countInWords } from '../../../harness/runner/results.ts';
 import { seedOf } from '../../../harness/runner/run-check.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
@@ -62,7 +62,8 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
   if (first === undefined) return;
   for (const seen of exchangesOf(first)) show(t, seen);
   const others = all.filter((each) => each !== first);
-  if (others.length > 0) t.note(`${counted('other difference', others.length)}: ${others.map(inWords).join('; ')}`);
+  if (others.length > 0)
+    t.note(`${countInWords('other difference', others.length)}: ${others.map(inWords).join('; ')}`);
   const finding = { expected: first.expected, actual: first.actual, counterexample: describeAsk(first.exchange) };
   if (first.decision.level === 'MUST' || level !== 'MUST') t.must(false, finding);
   else t.should(false, finding);
