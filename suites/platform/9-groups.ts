@@ -29,10 +29,10 @@ const tree = requirement({
     'a write to a device cannot change its group.',
 });
 check(...byExploring(tree, { ...options, makes: 'group' }));
-const isMembership = ({ path }: Looked): boolean => path.endsWith('/group_id');
+const isMembership = ({ path, what }: Looked): boolean => path.endsWith('/group_id') || what === 'error';
 check(...byExploring(tree, { ...options, makes: 'group', aspect: 'membership', isMeant: isMembership }));
 
-/** As it has to be read: one of the names, where the order of renamings is not known, and below which other, if known. */
+/** As it has to be read: with one of the names, as the order of renamings is not known, below that parent if known. */
 interface Group {
   id: string;
   names: readonly string[];

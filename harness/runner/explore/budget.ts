@@ -1,16 +1,14 @@
-/** What has to be asked may take that many times as long as what is drawn. */
-const LATE = 3;
-
 interface Bounds {
   ms: number;
   /** At most, and at least where they take longer than `ms`: on a busy machine, or a slow target. */
   requests: number;
   least: number;
+  lateMs: number;
 }
 
 /**
  * What an exploration may take. What is drawn ends with `requests`, or once it is both longer than `ms` and more than
- * `least`; three times `ms` ends everything.
+ * `least`; `lateMs` ends everything, so that a slow target has a verdict on what it was asked.
  */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;
@@ -32,7 +30,7 @@ export class Budget {
 
   /** For everything. */
   get isLate(): boolean {
-    return this.#spentMs >= LATE * this.#bounds.ms;
+    return this.#spentMs >= this.#bounds.lateMs;
   }
 
   get #spentMs(): number {

@@ -54,15 +54,15 @@ describe('an adopted answer', () => {
 
 describe('a budget', () => {
   it('ends with its requests', () => {
-    const budget = new Budget({ ms: 60_000, requests: 2, least: 1 });
+    const budget = new Budget({ ms: 60_000, requests: 2, least: 1, lateMs: 90_000 });
     expect(budget.isOver).toBe(false);
     budget.requests = 2;
     expect(budget.isOver).toBe(true);
   });
 
-  it('gives what has to be asked three times as long as what is drawn', () => {
+  it('gives what has to be asked longer than what is drawn', () => {
     let now = 0;
-    const budget = new Budget({ ms: 1000, requests: 10, least: 3 }, () => now);
+    const budget = new Budget({ ms: 1000, requests: 10, least: 3, lateMs: 3000 }, () => now);
     const at = (ms: number, requests: number) => {
       now = ms;
       budget.requests = requests;

@@ -217,12 +217,6 @@ export const defects = [
   defect('beyond-end-last-page', 'Gives the last page for an offset past the end.', ['platform.list.past-end'], {
     page: ({ limit, offset, total }, at) => at(offset < total() ? offset : Math.max(0, total() - limit), limit),
   }),
-  defect(
-    'order-by-time-ignored',
-    'Orders by id where that is asked for, and never by time.',
-    ['platform.list.filtered'],
-    ({ order }) => ({ order: (asked) => order(asked.filter(({ field }) => field !== 'created_at')) }),
-  ),
   defect('beyond-end-refused', 'Answers 404 to an offset past the end.', ['platform.list.past-end'], ({ page }) => ({
     page: (window, at) => {
       if (window.offset > window.total()) throw new PlatformError(404, 'no_such_page', 'there is no such page');

@@ -24,8 +24,8 @@ interface Shared {
 const EXPLORED = new Fact((): { shared?: Shared } => ({}));
 
 /** Milliseconds count only where a platform is slow. */
-const USUAL = { ms: 15_000, requests: 2200, least: 1700 };
-const FAST = { ms: 8000, requests: 1600, least: 1500 };
+const USUAL = { ms: 15_000, requests: 2200, least: 1700, lateMs: 60_000 };
+const FAST = { ms: 8000, requests: 1600, least: 1500, lateMs: 45_000 };
 
 function begin(t: Platform): Shared {
   const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));

@@ -87,7 +87,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** A list of what can be created or read alone is answered, unless it says that it is not there, or not for this key. */
+/** A list of what can be created or read alone is answered, but where it is not there, or not for this key. */
 const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
   list === true &&
   sub !== true &&

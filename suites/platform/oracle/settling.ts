@@ -56,7 +56,9 @@ async function again(ex: Explorer, suspect: Found): Promise<Found | 'changing' |
   const now = await valueNow(ex, suspect, member);
   if (now !== undefined && !isSame(now.value, known.value) && !holds(known.value, now.value)) {
     const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
-    const effect = { ...suspect, exchange: now.exchange, actual: now.value };
+    // A read that shows it belongs to its own version; after a write, the record is what shows it.
+    const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
+    const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
     if (isHeld) return { ...effect, what: 'side-effect' };
     // It has changed since.
