@@ -32,7 +32,7 @@ check(...byExploring(tree, { ...options, makes: 'group' }));
 const isMembership = ({ path, what }: Looked): boolean => path.endsWith('/group_id') || what === 'error';
 check(...byExploring(tree, { ...options, makes: 'group', aspect: 'membership', isMeant: isMembership }));
 
-/** As it has to be read: with one of the names, as the order of renamings is not known, below that parent if known. */
+/** Reads it with one of the names, since renamings come in any order, and below that parent if it is known. */
 interface Group {
   id: string;
   names: readonly string[];

@@ -277,8 +277,13 @@ class Life {
   }
 }
 
-/** Runs a sequence; gives what departs from the model, and the commands until then. */
-async function departureIn(t: Device, life: Life, commands: readonly Command[]): Promise<Found | undefined> {
+/** Runs a sequence. Gives what departs from the model, and the commands until then; `isKnown`: while one is shrunk. */
+async function departureIn(
+  t: Device,
+  life: Life,
+  commands: readonly Command[],
+  isKnown = false,
+): Promise<Found | undefined> {
   const done: Command[] = [];
   try {
     const real = await life.begin();
@@ -293,7 +298,8 @@ async function departureIn(t: Device, life: Life, commands: readonly Command[]):
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     const snapshot = t.http.recorder.snapshot();
-    const meant = (await t.reconsider?.(error)) ?? error;
+    // Each doubt about control counts, and this one is settled.
+    const meant = isKnown ? error : ((await t.reconsider?.(error)) ?? error);
     if (meant !== error || error instanceof TargetEnded) throw meant;
     const departure = life.departure(error);
     await life.end();
@@ -309,7 +315,7 @@ async function shrunk(t: Device, life: Life, found: Found): Promise<Found> {
   const end = performance.now() + Math.min(SHRINK_MS, t.session.shrinkMs);
   let least = found;
   for (let at = found.commands.length - 2; at >= 0 && performance.now() < end; at -= 1) {
-    const fewer = await departureIn(t, life, least.commands.toSpliced(at, 1));
+    const fewer = await departureIn(t, life, least.commands.toSpliced(at, 1), true);
     if (fewer?.departure.id === found.departure.id) least = fewer;
   }
   return least;

@@ -87,7 +87,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** A list of what can be created or read alone is answered, but where it is not there, or not for this key. */
+/** Expects an answer of each list of what can be created or read alone, but for one that no key or version has. */
 const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
   list === true &&
   sub !== true &&
