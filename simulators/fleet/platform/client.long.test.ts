@@ -79,7 +79,7 @@ it.each([400, 401, 403, 404, 409, 501])('does not send again what was answered w
 it('gives up at its limit, and says how often it tried', async () => {
   await using platform = await platformWith(() => ({ status: 503 }));
   const client = platform.client(600);
-  await expect(client.provisioningToken()).rejects.toThrow(/HTTP 503 .*; sent (\d times|once) within 0\.6 s$/);
+  await expect(client.provisioningToken()).rejects.toThrow(/HTTP 503: .*; sent (\d times|once) within 0\.6 s$/);
   expect(platform.seen.length).toBeLessThan(10);
 });
 

@@ -12,6 +12,9 @@ interface Options extends Pick<Check<never>, 'needs' | 'premises'> {
   isAlone?: boolean;
 }
 
+/** Seen by the check of kills. */
+const KILLS = 'kills survived';
+
 /**
  * Options and body of a check that passes unless the exploration has found a departure which decides its requirement:
  * `check(complete, ...byOracle(complete))`.
@@ -34,8 +37,9 @@ export const byOracle = (
     ...{ least: { requests: 0, restarts: 0, compactions: 0, [least]: 1 } },
   },
   async (t: Device) => {
-    const { found, trouble, counts } = await explored(t);
+    const { found, trouble, counts, notes } = await explored(t);
     t.saw(least, counts.get(least) ?? 0);
+    if (least === KILLS) for (const note of notes) t.note(note);
     const mine = found.get(id);
     if (mine === undefined && trouble !== undefined) throw trouble;
     if (mine === undefined) return;

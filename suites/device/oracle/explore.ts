@@ -51,6 +51,8 @@ export interface Explored {
   /** What ended it early. The check that explored is given it, and others that it did. */
   trouble: unknown;
   counts: Map<string, number>;
+  /** About kills, for the check of these. */
+  notes: Set<string>;
 }
 
 const EXPLORED = new Fact<Promise<Explored> | undefined>(() => undefined);
@@ -90,9 +92,10 @@ const SEQUENCES = 25;
 
 async function explore(t: Device): Promise<Explored> {
   requireRoomFor(t, 3);
-  const result: Explored = { found: new Map(), trouble: undefined, counts: new Map() };
+  const result: Explored = { found: new Map(), trouble: undefined, counts: new Map(), notes: new Set() };
   const counting: Device = {
     ...t,
+    note: (text) => void result.notes.add(text),
     saw: (what, count = 1) => void result.counts.set(what, (result.counts.get(what) ?? 0) + count),
   };
   const started = performance.now();

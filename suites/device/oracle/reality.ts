@@ -354,6 +354,7 @@ export class Reality {
     await Promise.all(
       left.map(async (client) => {
         const came = distinct(await client.subscription.drain());
+        if (this.situation === 'kill' && endedInOrder(client.subscription.stream)) this.t.note(NO_KILL);
         if (client.way === 'future' || client.beginsAnywhere === true) return;
         for (const event of came) {
           const difference = this.ledger.learn(event);
@@ -377,6 +378,14 @@ export class Reality {
     await Promise.all(over.map(({ subscription }) => subscription.close()));
   }
 }
+
+const NO_KILL =
+  'control was asked for SIGKILL, and the stream ended in order, with its last chunk, which a killed process cannot ' +
+  'send: control, or what is before the agent, ended it';
+
+/** Without chunks, the end of a connection is the end of an answer too. */
+const endedInOrder = ({ ended, headers }: Pick<EventStream, 'ended' | 'headers'>): boolean =>
+  ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
 
 const SUBSCRIBED_MS = 300;
 /** A clock may be read a moment before or after what it tells of, and be set right meanwhile. */

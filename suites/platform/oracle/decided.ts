@@ -58,7 +58,12 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
     .filter((each) => each.decision.ids.includes(id) && isMeant(each));
   const [first] = all.toSorted((one, other) => rank(one.decision.level) - rank(other.decision.level));
   const isMade = makes === undefined || model.of(makes, true).length > 0;
-  if (first === undefined && (!isMade || (values === 0 && makes !== undefined))) t.undecided(whyNone(lacking, makes));
+  if (first === undefined && (!isMade || (values === 0 && makes !== undefined))) {
+    const { answer, words } = whyNone(lacking, makes);
+    const actual = answer.startsWith(SILENT) ? answer.slice(SILENT.length) : undefined;
+    if (actual !== undefined) t.must(false, { expected: 'an answer to every request', actual });
+    t.undecided(words);
+  }
   if (first === undefined) return;
   for (const seen of exchangesOf(first)) show(t, seen);
   const others = all.filter((each) => each !== first);
@@ -70,13 +75,16 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
 }
 
 /** Nothing of that kind was made, so nothing shows what becomes of it. */
-function whyNone(lacking: ReadonlyMap<string, string>, kind: ResourceKind): string {
+function whyNone(lacking: ReadonlyMap<string, string>, kind: ResourceKind): { answer: string; words: string } {
   const due = OPERATIONS.filter((each) => each.kind === kind && lacking.has(each.id));
   const [refused = [...lacking.keys()][0] ?? ''] = due.map((each) => each.id);
   const answer = lacking.get(refused) ?? 'not asked for';
   const why = answer.startsWith('403') ? 'the API key may not write' : `no ${kind} could be made`;
-  return `${why}: ${refused} was answered ${answer}`;
+  return { answer, words: `${why}: ${refused} was answered ${answer}` };
 }
+
+/** Begins what is kept of a creation without an answer. */
+const SILENT = '0 ';
 
 const rank = (level: string): number => ['MUST', 'SHOULD', 'INFO'].indexOf(level);
 

@@ -55,7 +55,8 @@ export class Explorer {
   /** A request on a connection that was used before got no answer: no other is sent so. */
   #wasClosed = false;
   /** Requests in a row that no answer came to. */
-  #silences = 0;
+  /** Operations that were not answered the last time, by id. */
+  readonly #silent = new Map<string, { times: number; last: Exchange }>();
   /** Created by this run: how far the platform's clock was from ours, milliseconds. */
   #clock: number | undefined;
 
@@ -115,8 +116,10 @@ export class Explorer {
 
   /** Sends it, and asks again where the platform throttles. Undefined where no answer came. */
   async send(ask: Ask): Promise<Exchange> {
+    const { method, id } = ask.operation;
+    const silent = this.#silent.get(id);
+    if (silent !== undefined && silent.times >= MOST_SILENCES_OF_ONE) return { ...silent.last, ...ask };
     this.budget.requests += 1;
-    const { method } = ask.operation;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
     // Of hundreds of requests a finding shows those that it is about.
@@ -133,7 +136,7 @@ export class Explorer {
     };
     try {
       const { status, headers, json, text, recorded } = await send(this.t, request, http);
-      this.#silences = 0;
+      this.#silent.delete(id);
       const { token } = (json ?? {}) as { token?: unknown };
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, status, headers, json, text, asked: recorded };
@@ -143,10 +146,11 @@ export class Explorer {
         this.#wasClosed = true;
         return await this.send(ask);
       }
-      this.#silences += 1;
       const [asked] = http.recorder.exchanges;
-      if (!(error instanceof NoAnswer) || asked === undefined || this.#silences > MOST_SILENCES) throw error;
-      return { ...ask, status: 0, headers: {}, json: undefined, text: error.message, asked };
+      if (!(error instanceof NoAnswer) || asked === undefined || this.#silent.size >= MOST_SILENT) throw error;
+      const last = { ...ask, status: 0, headers: {}, json: undefined, text: error.message, asked };
+      this.#silent.set(id, { times: (silent?.times ?? 0) + 1, last });
+      return last;
     }
   }
 
@@ -299,8 +303,10 @@ type Rest = [about: Parameters<Judgement['hold']>[1], words: Parameters<Judgemen
 
 /** One read in so many opens a connection. */
 const NEW_ONE_IN = 4;
-/** Each may cost seconds. */
-const MOST_SILENCES = 3;
+/** Each silence costs the patience of the run, so that an operation is asked no further after two. */
+const MOST_SILENCES_OF_ONE = 2;
+/** With so many silent operations the platform itself hangs. */
+const MOST_SILENT = 3;
 /** Between two creations a clock may be set. */
 const CLOCK_MS = 60_000;
 /** More items are too many to compare. */
@@ -309,8 +315,9 @@ const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 
 /** The first item that has another place than before, among those that are there both times. */
 export function firstMoved(before: readonly string[], now: readonly string[]) {
+  // Pages that shift while others write show an item twice.
   const [kept, there] = [new Set(now), new Set(before)];
-  const [earlier, later] = [before.filter((id) => kept.has(id)), now.filter((id) => there.has(id))];
+  const [earlier, later] = [[...there].filter((id) => kept.has(id)), [...kept].filter((id) => there.has(id))];
   const place = earlier.findIndex((id, at) => later[at] !== id);
   return place < 0 ? undefined : { due: earlier[place], shown: later[place], place: place + 1 };
 }
