@@ -44,9 +44,12 @@ const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${A
 const SHARE = 4;
 
 /** Sample of the subjects of an API, `atOnce` of them in parallel; each change draws another sample. */
-const matrix = (api: string, atOnce: number): Step => ({
-  name: `matrix ${api}`,
-  command: `npm run matrix -- --api ${api} --concurrency ${atOnce} --sample ${SHARE} --seed ${seedOf('suites')}`,
+const matrix = (api: string, atOnce: number, kinds?: string): Step => ({
+  name: ['matrix', api, ...(kinds === undefined ? [] : [kinds])].join(' '),
+  command: [
+    `npm run matrix -- --api ${api} --concurrency ${atOnce} --sample ${SHARE} --seed ${seedOf('suites')}`,
+    ...(kinds === undefined ? [] : [`--kind ${kinds}`]),
+  ].join(' '),
 });
 
 /**
@@ -56,11 +59,14 @@ const matrix = (api: string, atOnce: number): Step => ({
 const change = (): Stage[] => [
   BUILD,
   [[AGENT], [{ name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` }]],
-  // Checks of devices measure how fast these publish, and a second lane of full load would slow them down.
-  [[matrix('device', 5)], [matrix('client', 12), matrix('system', 8)]],
+  // A matrix is one process: devices mostly wait, and platforms fill a processor each.
   [
-    [matrix('platform', 5)],
-    [{ name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 }],
+    [matrix('device', 5)],
+    [matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')],
+    [
+      matrix('platform', 4, 'reference,variant,null'),
+      { name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 },
+    ],
   ],
 ];
 
