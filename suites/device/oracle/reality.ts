@@ -317,7 +317,8 @@ export class Reality {
     if (difference !== undefined) this.departs(difference.kind, difference, client);
     // What lies beyond is judged the next time.
     client.judged += came.filter(({ id }) => id <= this.ledger.closed).length;
-    client.after = this.ledger.closed;
+    // A cursor may be of an event that one stream alone has brought, beyond what is known whole.
+    if (this.ledger.closed > client.after) client.after = this.ledger.closed;
     client.beginsAnywhere = false;
     this.t.saw('events judged', came.length);
   }
