@@ -13,9 +13,8 @@ let handler: Handler | undefined;
 let mayOutputsFail = false;
 
 /**
- * Goes on without an output that fails, so that files are still written. One that is closed early (`| head`, a
- * terminal) was not wanted any more; any other fault, such as a full disk, is told on the other output, and turns a
- * good exit code into `EXIT.harness`.
+ * Goes on without an output that fails, so that files are still written. A full disk or another fault is named on the
+ * other output, and turns a good exit code into `EXIT.harness`; a reader that left (`| head`, a terminal) does not.
  */
 export function watchOutputs(): void {
   for (const [name, stream, other] of [

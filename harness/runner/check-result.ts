@@ -131,7 +131,7 @@ const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 /** Reason of a blocked check. An unexpected error is a fault in Muster: its place matters more than its words. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
-  // Such a limit may be met anywhere: in a file that a check reads, or in a lazily loaded part of Muster.
+  // Any file or lazily loaded module may meet the limit of open files.
   const limit = limitIn(error);
   if (limit !== undefined) return { reason: limit };
   const place =

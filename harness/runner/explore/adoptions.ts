@@ -1,6 +1,5 @@
 /**
- * What a target may answer as it likes, but only in one way: a refusal that nobody promises or forbids is learned at
- * first sight, and then predicted.
+ * Learned answers: a refusal that nobody promises or forbids is learned at first sight, and expected from then on.
  */
 export class Adoptions<Seen> {
   readonly #known = new Map<string, { answer: string; seen: Seen }>();
@@ -18,7 +17,7 @@ export class Adoptions<Seen> {
     return this.#known.get(asked)?.answer === answer;
   }
 
-  /** What a finding has told is not told again. */
+  /** Learns the other answer once it has been a finding, so that it is none again. */
   replace(asked: string, answer: string, seen: Seen): void {
     this.#known.set(asked, { answer, seen });
   }

@@ -1,14 +1,15 @@
 interface Bounds {
   ms: number;
-  /** At most, and at least where they take longer than `ms`: on a busy machine, or a slow target. */
+  /** Most requests. */
   requests: number;
+  /** Requests made even if they take longer than `ms`, on a busy machine or a slow target. */
   least: number;
   lateMs: number;
 }
 
 /**
- * What an exploration may take. What is drawn ends with `requests`, or once it is both longer than `ms` and more than
- * `least`; `lateMs` ends everything, so that a slow target has a verdict on what it was asked.
+ * Bounds of an exploration. Drawing ends after `requests`, or after `ms` if `least` requests were made; `lateMs` ends
+ * all of it, so that a slow target has a verdict on the part that was asked.
  */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;

@@ -1,6 +1,6 @@
 /**
- * What an exploration has asked of all that it could ask: a cell has one value in each of its dimensions, such as
- * operation, version and key. Cells are generated and counted, nobody writes them down.
+ * Cells that an exploration has visited. A cell has one value in each of its dimensions, such as operation, version and
+ * key; cells are generated and counted.
  */
 import type { Draw } from './draw.ts';
 
@@ -8,21 +8,12 @@ export type Cell = Readonly<Record<string, string>>;
 
 export class Cells {
   readonly #cells = new Map<string, number>();
-  readonly #pairs = new Map<string, number>();
+  readonly #pairs = new Set<string>();
 
   visit(cell: Cell): void {
-    count(this.#cells, nameOf(cell));
-    for (const pair of pairsOf(cell)) count(this.#pairs, pair);
-  }
-
-  /** How many different cells were visited; with values, those that have them. */
-  visited(having: Cell = {}): number {
-    const values = Object.entries(having).map(([dimension, value]) => `${dimension}=${value}`);
-    return [...this.#cells.keys()].filter((name) => values.every((value) => name.split(' ').includes(value))).length;
-  }
-
-  get pairs(): number {
-    return this.#pairs.size;
+    const name = nameOf(cell);
+    this.#cells.set(name, (this.#cells.get(name) ?? 0) + 1);
+    for (const pair of pairsOf(cell)) this.#pairs.add(pair);
   }
 
   /** The candidate of the most pairs that were not visited, and of the rarest cell among several. */
@@ -47,5 +38,3 @@ function pairsOf(cell: Cell): string[] {
   const values = nameOf(cell).split(' ');
   return values.flatMap((one, place) => values.slice(place + 1).map((other) => `${one} ${other}`));
 }
-
-const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -2,7 +2,7 @@
 export class Course {
   readonly #steps: AsyncGenerator<void, void>;
   #isOver = false;
-  /** What ended it before its time: no later check may take what was seen so far for all of it. */
+  /** Error that ended it early: later checks must not take a part for the whole. */
   #failure: { error: unknown } | undefined;
 
   constructor(steps: AsyncGenerator<void, void>) {

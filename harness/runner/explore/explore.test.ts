@@ -29,12 +29,6 @@ describe('draws', () => {
 describe('cells', () => {
   const cell = (operation: string, version: string) => ({ operation, version });
 
-  it('count those that differ', () => {
-    const cells = new Cells();
-    for (const each of [cell('list', 'a'), cell('list', 'a'), cell('list', 'b')]) cells.visit(each);
-    expect(cells.visited()).toBe(2);
-  });
-
   it('prefer what was not visited', () => {
     const cells = new Cells();
     cells.visit(cell('list', 'a'));

@@ -59,6 +59,7 @@ describe('loopback', () => {
     ['no file', undefined, /no such discovery file/],
     ['no JSON', '{', /is not JSON/],
     ['no token', { port: 8080 }, /is not a discovery file: .*token/],
+    ['a token with a line end', { port: 8080, token: 'a\n' }, /its token has a line end, or another character/],
     ['null', null, /d.*\.json is not a discovery file/],
     ['a port in words', { port: '8o', token: 'a-token' }, /is not a discovery file: \/port/],
   ])('reports %s as the problem of the connection', async (_, content, problem) => {

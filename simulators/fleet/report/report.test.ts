@@ -262,3 +262,14 @@ describe('the reach of a roll-out', () => {
     expect(percentText(2, 3)).toBe('66.7 %');
   });
 });
+
+it('begins with requests a second, their failures and times, for whatever uplink', () => {
+  const requests = { 'http.attempts': 1200, 'http.errors': 18, 'ping.attempts': 1000 };
+  const calls = bodyOf(reportHtml({ ...whole, uplink: 'calls', counters: requests, measured_seconds: 60 }));
+  const tile = (label: string): string | undefined =>
+    new RegExp(`<b>([^<]*)</b><span>${label}</span>`).exec(calls)?.[1];
+  expect(tile('requests a second')).toBe('20');
+  expect(tile('requests failed')).toBe('1.5 %');
+  expect(tile('pings p50 · p99')).toBe('500 ms · 990 ms');
+  expect(tile('memory per robot')).toBeUndefined();
+});

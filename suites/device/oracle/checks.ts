@@ -1,10 +1,10 @@
-/** What a check is that leaves its requirement to the exploration. */
+/** Checks that leave their requirement to the exploration. */
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { type Device, LIVE } from '../support/check.ts';
 import { explored } from './explore.ts';
 
 interface Options extends Pick<Check<never>, 'needs' | 'premises'> {
-  /** What the exploration must have been through for the check to pass. */
+  /** Count of the exploration that the check needs to pass. */
   least?: string;
   /** Default: `oracle`. */
   aspect?: string;

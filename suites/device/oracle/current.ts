@@ -13,7 +13,7 @@ import { currentDeployment } from '../support/requests.ts';
 import type { Matter } from './decides.ts';
 import type { Kind } from './model.ts';
 
-/** Where it is looked at, and what becomes of what departs from it. */
+/** Target of the looks, and receiver of their departures. */
 export interface Place {
   readonly t: Device;
   departs(what: Kind | Matter, finding: { expected: string; actual: string }): never;
@@ -24,18 +24,18 @@ export interface Place {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Nobody but the one who deploys gives these another value. */
+/** Members that only a deployment sets. */
 const FIXED = ['object', 'id', 'description', 'device_id', 'release_id', 'created_at'] as const;
 const STATUSES = ['status', 'activity_status', 'error_status', 'target_status'] as const;
 
 export class CurrentDeployment {
   readonly #real: Place;
-  /** As it is to be shown; null when none is, undefined when nobody knows. */
+  /** Deployment that is to be shown: null for none, undefined for an unknown one. */
   #shown: Members | null | undefined;
   /** It may move on by itself: it has failed, is being retried, or has not reached its target. */
   #moves = true;
   #deviceId: unknown;
-  /** That are on the device. */
+  /** Config files that are on the device. */
   files: readonly ConfigFile[] = [];
   /** The newest event at the last look. */
   #lookedAt = 0n;
@@ -56,7 +56,7 @@ export class CurrentDeployment {
     return this.#moves;
   }
 
-  /** Nobody knows what is shown: the next look is adopted. */
+  /** Adopts whatever the next look shows. */
   forget(): void {
     this.#shown = undefined;
     this.#moves = true;

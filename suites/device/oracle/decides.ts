@@ -1,16 +1,16 @@
 /**
- * What decides which requirement: the first row that fits what differs, the situation in which it showed, and how the
- * stream was asked for. The levels are those of the requirements, but for what a row says is a SHOULD.
+ * Requirement that a departure decides: the first row that fits the difference, its situation, and the form in which
+ * the stream was asked for.
  */
 import type { Kind } from './model.ts';
 
-/** What the agent has just been through. */
+/** Event in the agent's life just before. */
 export type Situation = 'plain' | 'seam' | 'compaction' | 'restart' | 'kill' | 'tear';
 
-/** How a stream was asked for its cursor. */
+/** Form in which a stream was given its cursor. */
 export type Way = 'after' | 'header' | 'both' | 'none' | 'future';
 
-/** Of what is not about a stream. */
+/** Differences outside streams. */
 export type Matter =
   | 'time of an event'
   | 'payload'

@@ -11,17 +11,13 @@ import type { Device } from '../support/check.ts';
 import { publish } from '../support/drive.ts';
 import { requireRoomFor } from '../support/retention.ts';
 import { type Streams, withStreams } from '../support/streams.ts';
+import { anyCommand } from './any-command.ts';
 import {
   ACCEPTS,
-  anyCommand,
   burstIntoReplay,
   CODINGS,
   type Command,
-  compactAway,
-  compactLog,
   cutAndComeBack,
-  deploy,
-  killWhilePublishing,
   leave,
   openExpired,
   openFuture,
@@ -31,15 +27,13 @@ import {
   PLAIN,
   passTime,
   publishSome,
-  readCurrent,
-  removeCurrent,
-  restartAgent,
-  tearTail,
 } from './commands.ts';
 import { decides } from './decides.ts';
+import { deploy, readCurrent, removeCurrent } from './deploying.ts';
 import { Departure, Reality } from './reality.ts';
+import { compactAway, compactLog, killWhilePublishing, restartAgent, tearTail } from './survival.ts';
 
-/** What departs from the model, and how that was come by. */
+/** Departure from the model, with the commands that led to it. */
 interface Found {
   departure: Departure;
   commands: readonly Command[];
@@ -48,7 +42,7 @@ interface Found {
 
 export interface Explored {
   found: Map<string, Found>;
-  /** What ended it early. The check that explored is given it, and others that it did. */
+  /** Error that ended it early: thrown by the check that explored, and named by the others. */
   trouble: unknown;
   counts: Map<string, number>;
   /** About kills, for the check of these. */
@@ -66,7 +60,7 @@ export async function explored(t: Device): Promise<Explored> {
   try {
     return await exploring;
   } catch (error) {
-    // What was cut off is asked again.
+    // The next check explores anew, because this attempt was cut off.
     t.session.set(EXPLORED, undefined);
     throw error;
   }
@@ -85,7 +79,7 @@ const EXPLORING_MS = 40_000;
 /** The same where each event takes long. */
 const EXPLORING_SLOWLY_MS = 100_000;
 const DRAWING_MS = 10_000;
-/** Of a directed sequence in which something departs. */
+/** Runs of a directed sequence, each without the commands that departed before. */
 const MOST_TRIES = 3;
 /** At `--runs 1`. */
 const SEQUENCES = 25;
@@ -266,7 +260,7 @@ class Life {
     return this.#real;
   }
 
-  /** What a violation decides that a reader of streams or answers has found. */
+  /** Departure for a violation that a reader of streams or answers has thrown. */
   departure(violation: Violation): Departure {
     if (violation instanceof Departure) return violation;
     const situation = this.#real?.situation ?? 'plain';

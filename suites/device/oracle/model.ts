@@ -4,7 +4,7 @@
  */
 import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
-/** In which way something departs from what is owed. */
+/** Kinds of difference between the events of a stream and those that it is owed. */
 export type Kind =
   | 'missing'
   | 'invented'
@@ -24,14 +24,14 @@ export interface Difference {
   missing?: readonly bigint[];
 }
 
-/** What a stream was opened with, and so what it is owed. */
+/** Events that a stream is owed, by the cursor and the types with which it was opened. */
 export interface Owed {
   /** Events after this id. */
   after: bigint;
   /** Up to this id; what lies beyond may still be on its way. */
   upTo: bigint;
   types?: readonly string[] | undefined;
-  /** Where it begins is open, since nothing says what such a cursor means; it has no gap from there on. */
+  /** Leaves the first event open, since nothing says what such a cursor means; no gap is allowed after it. */
   beginsAnywhere?: boolean;
 }
 
@@ -102,7 +102,7 @@ export class Ledger {
   }
 }
 
-/** How an event departs from the one of that id that came before. */
+/** Difference between an event and the one of the same id that came before. */
 function changeOf(known: SeenEvent, event: SeenEvent): Difference | undefined {
   const isSame =
     known.type === event.type && (known.text === event.text || sameEnvelope(known.envelope, event.envelope));
@@ -114,7 +114,7 @@ function changeOf(known: SeenEvent, event: SeenEvent): Difference | undefined {
   };
 }
 
-/** How what came on a stream departs from what it is owed. */
+/** Difference between the events that came on a stream and those that it is owed. */
 export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Owed): Difference | undefined {
   const { after, upTo, types, beginsAnywhere = false } = owed;
   const first = came[0]?.id;

@@ -28,7 +28,7 @@ export class Departure extends Violation {
   }
 }
 
-/** How a stream is asked for. */
+/** Request for a stream. */
 export interface Asking {
   way: Way;
   options: OpenEvents;
@@ -42,7 +42,7 @@ export interface Asking {
 interface Client extends Asking {
   name: string;
   subscription: Subscription;
-  /** How many of its events were judged. */
+  /** Number of its events that were judged. */
   judged: number;
   /** The newest event when it was opened: what comes after it is live. */
   openedAt: bigint;
@@ -70,7 +70,7 @@ export class Reality {
   readonly remarked: Departure[] = [];
   /** The newest event at each tear of the log's last line. */
   readonly tornAfter: bigint[] = [];
-  /** When each event came, or earlier; milliseconds since 1970. */
+  /** First sight of each event, milliseconds since 1970. */
   readonly cameAt = new Map<bigint, number>();
 
   constructor(t: Device, streams: Streams, newest: bigint) {
@@ -121,7 +121,7 @@ export class Reality {
   async openStaying(after: bigint): Promise<void> {
     const { closed } = this.ledger;
     await this.open({ way: 'after', options: { after }, after }, true);
-    // Where that is gone by now, what follows is seen all the same.
+    // The cursor may be gone by now; live events are seen all the same.
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
@@ -176,7 +176,7 @@ export class Reality {
     else await stream.close();
   }
 
-  /** Of a log that does not say how much it keeps, a quarter of what it was seen to keep is certain. */
+  /** Counts on a quarter of the events that a log without a declared retention was seen to keep. */
   #isKept(after: bigint): boolean {
     return this.t.info.retention !== undefined || eventsAfter(this.t, after) <= this.#keeps / 4;
   }
@@ -186,7 +186,7 @@ export class Reality {
     return String(stream.status);
   }
 
-  /** What a client got that was cut off: the beginning of what it was owed. */
+  /** Judges the events of a client that was cut off: they begin those that it was owed. */
   expectBeginning(came: readonly SeenEvent[], after: bigint, upTo: bigint): void {
     const difference = judgeStream(this.ledger, came, { after, upTo });
     if (difference !== undefined) this.departs(difference.kind, difference);
@@ -315,7 +315,7 @@ export class Reality {
     const owed = this.#owed(client);
     const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });
     if (difference !== undefined) this.departs(difference.kind, difference, client);
-    // What lies beyond is judged the next time.
+    // Later events are judged the next time.
     client.judged += came.filter(({ id }) => id <= this.ledger.closed).length;
     // A cursor may be of an event that one stream alone has brought, beyond what is known whole.
     if (this.ledger.closed > client.after) client.after = this.ledger.closed;

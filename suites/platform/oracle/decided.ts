@@ -1,4 +1,4 @@
-/** What an exploration has found out about one requirement. All checks of a run share one. */
+/** Checks of requirements that the exploration decides; all checks of a run share one exploration. */
 
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
@@ -59,10 +59,11 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
   const [first] = all.toSorted((one, other) => rank(one.decision.level) - rank(other.decision.level));
   const isMade = makes === undefined || model.of(makes, true).length > 0;
   if (first === undefined && (!isMade || (values === 0 && makes !== undefined))) {
-    const { answer, words } = whyNone(lacking, makes);
-    const actual = answer.startsWith(SILENT) ? answer.slice(SILENT.length) : undefined;
-    if (actual !== undefined) t.must(false, { expected: 'an answer to every request', actual });
-    t.undecided(words);
+    const refused = refusedOperation(lacking, makes);
+    const { status, text = '' } = lacking.get(refused) ?? {};
+    if (status === 0) t.must(false, { expected: 'an answer to every request', actual: text });
+    const why = status === 403 ? 'the API key may not write' : `no ${makes} could be made`;
+    t.undecided(status === undefined ? why : `${why}: ${refused} was answered ${status} ${text.slice(0, 120)}`);
   }
   if (first === undefined) return;
   for (const seen of exchangesOf(first)) show(t, seen);
@@ -74,17 +75,11 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
   else t.should(false, finding);
 }
 
-/** Nothing of that kind was made, so nothing shows what becomes of it. */
-function whyNone(lacking: ReadonlyMap<string, string>, kind: ResourceKind): { answer: string; words: string } {
-  const due = OPERATIONS.filter((each) => each.kind === kind && lacking.has(each.id));
-  const [refused = [...lacking.keys()][0] ?? ''] = due.map((each) => each.id);
-  const answer = lacking.get(refused) ?? 'not asked for';
-  const why = answer.startsWith('403') ? 'the API key may not write' : `no ${kind} could be made`;
-  return { answer, words: `${why}: ${refused} was answered ${answer}` };
+/** Operation without which no record of that kind is made. */
+function refusedOperation(lacking: ReadonlyMap<string, unknown>, kind: ResourceKind): string {
+  const due = OPERATIONS.find((each) => each.kind === kind && lacking.has(each.id));
+  return due?.id ?? [...lacking.keys()][0] ?? '';
 }
-
-/** Begins what is kept of a creation without an answer. */
-const SILENT = '0 ';
 
 const rank = (level: string): number => ['MUST', 'SHOULD', 'INFO'].indexOf(level);
 
@@ -101,7 +96,7 @@ type IsMeant = (looked: Looked) => boolean;
 interface Own {
   /** The findings that this check is about, where there are several of one requirement. */
   isMeant?: IsMeant | undefined;
-  /** What has to be made, so that anything is decided. */
+  /** Kind of record without which nothing is decided. */
   makes?: ResourceKind | undefined;
 }
 type Options = Own &

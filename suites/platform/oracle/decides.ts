@@ -1,4 +1,4 @@
-/** Which requirement a finding is about, and how strictly it holds: the first row that fits. */
+/** Requirement and level of a finding: the first row that fits. */
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Level } from '../../../harness/runner/types.ts';
 import type { Looked, What } from './found.ts';
@@ -24,7 +24,7 @@ const should = (id: string | readonly string[], what: Row['what'], rest: Partial
   level: 'SHOULD',
 });
 
-/** What can be wrong with a page. */
+/** Kinds of finding about a page. */
 const PAGE: readonly What[] = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'];
 const isAboutGroups = ({ exchange }: Looked): boolean => JSON.stringify(exchange.body ?? '').includes('group');
 const isPing = ({ exchange }: Looked): boolean => exchange.operation.id === 'pingDevice';

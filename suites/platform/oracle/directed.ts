@@ -1,4 +1,4 @@
-/** What chance reaches seldom: who has to be refused, and values of `limit` and `offset` at every edge. */
+/** Requests that chance seldom draws: those to be refused, and `limit` and `offset` at every edge. */
 import {
   inVersion,
   type Operation,
@@ -13,7 +13,7 @@ import { UNKNOWN } from './refusals.ts';
 
 const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
 const WRONG_VERSIONS = [`${NEWEST_DATE}.${NEWEST_NAME}s`, NEWEST_DATE, NEWEST_NAME];
-/** So many lists are asked for in each version that has to be refused. */
+/** Lists asked for in each version that has to be refused. */
 const LISTS_REFUSED = 3;
 
 /** Each operation without a key or with a wrong one, with the limited one, for an unknown id; in each version. */
@@ -189,7 +189,7 @@ const MOST_PAGES = 12;
 const TEXTS = [
   ...['abc', '1e2', '0x10', '+5', ' 5', '5 ', '5.5', '', '-', '007', '1_000', '٣', 'null', '5,6', '\u0000', 'NaN', '∞'],
 ];
-/** As they are sent. */
+/** Pairs as they are sent. */
 const NONSENSE: readonly string[] = ['limit', 'offset'].flatMap((name) => [
   ...TEXTS.map((text) => `${name}=${encodeURIComponent(text)}`),
   ...[`${name}=5&${name}=7`, `${name}[]=5`, `${name}=%zz`, `${name}=%ff`],

@@ -7,7 +7,7 @@ export type Key = 'full' | 'limited' | 'wrong' | 'none';
 
 export interface Ask {
   operation: Operation;
-  /** As the header says it. */
+  /** Value of the version header. */
   version: string;
   key: Key;
   /** Ids in the path, in its order. */
@@ -27,7 +27,7 @@ export interface Exchange extends Ask {
   asked: Asked;
 }
 
-/** Where something was seen, for a finding. */
+/** Evidence of a sighting, for a finding. */
 export interface Seen {
   asked: Asked;
   text: string;

@@ -14,7 +14,7 @@ import { whatVersionsBrought } from './required.ts';
 import { settle } from './settling.ts';
 import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
 
-/** What has a requirement of its own comes first, then what is drawn; after each step a check may have seen enough. */
+/** Asks first for what requirements name, then for what is drawn; a check may stop after each step. */
 export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   const { t, draw } = ex;
   const kinds = (Object.keys(RESOURCES) as ResourceKind[]).filter((kind) => ex.has(ex.newest, listOf(kind)));
@@ -50,7 +50,7 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
 const ROUNDS = 4;
 const ASKED_IN_A_STEP = 48;
 
-/** Those that the budget leaves time for. */
+/** Asks as long as the budget allows. */
 async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void, void> {
   for (let at = 0; at < asks.length; at += ASKED_IN_A_STEP) {
     if (ex.budget.isLate) return void ex.notes.push(`answers are slow: ${at} of ${asks.length} requests were made`);
@@ -59,7 +59,7 @@ async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void
   }
 }
 
-/** Which filters and orders take effect at all: a platform may have none. */
+/** Learns whether filters and orders take effect: a platform may have none. */
 async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const list = ex.model.list(kind);
   const { reference } = list;
@@ -82,7 +82,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   list.orders = up.length === ids.length && up.toReversed().join() === down.join() && up.join() !== down.join();
 }
 
-/** In which ways several expansions can be written, as one kind of record shows. */
+/** Learns from one kind of record in which ways several expansions can be written. */
 async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const shown = async (query: Ask['query']): Promise<string[]> => {

@@ -48,7 +48,7 @@ export class Explorer {
   readonly found = new Map<string, Found>();
   readonly notes: string[] = [];
   /** Writes that were refused in their plain form, with the answer. */
-  readonly lacking = new Map<string, string>();
+  readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Found>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
@@ -76,7 +76,7 @@ export class Explorer {
     this.#clients = new Map();
   }
 
-  /** What has not been asked again yet. */
+  /** Findings to ask about once more. */
   get suspects(): Found[] {
     return [...this.#suspects.values()];
   }
@@ -122,7 +122,7 @@ export class Explorer {
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
-    // Of hundreds of requests a finding shows those that it is about.
+    // A finding shows its own requests, out of hundreds.
     const own = new Recorder(recorder.redactor, recorder.happened);
     // Most reads come on a connection on which others have asked, in another version or with another key.
     const keepsAlive = method === 'GET' && this.budget.requests % NEW_ONE_IN !== 0 && !this.#wasClosed;
@@ -196,7 +196,7 @@ export class Explorer {
     this.note(judgement.found);
   }
 
-  /** What the answer shows to be wrong. */
+  /** Findings in an answer. */
   judge(exchange: Exchange): Found[] {
     const { operation } = exchange;
     const answered = judgeStatus(this.model, exchange);
@@ -235,7 +235,7 @@ export class Explorer {
     this.#adopt(found);
   }
 
-  /** What was told once is not told of each answer that follows from it. */
+  /** Takes over the wrong value, so that answers that follow from it are no findings. */
   #adopt({ what, id = '', kind, member, actual, exchange }: Found): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
     const record = this.model.records.get(id);

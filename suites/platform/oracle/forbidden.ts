@@ -36,7 +36,7 @@ export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<
 
 const WRITTEN_IN_A_STEP = 24;
 
-/** Nothing shows what the write would have set: a name or a version in its list, or the members of its record. */
+/** Expects no trace of a refused write: no name or version in its list, no member of its record. */
 function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string, Readonly<Record<string, unknown>>>) {
   const { operation, ids, body } = exchange;
   const why = dueRefusal(exchange);

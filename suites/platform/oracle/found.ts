@@ -1,4 +1,4 @@
-/** What does not agree with the model. */
+/** Disagreements with the model. */
 import type { Ask, Exchange, Seen } from './exchange.ts';
 
 export const WHATS = [
@@ -11,7 +11,7 @@ export const WHATS = [
   /** A member has another value than is known of the record. */ 'value',
   /** A member that the same kind of answer shows elsewhere. */ 'lacking',
   /** A member that nobody asked for. */ 'unasked',
-  /** What was asked to be expanded is not there, or is something else. */ 'expansion',
+  /** A requested expansion is missing, or is something else. */ 'expansion',
   'shape',
   /** A deployment without a member of section 2.1. */ 'incomplete',
   /** `object` is the name of the list. */ 'plural',
@@ -21,8 +21,8 @@ export const WHATS = [
   'odd-moment',
   /** A group is above itself. */ 'circle',
   'backwards',
-  /** What is expanded as current is not active. */ 'inactive',
-  /** What was made is not in its list. */ 'unlisted',
+  /** The deployment expanded as current is not active. */ 'inactive',
+  /** A record of the run is missing in its list. */ 'unlisted',
   /** A request that should be refused, and has no effect. */ 'accepted',
   'merge',
   'timestamp',

@@ -10,7 +10,7 @@ export class Judgement {
   readonly found: Found[] = [];
   readonly #model: Model;
   readonly #exchange: Exchange;
-  /** What is said of the request behind each path. */
+  /** Words about the request, behind each path. */
   readonly #suffix: string;
 
   constructor(model: Model, exchange: Exchange, suffix = '') {

@@ -1,5 +1,5 @@
 /**
- * Which kind of value each member of a resource is: the table that a reader of the model reads. What stands under
+ * Kind of value of each member of a resource: the table that a reader of the model reads. What stands under
  * `open`, or nowhere, is never compared.
  *
  * A value is *predicted* where a request of the run has set it, and *learned* at first sight elsewhere. From then on it

@@ -41,10 +41,10 @@ const asked = (exchange: Exchange, name: string): number | undefined => {
 };
 
 const { limitDefault, limitMaximum, limitMinimum } = LIST_LIMITS;
-/** What clients send of usual sizes: beyond it, numbers of any size are a requirement of their own. */
+/** Largest number that clients usually send; larger ones have a requirement of their own. */
 const USUAL = 2 ** 31 - 1;
 
-/** Which rule of section 8 a value falls under, in a word; empty where it takes effect as it is. */
+/** Rule of section 8 for a value, in a word; empty where the value takes effect as it is. */
 function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 'offset'): string {
   const given = asked(exchange as Exchange, name);
   if (exchange.rawQuery !== undefined) return exchange.rawQuery.includes(name) ? 'nonsense' : 'default';
@@ -188,7 +188,7 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   judgeOrder(judgement, compared);
 }
 
-/** How many items there are, and whether more follow. */
+/** Number of items, and whether more follow. */
 function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, page, due }: Compared): void {
   const { limit, offset, data, has_more: more } = page;
   const left = Math.max(0, Math.min(limit, due.length - offset));

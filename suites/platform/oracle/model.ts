@@ -1,4 +1,4 @@
-/** What is known of a platform: records with their members, lists, and what it was seen to serve. No I/O, no clock. */
+/** Knowledge of a platform: records with their members, lists, and operations that it serves. No I/O, no clock. */
 
 import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -23,9 +23,9 @@ export class KnownRecord {
   readonly members = new Map<string, Known>();
   /** Somebody has asked for it to be deployed, or it was shown as such. */
   mayBeDeployed = false;
-  /** When what has happened to a deployment happened, as it was shown first. */
+  /** Moments in the life of a deployment, as they were shown first. */
   readonly moments = new Map<string, string>();
-  /** How far the states of a deployment have come. */
+  /** Furthest state of a deployment, by name of the status. */
   readonly reached = new Map<string, number>();
 
   constructor(id: string, kind: ResourceKind, isOurs: boolean) {
@@ -44,7 +44,7 @@ export interface Reference {
   ids: readonly string[];
   /** It was read to its end. */
   isWhole: boolean;
-  /** Of all items; those that were read where nobody counts. */
+  /** Number of all items, or of those read where the platform does not count. */
   total: number;
 }
 
@@ -62,18 +62,18 @@ export interface ListKnown {
 export class Model {
   readonly records = new Map<string, KnownRecord>();
   readonly lists = new Map<ResourceKind, ListKnown>();
-  /** What `object` says, by kind. */
+  /** Value of `object`, by kind. */
   readonly objects = new Map<ResourceKind, { value: unknown; seen: Seen }>();
-  /** Where a member is shown, and where not: by kind, place and name, then by version. */
+  /** Versions that show a member and versions that lack it, by kind, place and name. */
   readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
   readonly adoptions = new Adoptions<Seen>();
   /** Ways of writing expansions that take effect. */
   readonly forms = new Set(['alone']);
   /** Operations with the versions in which they were served. */
   readonly served = new Set<string>();
-  /** What was compared, and how often, by cell. */
+  /** Number of comparisons, by cell. */
   readonly looks = new Map<string, { looked: Looked; count: number }>();
-  /** What was seen that a requirement is about, by name. */
+  /** Sightings that requirements need, by name. */
   readonly counts = new Map<string, number>();
 
   saw(what: string, count = 1): void {

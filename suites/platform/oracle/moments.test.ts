@@ -1,4 +1,4 @@
-/** Which field of a deployment says when it was archived. */
+/** Field of a deployment that says when it was archived. */
 
 import { describe, expect, it } from 'vitest';
 import { timestampOf } from './moments.ts';

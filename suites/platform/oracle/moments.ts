@@ -40,7 +40,7 @@ export const timestampsOf = (record: unknown): string[] =>
 export const inOrder = (timestamps: readonly string[]): boolean =>
   timestamps.map((text) => Date.parse(text)).every((time, index, times) => time >= (times[index - 1] ?? 0));
 
-/** What has and what has not happened to a deployment of a device that was never online, by its activity. */
+/** Moments that a deployment of a device that was never online has, and lacks, by its activity. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
@@ -53,13 +53,13 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
 };
-/** What happens once. A device may be given the same deployment again. */
+/** Moments that come once. A device may be given the same deployment again. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
 /** Whether it is certain (MUST), or may have another reason: a clock, or a time before such moments were recorded. */
 type Hold = (isSo: boolean, isStrict: boolean, expected: string) => void;
 
-/** Of one that this run has made, whatever is not so is the platform's doing. */
+/** Blames the platform for every departure of a deployment that this run has made. */
 export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));

@@ -1,4 +1,4 @@
-/** Which requests are refused, and which must be. */
+/** Requests that must be refused, and those that must not. */
 
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
@@ -76,7 +76,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
   } else if (!model.adoptions.has(served, 'yes') && !isDue(model, exchange)) {
-    // Nothing says that it has to be served.
+    // No section says that it is served.
   } else if (form === 'plain') {
     const path = isPastEnd(model, exchange) ? 'with an offset past the end' : '';
     if (isServed || refused(exchange)) hold(isServed, path, 'an answer, as the same is served otherwise');
@@ -114,7 +114,7 @@ export function dueRefusal({ key, version, ids, operation }: Exchange): string |
 /** No platform makes such an id. */
 export const UNKNOWN = '0unknown0';
 
-/** Which scopes operations need is not shown but for ping; each version has the same. */
+/** Learns the scopes of an operation, which only ping names; they are the same in each version. */
 function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { operation, status } = exchange;
   const isServed = ok(exchange);
@@ -128,7 +128,7 @@ function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): voi
   }));
 }
 
-/** What beside the plain request may be the reason of a refusal. */
+/** Parts of a request that may be the reason of a refusal. */
 function formOf({ query, rawQuery }: Exchange): string {
   const names = [...new Set(query.map(([name]) => name))];
   const others = names.filter((name) => name !== 'limit' && name !== 'offset');

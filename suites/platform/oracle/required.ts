@@ -1,4 +1,4 @@
-/** What section 9 says of writes: each once, in every version that has it. */
+/** Writes of section 9: each once, in every version that has it. */
 import { codenamesFrom, type SupportedVersion, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import type { Ask, Exchange } from './exchange.ts';

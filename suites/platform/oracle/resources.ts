@@ -14,14 +14,14 @@ import { HOLDINGS, NAMED_BY } from './kinds.ts';
 import { fieldsOf, isObject, type KnownRecord, knows, type Model, type Shown } from './model.ts';
 import { judgeMoments } from './moments.ts';
 
-/** Where in an answer a resource stands. */
+/** Place of a resource in an answer. */
 interface Place {
   kind: ResourceKind;
   /** JSON Pointer without places in arrays. */
   path: string;
   /** The same for all resources that one kind of answer shows: `list`, `device.current_release in a list`. */
   name: string;
-  /** What is expanded below it, from here on. */
+  /** Expansions below it, from here on. */
   expand: readonly string[];
   /** The id that was asked for. */
   due?: string | undefined;
@@ -129,7 +129,7 @@ class Judging {
     if (isRight) this.#hold(object !== collection, 'plural', place, 'object', () => ({ expected, actual: object }));
   }
 
-  /** What one resource shows to be wrong by itself. */
+  /** Judges one resource by itself. */
   #own(item: Shown, place: Place): void {
     const newest = fieldsOf(place.kind, NEWEST_VERSION);
     for (const [name, value] of Object.entries(item)) {
@@ -183,7 +183,7 @@ class Judging {
         record.members.set(name, { value, seen: this.#seen, ask: this.#exchange });
       return;
     }
-    // What an older version shows in place of a value that it does not know is open.
+    // An older version may show anything in place of a value that it does not know.
     if (!knows(kind, name, this.#version, known.value) || isOpenIn(this.#version, kind, record)(name)) return;
     const isWritten = known.predicted === true;
     const isSo = isSame(known.value, value) || (isWritten && holds(known.value, value));
@@ -292,7 +292,7 @@ class Judging {
     else this.#expanded(item, record, place, { name, expansion, nested });
   }
 
-  /** What nobody asked to be expanded is omitted; a platform that always shows one shows it everywhere. */
+  /** Expects no expansion unasked, or everywhere on a platform that always shows it. */
   #unasked(item: Shown, place: Place, name: string): void {
     const value = item[name];
     if (value === null || fieldsOf(place.kind, this.#version)[name] !== undefined) return;
@@ -408,11 +408,11 @@ class Judging {
 interface Expanded {
   name: string;
   expansion: Resource['expansions'][string];
-  /** What is expanded below it. */
+  /** Expansions below it. */
   nested: readonly string[];
 }
 
-/** How several expansions are written: a platform may know one way and not another. */
+/** Way in which several expansions are written: a platform may know one and not another. */
 export function formOf({ query }: Pick<Exchange, 'query'>): string {
   const asked = query.filter(([name]) => name === 'expand' || name === 'expand[]');
   if (asked.some(([name]) => name === 'expand[]')) return 'bracketed';
@@ -452,7 +452,7 @@ const VERSIONED: ReadonlySet<string> = new Set([
   'format',
 ]);
 
-/** What an older version makes of a status that it does not know reaches the merged one. */
+/** Leaves a status and the merged one open in versions that do not know it. */
 function isOpenIn(version: SupportedVersion, kind: ResourceKind, record: KnownRecord): (name: string) => boolean {
   const activity = record.members.get('activity_status')?.value;
   const isOpen = kind === 'deployment' && !knows(kind, 'activity_status', version, activity);

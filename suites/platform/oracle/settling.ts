@@ -14,7 +14,7 @@ import { meant } from './lists.ts';
 /** A cache may answer for the platform, a second late. */
 const CACHED_MS = 1100;
 const FIRST_PAUSE_MS = 50;
-/** How often a list is read again whose order has changed once. */
+/** Readings of a list whose order has changed once. */
 const READ_AGAIN = 3;
 /** Lists that others write to are asked for so many times. */
 const MOST_CHANGES = 6;
@@ -68,7 +68,7 @@ async function again(ex: Explorer, suspect: Found): Promise<Found | 'changing' |
   return sameAgain(ex, suspect);
 }
 
-/** What others may have done to it meanwhile is taken over. */
+/** Takes over changes that others may have made meanwhile. */
 async function learnAgain(ex: Explorer, id: string): Promise<void> {
   const record = ex.model.records.get(id);
   const operation = record && getOf(record.kind);
@@ -143,7 +143,7 @@ async function listAgain(ex: Explorer, suspect: Found): Promise<Found | 'changin
   return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
 }
 
-/** Which order items have is not stated: a walk with the same limit has to give each of them once. */
+/** Expects each item once in a walk with one limit, since no order is stated. */
 async function walkAgain(ex: Explorer, suspect: Found): Promise<Found | undefined> {
   const { kind } = suspect.exchange.operation;
   const list = ex.model.list(kind as ResourceKind);
@@ -188,7 +188,7 @@ function findIn(json: unknown, id: string): Record<string, unknown> | undefined 
   return undefined;
 }
 
-/** As the model keeps it: ids of what is expanded. */
+/** Value as the model keeps it: ids in place of expanded records. */
 const keptValue = (value: unknown): unknown => {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))
     return value.map((each) => (each as { id: unknown }).id).sort();

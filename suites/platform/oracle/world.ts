@@ -1,4 +1,4 @@
-/** What the run has made, and short sequences of commands on it. */
+/** Records that the run has made, and short sequences of commands on them. */
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Ask, Exchange } from './exchange.ts';
 import { type Explorer, getOf, listOf, operation } from './explorer.ts';
@@ -17,7 +17,7 @@ export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<Excha
   return answers;
 }
 
-/** What the run has made, to act on. */
+/** Records that the run has made. */
 export interface World {
   writes: Writes;
   types: KnownRecord[];
@@ -53,7 +53,8 @@ export async function makeWorld(ex: Explorer): Promise<World> {
     keep(world.groups, await writes.group(ex.newest, undefined));
     if (top !== undefined) keep(world.groups, await writes.group(ex.newest, top.id));
   }
-  for (const [id, answer] of ex.lacking) ex.notes.push(`not part of the target: ${id} (${answer})`);
+  for (const [id, { status, text }] of ex.lacking)
+    ex.notes.push(`not part of the target: ${id} (${status} ${text.slice(0, 120)})`);
   return world;
 }
 

@@ -1,4 +1,4 @@
-/** What the run makes and changes: few records, of one family of names, and the commands on them. */
+/** Writes of the run: few records, of one family of names, and the commands on them. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';
@@ -33,7 +33,7 @@ interface SchemaOptions {
   /** Without one, the platform derives it. */
   hasPath?: boolean;
   slots?: number;
-  /** Of the document, and of the instances. */
+  /** Format of the document, and of the instances. */
   format?: 'json' | 'yaml';
   instanceFormat?: 'json' | 'yaml';
 }
@@ -71,7 +71,7 @@ export class Writes {
   #refused(id: string, exchange: Exchange): void {
     this.refusal = exchange;
     const { lacking } = this.ex;
-    if (!lacking.has(id)) lacking.set(id, `${exchange.status} ${exchange.text.slice(0, 120)}`);
+    if (!lacking.has(id)) lacking.set(id, exchange);
   }
 
   /** Whether the operation has been served in any version. */
@@ -167,7 +167,7 @@ export class Writes {
     await this.#change('moveGroup', record, version, { body: change, predicted: change });
   }
 
-  /** Where it is refused, nothing has changed: what is known stays. */
+  /** Expects nothing to have changed where the write is refused. */
   #change(id: string, { id: of, kind }: KnownRecord, version: string, change: { body: Body; predicted: Body }) {
     return this.#post(id, kind, version, { ...change, ids: [of] });
   }
@@ -215,7 +215,7 @@ export class Writes {
     await this.#change(id, deployment, version, { body: {}, predicted: { target_status: target } });
   }
 
-  /** What a deployment does to its device, and to the other deployments of that, is learned. */
+  /** Learns the effect of a deployment on its device and on the device's other deployments. */
   #forgetStates(device: KnownRecord): void {
     const siblings = this.ex.model
       .of('deployment')
@@ -229,7 +229,7 @@ export class Writes {
     record.members.delete('updated_at');
   }
 
-  /** As far as the platform lets us: what was made stays, but for deployments nothing of it is in use. */
+  /** Archives deployments as far as the platform allows; other records stay, unused. */
   async tidy(): Promise<void> {
     const made = this.ex.model.of('deployment', true);
     await Promise.all(made.map((deployment) => this.act(this.ex.newest, deployment, 'archive')));

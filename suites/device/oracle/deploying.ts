@@ -1,0 +1,77 @@
+/** Commands on the current deployment and its files. */
+import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import { type ConfigFile, compareFiles, configRoot } from '../support/disk.ts';
+import { ignoreRefusal, isDeployedEvent, payloadOf, publish, readUpToDeployed } from '../support/drive.ts';
+import { type Command, publishSome } from './commands.ts';
+
+/** A deployment in any state, with files. */
+export const deploy = (request: ControlDeployment): Command => ({
+  text: `deploy(${JSON.stringify(request)})`,
+  async run(real) {
+    const { t, current, ledger } = real;
+    const files: ConfigFile[] = t.capabilities.has('files') ? [...(request.config_instances ?? [])] : [];
+    const { config_instances: _, ...rest } = request;
+    const since = Date.now();
+    const made = await t.control
+      .deploy({ ...rest, ...(files.length > 0 && { config_instances: files }) })
+      .catch(ignoreRefusal);
+    if (made === undefined) return current.look();
+    t.saw('deployments');
+    const isDeployed =
+      made.activity_status === 'deployed' && made.target_status === 'deployed' && made.error_status !== 'failed';
+    await current.made(request, made, since);
+    current.files = isDeployed ? files : [];
+    if (isDeployed) {
+      await readUpToDeployed(real.witness.subscription, made);
+      real.learn();
+      if (files.length > 0) {
+        t.saw('deployments with files');
+        const { lost, altered } = await compareFiles(t, configRoot(t), files);
+        if (lost.length > 0)
+          real.departs('file', { expected: `every config file of ${made.id}`, actual: lost.join('; ') });
+        if (altered.length > 0)
+          real.remarks('file', {
+            expected: `the config files of ${made.id} as they were given`,
+            actual: altered.join('; '),
+          });
+      }
+    }
+    // Its event is the first that streams without a cursor are owed.
+    const born = ledger.events.find(({ id }) => id > ledger.closed)?.id;
+    await real.settle(await publish(t, 1), since, born);
+    const told = ledger.events.filter((event) => isDeployedEvent(event, made.id));
+    const [first] = told;
+    if (isDeployed && first !== undefined) current.expectPayload(first, request, made, since);
+    if (isDeployed && told.length > 1 && !current.moves)
+      real.remarks('deployed twice', {
+        expected: `one deployment.deployed of ${made.id}`,
+        actual: `${told.length}`,
+      });
+    const toldAs = first && payloadOf(first)['activity_status'];
+    const isEarly = toldAs !== 'deployed' && toldAs === made.activity_status;
+    if (!isDeployed && first !== undefined && (!current.moves || isEarly))
+      real.departs('deployed unasked', {
+        expected: `no deployment.deployed of ${made.id}, which is ${made.activity_status}`,
+        actual: first.text.slice(0, 300),
+      });
+    await current.look();
+  },
+});
+
+export const removeCurrent = (): Command => ({
+  text: 'remove()',
+  isPossible: ({ current }) => current.id !== undefined,
+  async run(real) {
+    const { t, current } = real;
+    const { id } = current;
+    if (id === undefined) return;
+    const gone = await t.control.remove(id).catch(ignoreRefusal);
+    if (gone === undefined) return current.look();
+    await current.removed(id);
+    t.saw('removals');
+    await publishSome(1).run(real);
+    await current.look();
+  },
+});
+
+export const readCurrent = (): Command => ({ text: 'current()', run: ({ current }) => current.look() });

@@ -1,0 +1,146 @@
+/** Commands that the log has to survive: compaction, restarts, kills and torn lines. */
+import type { StopSignal } from '../../../harness/contract/control.ts';
+import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
+import { relocate, restart } from '../support/check.ts';
+import { compact } from '../support/compaction.ts';
+import { appendTo, lastLine } from '../support/disk.ts';
+import { eventBudget, publish, publishUnread } from '../support/drive.ts';
+import { mostEvents } from '../support/retention.ts';
+import { type Command, can, publishSome } from './commands.ts';
+import type { Reality } from './reality.ts';
+
+/** Old events go; streams that are open lose nothing. `isLast`: nothing is published after it. */
+export const compactLog = ({ isLast = false } = {}): Command => ({
+  text: isLast ? 'compact(), and nothing after it' : 'compact()',
+  isPossible: can('compact'),
+  async run(real) {
+    const { t, ledger } = real;
+    const { earliest, latest } = await compact(t);
+    if (earliest > latest)
+      real.remarks('log emptied', {
+        expected: 'an event that is left after compaction, so that a client that is a little behind can catch up',
+        actual: 'an empty log',
+      });
+    if (earliest > ledger.earliest) ledger.earliest = earliest;
+    t.saw('compactions survived');
+    if (t.info.compact_restarts === true) return comeBack(real);
+    if (isLast) return;
+    real.situation = 'compaction';
+    await publishSome(3).run(real);
+    real.situation = 'plain';
+  },
+});
+
+/** Events that were seen go: so many are published, with no stream open, that the oldest are no longer kept. */
+export const compactAway = (): Command => ({
+  text: 'publish and compact until events are gone',
+  isPossible: can('compact'),
+  async run(real) {
+    const { t, ledger } = real;
+    await real.closeAll();
+    const many = Math.min(MOST_AT_ONCE, (t.info.retention ?? USUAL_RETENTION) + 1);
+    for (let tries = 0; tries < 2; tries += 1) {
+      if (!t.session.isMostlySlow('publish')) ledger.skipTo((await publishUnread(t, many)).last);
+      await compactLog({ isLast: true }).run(real);
+      if (ledger.events.filter(({ id }) => id < ledger.earliest).length > 1) break;
+    }
+    if (real.clients.length === 0) await real.openStaying(ledger.closed);
+    await publishSome(3).run(real);
+  },
+});
+
+const MOST_AT_ONCE = 2001;
+const USUAL_RETENTION = 500;
+
+/** Every stream has ended; two are opened again, one of which replays as much as is retained. */
+async function comeBack(real: Reality): Promise<void> {
+  const { t } = real;
+  await real.endStreams();
+  real.streams.use(await relocate(t));
+  await replayAll(real);
+}
+
+async function replayAll(real: Reality): Promise<void> {
+  await real.openStaying(real.retained());
+  await publishSome(1).run(real);
+  await real.current.look({ restarted: true });
+  await real.current.expectFiles();
+}
+
+/** The agent ends and comes back: what anyone has seen is there afterwards, once, as it was. */
+export const restartAgent = (signal: StopSignal): Command => ({
+  text: `restart(${signal})`,
+  isPossible: can('restart'),
+  run: (real) =>
+    during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
+});
+
+/** Killed while events are published and streams read them. */
+export const killWhilePublishing = (count: number, delayMs: number): Command => ({
+  text: `kill ${delayMs} ms into publishing ${count}`,
+  isPossible: can('restart'),
+  async run(real) {
+    const { t } = real;
+    const portion = Math.max(1, Math.ceil(eventBudget(t, Math.min(count, mostEvents(t))) / 4));
+    const cut = Promise.all(
+      Array.from({ length: 4 }, () =>
+        publish(t, portion).catch((error: unknown) => {
+          if (!(error instanceof ControlError)) throw error;
+        }),
+      ),
+    );
+    cut.catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await during(real, 'kill', (whileDown) =>
+      restart(t, 'SIGKILL', async () => {
+        await cut;
+        await whileDown();
+      }),
+    );
+  },
+});
+
+/** The log ends with a part of the line that would have come next, as a crash leaves it. */
+export const tearTail = (share: number): Command => ({
+  text: `tear(${Math.round(share * 100)} % of the next line)`,
+  isPossible: can('restart', 'log'),
+  async run(real) {
+    const { t } = real;
+    await during(real, 'tear', (whileDown) =>
+      restart(t, 'SIGTERM', async () => {
+        await whileDown();
+        real.tornAfter.push(real.ledger.newest);
+        const next = nextLine(await lastLine(t));
+        await appendTo(t, next.subarray(0, 1 + Math.floor(share * (next.length - 3))));
+      }),
+    );
+  },
+});
+
+/** The line of the event after the last one: its id is one more wherever it stands. */
+function nextLine(line: Buffer): Buffer {
+  const text = line.toString('utf8');
+  const id = /"id"\s*:\s*(\d+)/.exec(text)?.[1];
+  if (id === undefined || line.length < 4) return Buffer.from('{"object":"event","id":1}\n');
+  return Buffer.from(text.replaceAll(new RegExp(`(?<![\\d.])${id}(?![\\d.])`, 'g'), String(BigInt(id) + 1n)));
+}
+
+const SEEN = { restart: 'restarts survived', kill: 'kills survived', tear: 'torn lines survived' };
+
+async function during(
+  real: Reality,
+  situation: 'restart' | 'kill' | 'tear',
+  restarting: (whileDown: () => Promise<void>) => Promise<Awaited<ReturnType<typeof restart>>>,
+): Promise<void> {
+  real.situation = situation;
+  try {
+    const http = await restarting(() => real.endStreams());
+    real.streams.use(http);
+  } catch (error) {
+    if (!(error instanceof AgentEnded)) throw error;
+    real.departs('not started', { expected: 'an agent that starts again', actual: error.message });
+  }
+  await replayAll(real);
+  real.t.saw(SEEN[situation]);
+  real.situation = 'plain';
+}
