@@ -2,7 +2,7 @@
  * Golden outcomes: the outcome of every check on every subject with two fixed seeds, in a file, and the gains and
  * losses of a change against it.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { leadsFirst } from '../../runner/causes.ts';
@@ -129,10 +129,10 @@ export async function recordGolden(
 /** Path of the file with requests and seconds, which differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
-/** @throws when there is no such file */
+/** Costs are only shown, so that a file without them will do. @throws when there is no such file */
 export function readGolden(file: string): Golden {
   const read = (from: string) => JSON.parse(readFileSync(from, 'utf8'));
-  return { ...read(file), costs: read(costsOf(file)) };
+  return { ...read(file), costs: existsSync(costsOf(file)) ? read(costsOf(file)) : {} };
 }
 
 /** One line for each subject and check, sorted for the sake of diffs. */
