@@ -7,11 +7,12 @@ import { defect, onRequest, variant } from '../define-device.ts';
 /** Frames are written whole, so that the end falls between two of them. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
-  const write: (bytes: Uint8Array | string) => boolean = socket.write.bind(socket);
-  socket.write = ((piece: Uint8Array | string) => {
+  const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
+  // A refused stream leaves the connection open: its answer is over once its callback is called.
+  socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
     bytes += piece.length;
-    const free = write(piece);
+    const free = write(piece, ...rest);
     if (bytes <= most) return free;
     write(LAST_CHUNK);
     socket.destroySoon();

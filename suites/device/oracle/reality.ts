@@ -78,6 +78,14 @@ export class Reality {
     this.streams = streams;
     this.ledger = new Ledger(newest);
     this.current = new CurrentDeployment(this);
+    // A stream that stays and was ended in order may find its place taken by a later one.
+    streams.makeRoom = async () => {
+      const open = this.clients.find(({ stays, subscription }) => !stays && subscription.stream.ended === undefined);
+      if (open === undefined) return false;
+      this.#drop(open);
+      await open.subscription.close();
+      return true;
+    };
   }
 
   /** The stream that shows each event first. */
@@ -197,7 +205,7 @@ export class Reality {
     const others = this.clients.filter(({ stays }) => !stays);
     const client = others[which % Math.max(1, others.length)];
     if (client === undefined) return;
-    this.clients.splice(this.clients.indexOf(client), 1);
+    this.#drop(client);
     await client.subscription.close();
   }
 

@@ -46,6 +46,8 @@ export class Streams {
   readonly #opened = new Map<EventStream, OpenEvents>();
   #throttled = false;
   #http: HttpClient | undefined;
+  /** Closes a stream that another one may take the place of; false when there is none. */
+  makeRoom: () => Promise<boolean> = async () => false;
 
   constructor(t: Device, waitsForOthers: boolean) {
     this.#t = t;
@@ -85,7 +87,11 @@ export class Streams {
       const cursor = last ?? after ?? lastEventId;
       if (cursor === undefined || query !== undefined) return undefined;
       const opening = { after: cursor, ...defined({ types, headers }) };
-      const again = await this.try(opening, http);
+      let again = await this.try(opening, http);
+      while (isThrottled(again) && (await this.makeRoom())) {
+        await again.close();
+        again = await this.try(opening, http);
+      }
       if (again.status === 410) endIfGone(this.#t, opening);
       return again.status === 200 ? again : undefined;
     });
