@@ -130,6 +130,9 @@ export function codeOf(error: unknown): string | undefined {
 
 export const nothingListens = (error: unknown): boolean => ['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '');
 
+/** Whether the other side closed a connection before a whole answer. */
+export const wasClosed = (error: unknown): boolean => !isConnecting(error) && WORDS[codeOf(error) ?? ''] === CLOSED;
+
 const isConnecting = (error: unknown): boolean =>
   [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
 

@@ -241,3 +241,35 @@ describe('JSON', () => {
     expect(await parsed(`["${'[,'.repeat(250_000)}"]`)).toBeDefined();
   });
 });
+
+describe('a connection that was used before', () => {
+  /** Closes a connection as its second request comes, as a server does whose idle time has run out. */
+  const impatient = async (): Promise<{ http: HttpClient; methods: string[] }> => {
+    const methods: string[] = [];
+    const used = new WeakSet<object>();
+    const server = createServer(({ socket, method = '' }, response) => {
+      if (used.has(socket)) return socket.destroy();
+      methods.push(method);
+      used.add(socket);
+      return response.end('served');
+    });
+    return { http: (await clientOf(server)).with({ keepsAlive: true }), methods };
+  };
+
+  it('may be closed just then: a GET is sent once more', async () => {
+    const { http, methods } = await impatient();
+    for (let n = 0; n < 3; n += 1) expect((await http.get('/')).text).toBe('served');
+    expect(methods).toEqual(['GET', 'GET', 'GET']);
+  });
+
+  it('may be closed just then: nothing else is sent twice', async () => {
+    const { http } = await impatient();
+    await http.get('/');
+    await expect(http.post('/', {})).rejects.toBeInstanceOf(NoAnswer);
+  });
+
+  it('that is never answered is held against the target', async () => {
+    const http = await clientOf(createServer(({ socket }) => socket.destroy()));
+    await expect(http.with({ keepsAlive: true }).get('/')).rejects.toBeInstanceOf(NoAnswer);
+  });
+});

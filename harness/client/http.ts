@@ -9,7 +9,7 @@ import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader, parseJson } from './body.ts';
 import { agentFor, type Connecting, type Endpoint, noteConnection, openSocket } from './connection.ts';
 import type { Form } from './equivalent-forms.ts';
-import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable } from './errors.ts';
+import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, wasClosed } from './errors.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
@@ -127,8 +127,8 @@ export interface HttpClientOptions {
   /** Sends nothing but GET and HEAD: any other request throws before anything is sent. */
   readOnly?: boolean;
   /**
-   * Sends further requests on a connection that is open, whoever asked on it before. What a server closes at that
-   * moment gets no answer.
+   * Sends further requests on a connection that is open, whoever asked on it before. A GET whose connection is closed
+   * at that moment is sent once more.
    */
   keepsAlive?: boolean;
 }
@@ -206,6 +206,8 @@ export class HttpClient {
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
+      // undici gives a connection back one turn after the end of its answer.
+      if (this.#options.keepsAlive === true) await new Promise(setImmediate);
       const answer = wholeAnswer(open, bytes);
       this.recorder.happened({ kind: 'answer', asked: recorded, path: exchange.request.path, answer });
       return answer;
@@ -314,14 +316,15 @@ export class HttpClient {
       ...(this.signal === undefined ? [] : [this.signal]),
     ]);
     const { agent, kept } = this.#shared;
-    const answering = (this.#options.keepsAlive === true ? kept : agent).compose(connected).request({
-      origin: this.endpoint.origin,
-      ...request,
-      signal,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    const answer = await unlessAborted(answering, signal);
+    const options = { origin: this.endpoint.origin, ...request, signal, headersTimeout: 0, bodyTimeout: 0 };
+    const ask = (through: Agent) => unlessAborted(through.compose(connected).request(options), signal);
+    const answer = await (this.#options.keepsAlive === true
+      ? ask(kept).catch((error: unknown) => {
+          // A server may close an idle connection just as a request goes out: every client asks once more.
+          if (signal.aborted || request.method !== 'GET' || !wasClosed(error)) throw error;
+          return ask(kept);
+        })
+      : ask(agent));
     exchange.stage = 'body';
     exchange.patience.renew();
     const received = flatten(answer.headers);

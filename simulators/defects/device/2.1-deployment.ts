@@ -83,6 +83,28 @@ export const defects = [
     { rate: /^device\.deployment\.current: 2 of 3 times$/, seldom: true },
   ),
   defect(
+    'current-kept-for-a-connection',
+    'Shows on a connection what it showed there first.',
+    ['device.deployment.current'],
+    () => {
+      const first = new WeakMap<object, unknown>();
+      let socket: object = {};
+      return {
+        http: ({ intercept }) => ({
+          intercept: (request, response) => {
+            ({ socket } = request);
+            return intercept(request, response);
+          },
+          deploymentBody: (deployment) => {
+            const shown = first.get(socket) ?? deployment;
+            first.set(socket, shown);
+            return shown;
+          },
+        }),
+      };
+    },
+  ),
+  defect(
     'current-stale-beside-streams',
     'Answers late, and while a stream is open shows the deployment that was current before.',
     ['device.deployment.current'],

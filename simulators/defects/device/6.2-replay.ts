@@ -116,6 +116,27 @@ export const defects = [
     },
   ),
   defect(
+    'used-connection-repeats-cursor',
+    'Repeats the event of the cursor on a connection that was used before.',
+    ['device.events.replay.exclusive'],
+    () => {
+      const asked = new WeakSet<object>();
+      let isUsed = false;
+      return {
+        ...onRequest(({ socket }) => {
+          isUsed = asked.has(socket);
+          asked.add(socket);
+        }),
+        stream: ({ resolveCursor }) => ({
+          resolveCursor: (cursor, retained) => {
+            const after = resolveCursor(cursor, retained);
+            return isUsed && typeof after === 'number' && after >= retained.earliest ? after - 1 : after;
+          },
+        }),
+      };
+    },
+  ),
+  defect(
     'removed-not-stored',
     'Sends deployment.removed on live streams alone: it is not stored, and never replayed.',
     REPLAY_COMPLETE,

@@ -180,8 +180,8 @@ export function deploymentIn(seen: Happening): Record<string, unknown> | undefin
 }
 
 /** The current deployment; undefined when the device has none. */
-export async function currentDeployment(t: Device): Promise<Record<string, unknown> | undefined> {
-  const response = await request(t, { path: CURRENT }, 'an answer to GET /deployments/current');
+export async function currentDeployment(t: Device, http?: HttpClient): Promise<Record<string, unknown> | undefined> {
+  const response = await request(t, { path: CURRENT }, 'an answer to GET /deployments/current', http);
   if (meansNoDeployment(response)) return undefined;
   const body = objectOf(response);
   t.must(response.status === 200 && body !== undefined, {
