@@ -248,9 +248,13 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   ];
 }
 
-/** Blocked checks, apart from those for which a slow target lacks the time, with the arithmetic as their reason. */
+/**
+ * Blocked checks that would decide something, apart from those for which a slow target lacks the time, with the
+ * arithmetic as their reason.
+ */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
   report.checks
+    .filter(({ level }) => level !== 'INFO')
     .filter(({ outcome, reason }) => outcome === 'blocked' && !(slow && reason?.startsWith('not decided: ') === true))
     .map(({ id, reason }) => ({ what: `blocked: ${id}: ${reason}`, todo: 'nothing was decided: repair the set-up' }));
 
