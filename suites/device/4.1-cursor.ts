@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE, STREAM } from './support/check.ts';
 import { publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { showIds } from './support/events.ts';
 import { isEventStream } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, type Streams } from './support/streams.ts';
@@ -101,29 +100,4 @@ const liveWithoutCursor = requirement({
   clause: 'open a long-lived SSE stream of events',
   text: 'What is published after a stream without a cursor was opened arrives on it, from the first event on.',
 });
-check(
-  liveWithoutCursor,
-  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: LIVE },
-  async (t: Device, streams) => {
-    for (let round = 0; round < 2; round += 1) {
-      const subscription = await streams.open();
-      await subscription.stream
-        .activity({ frames: 0, comments: 0 }, { within: SETTLED_MS, atMost: SETTLED_MS, for: 'a first sign' })
-        .catch(() => undefined);
-      const first = await publish(t, 1);
-      const second = await publish(t, 1);
-      const seen = await readUpTo(subscription, second);
-      const arrived = seen.some(({ id }) => id === first.last);
-      t.must(arrived, {
-        expected: `event ${first.last}, the first that was published after the stream was opened`,
-        actual: `events ${showIds(seen)}`,
-      });
-      await subscription.close();
-    }
-  },
-);
-
-/** A device may answer a moment before it subscribes: it has done so after a first comment, or after this time. */
-const SETTLED_MS = 300;
-
-check(liveWithoutCursor, ...byOracle(liveWithoutCursor, { least: 'streams by none' }));
+check(liveWithoutCursor, ...byOracle(liveWithoutCursor, { isAlone: true, profile: 'core', least: 'streams by none' }));

@@ -182,7 +182,7 @@ check(payload, { needs: ['drive'], profile: 'core', premises: DEPLOYMENT_EVENTS 
 
 check(
   payload,
-  { aspect: 'error', needs: ['drive'], premises: [payload.id, 'device.deployment.merge.driven'] },
+  { aspect: 'error', needs: ['drive'], premises: [payload.id, 'device.deployment.merge'] },
   async (t: Device, streams) => {
     const { live } = await subscribeAtKnownCursor(t, streams);
     let deployed = 0;

@@ -87,7 +87,6 @@ check(
   ...byOracle(compaction, {
     isAlone: true,
     needs: ['compact'],
-    premises: ['device.events.expired.boundary'],
     least: 'compactions survived',
   }),
 );

@@ -6,7 +6,7 @@ import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byOracle } from './oracle/checks.ts';
 import { type Device, EVENTS, REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED } from './support/deviations.ts';
-import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { publish, readUpTo } from './support/drive.ts';
 import {
   DECIMAL,
   eventsOf,
@@ -18,16 +18,7 @@ import {
   sameEnvelope,
   showIds,
 } from './support/events.ts';
-import {
-  cursorIn,
-  firstLiveEvent,
-  laterThan,
-  openRetained,
-  type Recording,
-  record,
-  recordAfresh,
-} from './support/replays.ts';
-import { requireRoomFor } from './support/retention.ts';
+import { cursorIn, firstLiveEvent, laterThan, type Recording, record, recordAfresh } from './support/replays.ts';
 import { section } from './support/section.ts';
 import { describeOpen } from './support/streams.ts';
 
@@ -203,29 +194,6 @@ check(
   },
 );
 
-check(
-  complete,
-  {
-    aspect: 'unchanged',
-    needs: ['drive'],
-    sharing: 'publishing',
-    profile: 'core',
-    premises: ['device.events.replay.live'],
-  },
-  async (t: Device, streams) => {
-    requireRoomFor(t, 1);
-    const { live } = await subscribeAtKnownCursor(t, streams);
-    // From this event on the stream is live. What is lost before it is for another check to find.
-    const from = await firstLiveEvent(t, live);
-    await publishEveryEventKind(t);
-    const published = await publish(t, eventBudget(t, 5));
-    const sent = laterThan(from, await readUpTo(live, published));
-    const { after, replay } = await openRetained(t, streams, from, sent);
-    const what = `${describeOpen({ after })}, as they were sent before`;
-    expectSameEvents(t, laterThan(after, await readUpTo(replay, published)), laterThan(after, sent), what);
-  },
-);
-
 // Alone, so that no stream of another check is open either: an agent may store only what it sends.
 check(
   complete,
@@ -236,6 +204,8 @@ check(
 check(exclusive, ...byOracle(exclusive, { aspect: 'future' }));
 
 check(complete, ...byOracle(complete, { aspect: 'sequences' }));
+
+check(complete, ...byOracle(complete, { aspect: 'unchanged', profile: 'core' }));
 
 check(
   complete,

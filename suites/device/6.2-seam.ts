@@ -1,11 +1,9 @@
-/** Section 6.2, rules 1 and 2: no event is lost between replay and live, or between one connection and the next. */
-import fc from 'fast-check';
 import { byOracle } from './oracle/checks.ts';
-import { type Device, LIVE } from './support/check.ts';
+import type { Device } from './support/check.ts';
 import { asMany, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
+import { expectSameEvents } from './support/events.ts';
 import { laterThan } from './support/replays.ts';
-import { eventsAfter, mostEvents, requireRoomFor, retainedFrom } from './support/retention.ts';
+import { eventsAfter, mostEvents, requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams } from './support/streams.ts';
 import type { Subscription } from './support/subscription.ts';
@@ -23,7 +21,7 @@ check(
     needs: ['drive'],
     sharing: 'publishing',
     profile: 'core',
-    premises: ['device.events.concurrent'],
+    premises: ['device.events.replay.live'],
     least: { events: 5 },
   },
   async (t: Device, streams) => {
@@ -87,62 +85,6 @@ const atLeastOnce = requirement({
   clause: 'Delivery is at-least-once; after a reconnection the replay window may repeat events already seen.',
   text: 'A client that is cut off at any byte and reconnects from the last whole frame gets every event at least once.',
 });
-check(
-  atLeastOnce,
-  { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: LIVE, least: { events: 5 } },
-  async (t: Device, streams) => {
-    requireRoomFor(t, 1);
-    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    await readUpTo(live, await publish(t, eventBudget(t, 12)));
-    await t.property(
-      fc.array(fc.record({ bytes: fc.nat({ max: 2500 }), byHeader: fc.boolean() }), { minLength: 1, maxLength: 6 }),
-      async (cuts) => {
-        // Each round adds an event, so that a small log keeps none of the first ones.
-        if (eventsAfter(t, cursor) > mostEvents(t)) await readUpTo(live, await publish(t, eventBudget(t, 12)));
-        const from = retainedFrom(t, cursor, distinct(live.events));
-        const due = laterThan(from, live.events);
-        const seen = await readWithCuts(t, streams, from, due.at(-1)?.id ?? from, cuts);
-        expectSameEvents(t, seen, due, `a client that was cut off ${cuts.length} times and came back`);
-      },
-      {
-        runs: 15,
-        describe: (cuts) =>
-          cuts
-            .map(
-              ({ bytes, byHeader }) =>
-                `cut after ${bytes} bytes of a stream by ${byHeader ? 'Last-Event-ID' : 'after'}`,
-            )
-            .join(', '),
-      },
-    );
-  },
-);
-
-/** Reads the events after the cursor up to `last`, over a connection for each cut and a last one without. */
-async function readWithCuts(
-  t: Device,
-  streams: Streams,
-  cursor: bigint,
-  last: bigint,
-  cuts: readonly { bytes: number; byHeader: boolean }[],
-): Promise<SeenEvent[]> {
-  const seen: SeenEvent[] = [];
-  const from = (): bigint => seen.at(-1)?.id ?? cursor;
-  for (const { bytes, byHeader } of cuts) {
-    if (from() >= last) break;
-    const opening = byHeader ? { lastEventId: from() } : { after: from() };
-    const cut = await streams.open({ ...opening, cutAfterBytes: bytes });
-    seen.push(...(await cut.drain(last)));
-    // Nothing more came before the cut: one more connection shows that as well as several.
-    if (cut.stream.ended?.by === 'closed') break;
-  }
-  const rest = await streams.open({ after: from() });
-  // With nothing left to replay, one more event shows that the stream is served.
-  if (from() < last) await rest.reach(last);
-  else await readUpTo(rest, await publish(t, 1));
-  const all = [...seen, ...rest.events].filter(({ id }) => id <= last);
-  await rest.close();
-  return all.sort((left, right) => Number(left.id - right.id));
-}
+check(atLeastOnce, ...byOracle(atLeastOnce, { isAlone: true, profile: 'core', least: 'clients that were cut off' }));
 
 check(seam, ...byOracle(seam, { least: 'replays into bursts' }));

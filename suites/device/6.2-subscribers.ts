@@ -3,9 +3,9 @@ import { Fact } from '../../harness/runner/session.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE } from './support/check.ts';
-import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { distinct, expectSameEvents, type SeenEvent } from './support/events.ts';
-import { fillingMs, firstLiveEvent, laterThan } from './support/replays.ts';
+import { fillingMs } from './support/replays.ts';
 import { section } from './support/section.ts';
 import type { Streams } from './support/streams.ts';
 import type { Subscription } from './support/subscription.ts';
@@ -18,44 +18,7 @@ const concurrent = requirement({
   clause: 'served by an agent running on the device, for clients on the same device',
   text: 'Simultaneous subscribers see the same sequence of events.',
 });
-check(
-  concurrent,
-  {
-    needs: ['drive'],
-    profile: 'core',
-    premises: ['device.events.replay.complete.unchanged', 'device.events.header-cursor'],
-  },
-  async (t: Device, streams) => {
-    const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    const others = await openOthers(streams, cursor);
-    // What is lost before the streams are live is for the check of the seam to find.
-    const from = await firstLiveEvent(t, live, ...others);
-    await publishEveryEventKind(t);
-    await Promise.all([publish(t, eventBudget(t, 10)), publish(t, eventBudget(t, 10))]);
-    await t.control.deploy();
-    const end = await publish(t, 1);
-    const due = laterThan(from, await readUpTo(live, end));
-    for (const other of others) {
-      const came = laterThan(from, await readUpTo(other, end));
-      expectSameEvents(t, came, due, 'one of several subscribers, as another saw it');
-    }
-    // When one leaves, the others stay.
-    await others[0]?.close();
-    const after = await publish(t, 3);
-    for (const other of others.slice(1)) await readUpTo(other, after);
-  },
-);
-
-/** Eight more subscribers, or as many as the device serves. */
-async function openOthers(streams: Streams, cursor: bigint): Promise<Subscription[]> {
-  const first = await streams.open({ lastEventId: cursor });
-  const more = await Promise.all(
-    Array.from({ length: 7 }, (_, index) =>
-      streams.openAnother(index % 2 === 0 ? { after: cursor } : { lastEventId: cursor }),
-    ),
-  );
-  return [first, ...more.filter((one) => one !== undefined)];
-}
+check(concurrent, ...byOracle(concurrent, { isAlone: true, profile: 'core' }));
 
 const slowReader = requirement({
   id: 'device.events.slow-reader',
@@ -162,5 +125,3 @@ async function expectCaughtUp(
   const all = upTo([...seen, ...rest], last);
   expectSameEvents(t, all, due, 'a subscriber that stopped reading for a while, and came back');
 }
-
-check(concurrent, ...byOracle(concurrent));

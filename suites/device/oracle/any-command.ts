@@ -56,7 +56,7 @@ const opening: fc.Arbitrary<Opening> = fc.record({
   back: fc.nat({ max: 20 }),
   way: fc.constantFrom('after', 'header', 'both', 'none'),
   other: fc.nat({ max: 20 }),
-  types: fc.constantFrom('all', 'all', 'deployed', 'removed', 'both'),
+  types: fc.constantFrom('all', 'all', 'deployed', 'removed', 'both', 'near'),
   accept: fc.constantFrom(...ACCEPTS),
   coding: fc.constantFrom(...CODINGS),
   used: fc.boolean(),

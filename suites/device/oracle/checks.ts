@@ -1,9 +1,10 @@
 /** Checks that leave their requirement to the exploration. */
+import { defined } from '../../../harness/common/defined.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { type Device, LIVE } from '../support/check.ts';
 import { explored } from './explore.ts';
 
-interface Options extends Pick<Check<never>, 'needs' | 'premises'> {
+interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   /** Count of the exploration that the check needs to pass. */
   least?: string;
   /** Default: `oracle`. */
@@ -27,10 +28,12 @@ export const byOracle = (
     isAlone = false,
     premises = isAlone ? LIVE : [id],
     least = 'publications',
+    profile,
   }: Options = {},
-): [Pick<Check<never>, 'needs' | 'premises'> & { aspect?: string }, (t: Device) => Promise<void>] => [
+): [Pick<Check<never>, 'needs' | 'premises' | 'profile'> & { aspect?: string }, (t: Device) => Promise<void>] => [
   {
     ...(!isAlone && { aspect }),
+    ...defined({ profile }),
     needs: ['drive', ...needs],
     premises,
     ...{ sharing: 'disruptive', turn: 'last' },

@@ -57,7 +57,7 @@ export interface Opening {
   way: 'after' | 'header' | 'both' | 'none';
   /** Place of the cursor that does not count. */
   other: number;
-  types: 'all' | 'deployed' | 'removed' | 'both';
+  types: keyof typeof TYPES;
   accept: string | undefined;
   coding: string | undefined;
   used: boolean;
@@ -68,6 +68,8 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
+  /** Types that no device sends, and that one by their beginning or their end would let others through. */
+  near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 
 export const openStream = (opening: Opening): Command => ({
@@ -87,7 +89,8 @@ export const openStream = (opening: Opening): Command => ({
     };
     const http = used ? t.http.with({ keepsAlive: true }) : undefined;
     if (http !== undefined) await http.get('/deployments/current');
-    await real.open({ way, options, after, http });
+    await real.open({ way, options, after, http, mayRefuse: types === 'near' });
+    if (types === 'near') t.saw('filters by types near others');
     await real.catchUp(ledger.closed);
   },
 });
@@ -138,9 +141,11 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
     if (stream.status !== 200) return stream.close();
     const came = await streams.follow(stream).drain(ledger.closed);
     const last = came.at(-1)?.id ?? after;
+    real.situation = 'cut';
     await real.open({ way: 'header', options: { lastEventId: last }, after: last });
     real.expectBeginning(came, after, last);
     await real.catchUp(ledger.closed);
+    real.situation = 'plain';
     real.t.saw('clients that were cut off');
   },
 });
@@ -199,6 +204,7 @@ export const openZero = (): Command => ({
     };
     for (const options of [{ after: 0n }, { after: 0n, lastEventId: ledger.closed }, { after: 0n }])
       firsts.push(await ask(options));
+    t.saw('cursors of zero');
     const [alone, both, again] = firsts;
     if (alone === again && alone !== both && both !== 'throttled')
       real.departs(

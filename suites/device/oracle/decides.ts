@@ -5,7 +5,7 @@
 import type { Kind } from './model.ts';
 
 /** Event in the agent's life just before. */
-export type Situation = 'plain' | 'seam' | 'compaction' | 'restart' | 'kill' | 'tear';
+export type Situation = 'plain' | 'seam' | 'cut' | 'compaction' | 'restart' | 'kill' | 'tear';
 
 /** Form in which a stream was given its cursor. */
 export type Way = 'after' | 'header' | 'both' | 'none' | 'future';
@@ -66,6 +66,7 @@ const ROWS: readonly Row[] = [
   { way: ['none'], what: ['missing'], id: 'device.events.no-cursor.live' },
   { filtered: true, what: ['missing', 'invented'], id: 'device.events.types' },
   { situation: ['compaction'], id: 'device.log.compaction' },
+  { situation: ['cut'], what: ['missing'], id: 'device.events.at-least-once' },
   { way: ['both'], what: ['missing', 'invented'], id: 'device.events.after-wins' },
   { way: ['header'], what: ['missing', 'invented'], live: false, id: 'device.events.header-cursor' },
   { situation: ['seam'], what: ['missing'], id: 'device.events.replay.seam' },

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import type { Snapshot } from '../../../harness/client/recorder.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
+import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { AttemptCutOff, TargetEnded, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from '../support/check.ts';
@@ -218,19 +219,29 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
     leave(0),
     publishSome(2),
   ],
+  () =>
+    DEPLOYMENT_ERROR_STATUSES.flatMap((error_status) =>
+      DEPLOYMENT_ACTIVITY_STATUSES.map((activity_status) => deploy({ activity_status, error_status })),
+    ),
   () => [publishSome(10), burstIntoReplay(60, 4), publishSome(1)],
   () => [
     publishSome(12),
     ...(['after', 'header', 'both', 'none'] as const).flatMap((way, n) => [
       openStream({ ...PLAIN, back: 6, way, accept: ACCEPTS[n], coding: CODINGS[n], used: n % 2 === 0 }),
-      openStream({ ...PLAIN, back: 9, way, accept: ACCEPTS[3 - n], types: n % 2 === 0 ? 'removed' : 'both' }),
+      openStream({
+        ...PLAIN,
+        back: 9,
+        way,
+        accept: ACCEPTS[3 - n],
+        types: (['removed', 'both', 'near', 'deployed'] as const)[n] ?? 'near',
+      }),
     ]),
     publishSome(6),
   ],
   () => [
     deploy({}),
     ...[0, 1].map((n) => openStream({ ...PLAIN, way: 'none', accept: ACCEPTS[n], coding: CODINGS[2 * n] })),
-    openStream({ ...PLAIN, way: 'none', types: 'both' }),
+    openStream({ ...PLAIN, way: 'none', types: 'removed' }),
     passTime(),
     deploy({ description: 'later' }),
     publishSome(3),

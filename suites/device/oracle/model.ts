@@ -44,6 +44,8 @@ export class Ledger {
   closed: bigint;
   /** Events below this id are gone for ever. */
   earliest = 0n;
+  /** Newest events that were published and not read. */
+  #unread = { first: 0n, last: -1n };
 
   constructor(from: bigint) {
     this.from = from;
@@ -78,10 +80,11 @@ export class Ledger {
     return undefined;
   }
 
-  /** Events up to this one were published and not read. */
-  skipTo(newest: bigint): void {
-    this.from = newest;
-    this.closed = newest;
+  /** Events were published and not read; where their ids leave no gap, each of them is known to have been there. */
+  skip({ first, last, count }: { first: bigint; last: bigint; count: number }): void {
+    if (last - first + 1n === BigInt(count)) this.#unread = { first, last };
+    this.from = last;
+    this.closed = last;
   }
 
   /** The events that a stream is owed. */
@@ -97,8 +100,12 @@ export class Ledger {
    */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';
-    const lost = this.events.some(({ id }) => id > cursor && id < this.earliest);
-    return lost && this.#byId.has(cursor) ? 'expired' : 'open';
+    const { first, last } = this.#unread;
+    const isUnread = (id: bigint): boolean => id >= first && id <= last;
+    const lost =
+      this.events.some(({ id }) => id > cursor && id < this.earliest) ||
+      (cursor + 1n < this.earliest && isUnread(cursor + 1n));
+    return lost && (this.#byId.has(cursor) || isUnread(cursor)) ? 'expired' : 'open';
   }
 }
 

@@ -8,7 +8,7 @@ import { Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from '../support/check.ts';
 import { isDeployedEvent, type Published, readUpTo } from '../support/drive.ts';
 import { distinct, eventsOf, type SeenEvent } from '../support/events.ts';
-import { isThrottled } from '../support/requests.ts';
+import { isEventStream, isThrottled } from '../support/requests.ts';
 import { eventsAfter, mayBeGone, mostEvents, retainedFrom } from '../support/retention.ts';
 import { describeOpen, type Streams } from '../support/streams.ts';
 import type { Subscription } from '../support/subscription.ts';
@@ -35,6 +35,8 @@ export interface Asking {
   /** Owed: the events after this id. */
   after: bigint;
   beginsAnywhere?: boolean;
+  /** It names types that a device need not know. */
+  mayRefuse?: boolean;
   http?: HttpClient | undefined;
 }
 
@@ -94,7 +96,7 @@ export class Reality {
   }
 
   /** A SHOULD does not hold: that is told, and everything goes on. */
-  remarks(what: Matter, finding: { expected: string; actual: string }): void {
+  remarks(what: Kind | Matter, finding: { expected: string; actual: string }): void {
     this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, true));
   }
 
@@ -149,13 +151,18 @@ export class Reality {
   /** Opens a stream: served, or refused, as its cursor is owed. */
   async open(asking: Asking, stays = false): Promise<void> {
     const { t, ledger } = this;
-    if (!stays && this.clients.length >= MOST_CLIENTS) return;
+    if (!stays && this.clients.length >= MOST_CLIENTS) await this.leave(0);
     const { options, way, http } = asking;
     const name = describeOpen(options);
     const stream = stays ? await this.streams.try(options, http) : await this.streams.tryAnother(options, http);
     if (stream === undefined) return;
     const fate = way === 'none' ? 'served' : asking.beginsAnywhere === true ? 'open' : ledger.fate(asking.after);
-    const mayRefuse = way === 'future' || fate !== 'served' || mayBeGone(t, options) || !this.#isKept(asking.after);
+    const mayRefuse =
+      asking.mayRefuse === true ||
+      way === 'future' ||
+      fate !== 'served' ||
+      mayBeGone(t, options) ||
+      !this.#isKept(asking.after);
     const follow = eventsAfter(t, asking.after);
     if (stream.status === 200 && Number.isFinite(follow)) this.#keeps = Math.max(this.#keeps, follow);
     const client: Client = {
@@ -167,7 +174,15 @@ export class Reality {
     t.saw(`streams by ${way}`);
     if (options.types !== undefined) t.saw('filtered streams');
     if (fate === 'expired') t.saw('expired cursors');
-    if (fate === 'expired' && stream.status !== 410 && !isThrottled(stream)) {
+    if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
+    if (stream.status === 410 && !mayRefuse && this.situation === 'tear') {
+      // Clients are told, and nothing says how much of such a log is kept.
+      await stream.close();
+      this.remarks('refused', { expected: `the events before a torn last line, after ${asking.after}`, actual: '410' });
+      ledger.earliest = ledger.newest;
+      return;
+    }
+    if (fate === 'expired' && (stream.status !== 410 || isEventStream(stream)) && !isThrottled(stream)) {
       const actual = await this.#answer(stream);
       return this.departs(
         'served though gone',

@@ -1,8 +1,7 @@
 /** Commands that the log has to survive: compaction, restarts, kills and torn lines. */
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
-import { relocate, restart } from '../support/check.ts';
-import { compact } from '../support/compaction.ts';
+import { compact, relocate, restart } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
 import { eventBudget, publish, publishUnread } from '../support/drive.ts';
 import { mostEvents } from '../support/retention.ts';
@@ -40,11 +39,20 @@ export const compactAway = (): Command => ({
     await real.closeAll();
     const many = Math.min(MOST_AT_ONCE, (t.info.retention ?? USUAL_RETENTION) + 1);
     for (let tries = 0; tries < 2; tries += 1) {
-      if (!t.session.isMostlySlow('publish')) ledger.skipTo((await publishUnread(t, many)).last);
+      if (!t.session.isMostlySlow('publish')) ledger.skip(await publishUnread(t, many));
       await compactLog({ isLast: true }).run(real);
       if (ledger.events.filter(({ id }) => id < ledger.earliest).length > 1) break;
     }
     if (real.clients.length === 0) await real.openStaying(ledger.closed);
+    const after = ledger.earliest;
+    if (after > 0n && after <= ledger.closed) {
+      for (const options of [{ after }, { lastEventId: after }, { after, types: ['deployment.removed'] }])
+        await real.open({ way: 'after' in options ? 'after' : 'header', options, after });
+      // One that is off by a few is wrong here.
+      for (const before of [2n, 3n, 4n].map((distance) => after - distance))
+        if (ledger.fate(before) === 'expired')
+          await real.open({ way: 'after', options: { after: before }, after: before });
+    }
     await publishSome(3).run(real);
   },
 });

@@ -93,6 +93,16 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
+/**
+ * Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is
+ * above that.
+ */
+export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
+  const { earliest_id, latest_id } = await t.control.compact();
+  if (t.info.compact_restarts === true) await relocate(t);
+  return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
+}
+
 type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>;
 
 /**
@@ -189,9 +199,6 @@ export const REPLAY = ['device.events.replay.exclusive'];
 
 /** The same for either cursor, and no live event is lost after it. */
 export const LIVE = ['device.events.replay.seam'];
-
-/** The same also after a restart: one that loses the log spoils what comes after it. */
-export const LASTING = [...LIVE, 'device.log.restart'];
 
 /** As `LIVE`, and the events of a deployment name it as section 2.4 says. */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];

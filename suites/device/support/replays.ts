@@ -15,14 +15,7 @@ import {
 } from './drive.ts';
 import { distinct, expectSameEvents, readEvent, type SeenEvent } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
-import {
-  EVENTS_OF_EVERY_KIND,
-  eventsAfter,
-  mostEvents,
-  requireRoomFor,
-  retainedFrom,
-  TooFewRetained,
-} from './retention.ts';
+import { EVENTS_OF_EVERY_KIND, eventsAfter, mostEvents, requireRoomFor } from './retention.ts';
 import { describeOpen, type Streams } from './streams.ts';
 import type { Subscription } from './subscription.ts';
 
@@ -241,29 +234,6 @@ export async function recordAfresh(t: Device, streams: Streams, count: number): 
   const all = laterThan(cursor, await readUpTo(replay, published));
   await replay.close();
   return { all, cursor, published };
-}
-
-/**
- * Opens a stream after the earliest of the events, or the one before them, that a small log still keeps. Gives that
- * cursor too.
- */
-export async function openRetained(
-  t: Device,
-  streams: Streams,
-  before: bigint,
-  events: readonly SeenEvent[],
-): Promise<{ after: bigint; replay: Subscription }> {
-  const first = retainedFrom(t, before, events);
-  const cursors = [first, ...events.map(({ id }) => id).filter((id) => id > first)];
-  for (const after of cursors.slice(0, -1)) {
-    try {
-      return { after, replay: await streams.open({ after }) };
-    } catch (error) {
-      if (!(error instanceof TooFewRetained)) throw error;
-    }
-  }
-  const after = cursors.at(-1) ?? first;
-  return { after, replay: await streams.open({ after }) };
 }
 
 /** Whether a replay repeats its cursor is a requirement of its own. */

@@ -280,15 +280,9 @@ export class Subscription {
 
 /** Far longer than an event usually takes. */
 const SILENCE_MS = 400;
-const LEAST_QUIET_MS = 50;
-const TIMES_THE_SLOWEST = 5;
 
 /** Milliseconds without an event after which it is worth asking whether one was lost. */
 function silenceMs({ session }: Device): number {
   const events = session.waits.device;
   return Math.max(events.inVain('event') > 0 ? SILENCE_MS / 2 : SILENCE_MS, 2 * events.slowestMs('event'));
 }
-
-/** Milliseconds in which a target sends what it has: far more than any event has taken so far, at most `ms`. */
-export const quietMs = ({ session }: Device, ms: number): number =>
-  Math.min(ms, Math.max(LEAST_QUIET_MS, TIMES_THE_SLOWEST * session.waits.device.slowestMs('event')));
