@@ -131,6 +131,8 @@ export interface HttpClientOptions {
    * at that moment is sent once more.
    */
   keepsAlive?: boolean;
+  /** Form of its requests. Default: that of the recorder. */
+  form?: Form | undefined;
 }
 
 /** What the clients of one target share. */
@@ -176,6 +178,11 @@ export class HttpClient {
    */
   with(change: Partial<Omit<HttpClientOptions, 'endpoint'>>): HttpClient {
     return new HttpClient({ ...this.#options, ...change }, this.#shared);
+  }
+
+  /** Form of its requests; undefined for the usual one. */
+  get form(): Form | undefined {
+    return this.#options.form ?? this.recorder.form;
   }
 
   /** GET; throws as `request` does. */
@@ -258,7 +265,7 @@ export class HttpClient {
     const { method = 'GET', timeoutMs = this.#timeoutMs } = request;
     if (this.#options.readOnly === true && method !== 'GET' && method !== 'HEAD')
       throw new Error(`${method} ${request.path} was not sent: this run only reads`);
-    const form: Partial<Form> = this.recorder.form ?? {};
+    const form: Partial<Form> = this.form ?? {};
     const path = (request.absolute === true ? '' : this.basePath) + request.path + written(request, form);
     const merged = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, merged);
@@ -352,8 +359,9 @@ export class HttpClient {
 
 /** The query of a request. One that is text stays as it is, as does one that is in the path already. */
 function written({ path, query }: HttpRequest, form: Partial<Form>): string {
-  if (form.query === undefined || typeof query === 'string' || path.includes('?')) return queryText(query);
-  return form.query(query ?? {});
+  const text = queryText(query);
+  if (form.query === undefined || typeof query === 'string' || path.includes('?')) return text;
+  return queryText(form.query(text.slice(1)));
 }
 
 /** Text and JSON are made when they are first read: many answers are only counted. */

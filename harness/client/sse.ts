@@ -148,7 +148,7 @@ const TAIL = 16 * 1024;
 export async function openEvents(http: HttpClient, options: OpenEvents = {}): Promise<EventStream> {
   const response = await http.open({
     path: '/events',
-    query: options.query ?? eventsQuery(options),
+    query: options.query ?? http.form?.query?.(eventsQuery(options)) ?? eventsQuery(options),
     headers: {
       accept: 'text/event-stream',
       'last-event-id': options.lastEventId === undefined ? undefined : String(options.lastEventId),

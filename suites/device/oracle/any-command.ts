@@ -1,5 +1,6 @@
 /** Commands drawn by chance, with the values that each takes. */
 import fc from 'fast-check';
+import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import {
   DEPLOYMENT_ACTIVITY_STATUSES,
@@ -60,6 +61,7 @@ const opening: fc.Arbitrary<Opening> = fc.record({
   accept: fc.constantFrom(...ACCEPTS),
   coding: fc.constantFrom(...CODINGS),
   used: fc.boolean(),
+  form: fc.constantFrom(undefined, ...PROMISED_FORMS),
 });
 
 /** Anything that can happen; what takes long is drawn seldom. */

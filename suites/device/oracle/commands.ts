@@ -1,4 +1,5 @@
 /** Commands on streams and events, one a function. */
+import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { eventBudget, publish } from '../support/drive.ts';
 import { mostEvents } from '../support/retention.ts';
@@ -61,6 +62,7 @@ export interface Opening {
   accept: string | undefined;
   coding: string | undefined;
   used: boolean;
+  form: Form | undefined;
 }
 
 const TYPES = {
@@ -75,7 +77,7 @@ const TYPES = {
 export const openStream = (opening: Opening): Command => ({
   text: `open(${describeOpening(opening)})`,
   async run(real) {
-    const { back, way, other, types, accept, coding, used } = opening;
+    const { back, way, other, types, accept, coding, used, form } = opening;
     const { ledger, t } = real;
     const cursorAt = (steps: number): bigint =>
       ledger.events.at(-1 - steps)?.id ?? ledger.events[0]?.id ?? ledger.closed;
@@ -87,23 +89,23 @@ export const openStream = (opening: Opening): Command => ({
       ...(listed === undefined ? {} : { types: listed }),
       headers: { accept, 'accept-encoding': coding },
     };
-    const http = used ? t.http.with({ keepsAlive: true }) : undefined;
-    if (http !== undefined) await http.get('/deployments/current');
+    const http = t.http.with({ keepsAlive: used, form });
+    if (used) await http.get('/deployments/current');
     await real.open({ way, options, after, http, mayRefuse: types === 'near' });
     if (types === 'near') t.saw('filters by types near others');
     await real.catchUp(ledger.closed);
   },
 });
 
-function describeOpening({ back, way, other, types, accept, coding, used }: Opening): string {
+function describeOpening({ back, way, other, types, accept, coding, used, form }: Opening): string {
   const cursor = way === 'none' ? 'no cursor' : `${way} ${back} back${way === 'both' ? `, header ${other} back` : ''}`;
   const filter = types === 'all' ? '' : `, types ${types}`;
-  return `${cursor}${filter}, accept ${accept ?? 'none'}, coding ${coding ?? 'none'}${used ? ', used connection' : ''}`;
+  return `${cursor}${filter}, accept ${accept ?? 'none'}, coding ${coding ?? 'none'}${used ? ', used connection' : ''}${form === undefined ? '' : `, ${form.name}`}`;
 }
 
 export const PLAIN: Opening = {
   ...{ back: 3, way: 'after', other: 0, types: 'all' },
-  ...{ accept: 'text/event-stream', coding: undefined, used: false },
+  ...{ accept: 'text/event-stream', coding: undefined, used: false, form: undefined },
 };
 
 /** Opens and leaves that many streams, eleven at once. */

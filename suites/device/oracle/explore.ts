@@ -3,6 +3,7 @@
  * does not reach among them; what departs from the model is reported once, and the exploration goes on.
  */
 import fc from 'fast-check';
+import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import type { Snapshot } from '../../../harness/client/recorder.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
@@ -181,6 +182,16 @@ const state = (
     error_status,
   });
 
+const [CAPITALS, REVERSED, ENCODED] = PROMISED_FORMS;
+/** Ways to give a cursor, in the forms that concern each: alone, and beside a filter. */
+const WAYS_IN_FORMS = [
+  ['after', ENCODED, REVERSED],
+  ['header', CAPITALS, CAPITALS],
+  ['both', ENCODED, REVERSED],
+  ['none', CAPITALS, ENCODED],
+] as const;
+const FILTERS = ['removed', 'both', 'near', 'deployed'] as const;
+
 /** Situations that chance does not reach. */
 const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [state('staged', 'staged', 'none'), restartAgent('SIGTERM'), readCurrent()],
@@ -226,15 +237,9 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [publishSome(10), burstIntoReplay(60, 4), publishSome(1)],
   () => [
     publishSome(12),
-    ...(['after', 'header', 'both', 'none'] as const).flatMap((way, n) => [
-      openStream({ ...PLAIN, back: 6, way, accept: ACCEPTS[n], coding: CODINGS[n], used: n % 2 === 0 }),
-      openStream({
-        ...PLAIN,
-        back: 9,
-        way,
-        accept: ACCEPTS[3 - n],
-        types: (['removed', 'both', 'near', 'deployed'] as const)[n] ?? 'near',
-      }),
+    ...WAYS_IN_FORMS.flatMap(([way, form, filtered], n) => [
+      openStream({ ...PLAIN, back: 6, way, accept: ACCEPTS[n], coding: CODINGS[n], used: n % 2 === 0, form }),
+      openStream({ ...PLAIN, back: 9, way, accept: ACCEPTS[3 - n], types: FILTERS[n] ?? 'near', form: filtered }),
     ]),
     publishSome(6),
   ],
