@@ -97,7 +97,7 @@ async function explore(t: Device): Promise<Explored> {
   const started = performance.now();
   const isOver = (isDirected: boolean): boolean => {
     const longest = t.session.isMostlySlow('publish') ? EXPLORING_SLOWLY_MS : EXPLORING_MS;
-    const ms = isDirected ? longest : DRAWING_MS;
+    const ms = isDirected ? longest : DRAWING_MS * Math.max(1, t.runs);
     return performance.now() - started > ms || result.found.size >= MOST_FINDINGS;
   };
   try {
@@ -122,6 +122,8 @@ async function explore(t: Device): Promise<Explored> {
     if (error instanceof AttemptCutOff) throw error;
     result.trouble = error;
   }
+  if (result.found.size >= MOST_FINDINGS)
+    result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_FINDINGS} findings`);
   return result;
 }
 
@@ -131,7 +133,7 @@ function sequences(t: Device): readonly { commands: readonly Command[]; isDirect
   const paths = ['a', 'b/c', 'd'].map((file) => `/etc/robot/${name}/${file}.json`);
   const drawn = fc.sample(fc.array(anyCommand(paths), { minLength: 5, maxLength: 12 }), {
     seed: t.runSeed,
-    numRuns: SEQUENCES,
+    numRuns: Math.ceil(SEQUENCES * t.runs),
   });
   const order = fc.sample(
     fc.shuffledSubarray(
