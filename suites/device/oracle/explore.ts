@@ -314,7 +314,8 @@ async function departureIn(
     if (!(error instanceof Violation)) throw error;
     const snapshot = t.http.recorder.snapshot();
     // Each doubt about control counts, and this one is settled.
-    const meant = isKnown ? error : ((await t.reconsider?.(error)) ?? error);
+    const isSettled = isKnown || (error instanceof Departure && error.isOver);
+    const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
     if (meant !== error || error instanceof TargetEnded) throw meant;
     const departure = life.departure(error);
     await life.end();

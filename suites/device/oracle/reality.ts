@@ -21,10 +21,17 @@ export class Departure extends Violation {
   override name = 'Departure';
   readonly id: string;
   readonly isShould: boolean;
-  constructor(id: string, { expected, actual }: { expected: string; actual: string }, isShould = false) {
+  /** The agent did not come up, and has been brought back since: nobody need ask whether it is there. */
+  readonly isOver: boolean;
+  constructor(
+    id: string,
+    { expected, actual }: { expected: string; actual: string },
+    { isShould = false, isOver = false } = {},
+  ) {
     super({ expected, actual });
     this.id = id;
     this.isShould = isShould;
+    this.isOver = isOver;
   }
 }
 
@@ -97,7 +104,7 @@ export class Reality {
 
   /** A SHOULD does not hold: that is told, and everything goes on. */
   remarks(what: Kind | Matter, finding: { expected: string; actual: string }): void {
-    this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, true));
+    this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, { isShould: true }));
   }
 
   departs(what: Kind | Matter, finding: Pick<Difference, 'expected' | 'actual' | 'missing'>, client?: Client): never {
@@ -111,7 +118,8 @@ export class Reality {
       live: client !== undefined && client.judged > 0,
     };
     const name = client === undefined ? '' : `, on ${client.name}`;
-    throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual });
+    const isOver = what === 'not started';
+    throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual }, { isOver });
   }
 
   /** An agent may append to a torn line, so that a later start skips both: the tear is the cause, not that start. */

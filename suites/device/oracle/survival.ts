@@ -117,13 +117,20 @@ export const tearTail = (share: number): Command => ({
   isPossible: can('restart', 'log'),
   async run(real) {
     const { t } = real;
-    await during(real, 'tear', (whileDown) =>
-      restart(t, 'SIGTERM', async () => {
-        await whileDown();
-        real.tornAfter.push(real.ledger.newest);
-        const next = nextLine(await lastLine(t));
-        await appendTo(t, next.subarray(0, 1 + Math.floor(share * (next.length - 3))));
-      }),
+    let rest: Buffer = Buffer.alloc(0);
+    const tear = async (whileDown: () => Promise<void>): Promise<void> => {
+      await whileDown();
+      real.tornAfter.push(real.ledger.newest);
+      const next = nextLine(await lastLine(t));
+      const torn = 1 + Math.floor(share * (next.length - 3));
+      rest = next.subarray(torn);
+      await appendTo(t, next.subarray(0, torn));
+    };
+    await during(
+      real,
+      'tear',
+      (whileDown) => restart(t, 'SIGTERM', () => tear(whileDown)),
+      () => appendTo(t, rest),
     );
   },
 });
@@ -138,10 +145,12 @@ function nextLine(line: Buffer): Buffer {
 
 const SEEN = { restart: 'restarts survived', kill: 'kills survived', tear: 'torn lines survived' };
 
+/** `repair` makes the log whole before an agent that did not come up is started once more. */
 async function during(
   real: Reality,
   situation: 'restart' | 'kill' | 'tear',
   restarting: (whileDown: () => Promise<void>) => Promise<Awaited<ReturnType<typeof restart>>>,
+  repair: () => Promise<void> = async () => {},
 ): Promise<void> {
   real.situation = situation;
   try {
@@ -149,6 +158,10 @@ async function during(
     real.streams.use(http);
   } catch (error) {
     if (!(error instanceof AgentEnded)) throw error;
+    // All that follows needs an agent.
+    await repair();
+    await real.t.control.start();
+    real.streams.use(await relocate(real.t));
     real.departs('not started', { expected: 'an agent that starts again', actual: error.message });
   }
   await replayAll(real);
