@@ -139,22 +139,6 @@ test('130: an interrupt still writes the report, and names what is undecided', a
   expect(reportIn(at('interrupted.json'))).toMatchObject({ interrupted: true, exit_code: 130 });
 });
 
-// The command runs all that is fast against a simulated device, both as processes.
-
-test('a simulated device is conformant, black box or driven', async () => {
-  const control = ['--control', at('control.sock')];
-  await using device = new Running(typed`simulate device --socket ${at('robot.sock')} ${control} --dir ${at('robot')}`);
-  await device.ready();
-  const check = typed`check device --socket ${at('robot.sock')} --fast`;
-  const driven = await muster(...check, ...control, '--report', 'pretty');
-  expect(driven.stdout).toMatch(/\d+ passed/);
-  expect(driven.stdout).not.toMatch(/\d (failed|blocked|warned)/);
-  expect(driven.code).toBe(0);
-  const blackBox = await muster(...check);
-  expect(blackBox.stdout).toContain('needs drive');
-  expect(blackBox.code).toBe(0);
-});
-
 // Secrets in a whole run: what a dying target writes reaches stdout, stderr and every report, and its secret reaches
 // none of them.
 

@@ -172,7 +172,7 @@ describe('muster simulate device', () => {
 });
 
 /** A check that drives. */
-const DRIVEN = 'device.events.envelope';
+const DRIVEN = '*.deployment.current';
 
 test('serves control on a port to whoever has the token; a check has it from a file or the environment', async () => {
   const port = ['--control', '0'];
