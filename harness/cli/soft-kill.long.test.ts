@@ -7,7 +7,7 @@ import { muster, reportIn, typed, useFolder } from './testing/muster.ts';
 const at = useFolder();
 const SAID = 'the stream ended in order, with its last chunk, which a killed process cannot send';
 
-test.each([
+test.concurrent.each([
   ['a kill', false],
   ['an end in order', true],
 ])('%s on SIGKILL', async (name, soft) => {

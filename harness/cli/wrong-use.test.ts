@@ -255,16 +255,6 @@ it.each([
   expect(stderr).toMatch(message);
 });
 
-it.each([
-  ['a folder', at(), 'is a folder, and no socket'],
-  ['a file', at('itself.yaml'), 'is a file, and no socket'],
-  ['an address with a scheme', `unix://${at('none.sock')}`, `unix:${at('none.sock')}: cannot connect (no such socket)`],
-])('a socket that is %s is told so', async (_, socket, words) => {
-  const { code, stdout } = await muster('check', 'device', '--socket', socket, '--only', 'device.deployment.shape');
-  expect(code).toBe(2);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
-});
-
 it('an output on a full disk costs neither the run nor its report', () => {
   const full = (words: string, redirect: string) =>
     spawnSync('/bin/sh', ['-c', `exec '${process.execPath}' '${MAIN}' ${words} ${redirect}`], { encoding: 'utf8' });

@@ -41,6 +41,15 @@ describe('a unix socket', () => {
   });
 });
 
+it.each([
+  ['a folder', folder, `${folder} is a folder, and no socket`],
+  ['a file', join(folder, 'file'), 'is a file, and no socket'],
+  ['an address with a scheme', `unix://${folder}/none.sock`, `curl --unix-socket ${folder}/none.sock `],
+])('a socket that is %s is told so', (_, address, words) => {
+  writeFileSync(join(folder, 'file'), '');
+  expect(unix.open(given(address)).hint).toContain(words);
+});
+
 describe('loopback', () => {
   const file = (content: unknown): string => {
     const path = join(folder, 'discovery.json');
