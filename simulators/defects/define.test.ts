@@ -4,55 +4,9 @@ import { robot } from '../device/testing/robot.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import { refuseDuplicates } from './catalogue.ts';
 import { ConflictError, combined, type Variant } from './define.ts';
-import * as device from './define-device.ts';
-import * as platform from './define-platform.ts';
 import { variant } from './define-platform.ts';
 import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants } from './platform/index.ts';
-
-describe('a change of the device', () => {
-  test('may refuse otherwise, where the refusal matches', () => {
-    const { behaviour } = device.defect(
-      'd',
-      'D.',
-      ['device.x'],
-      device.refusals(({ code }) => code === 'a', { status: 500 }),
-    );
-    const { refusal } = behaviour(deviceReference).http;
-    const answered = ['a', 'b'].map((code) => refusal({ status: 400, code, message: 'm' }, {} as never).status);
-    expect(answered).toEqual([500, 400]);
-  });
-});
-
-describe('a change of the platform', () => {
-  const behaviourOf = (change: platform.PlatformChange) =>
-    platform.variant('v', 'V.', change).behaviour(platformReference);
-
-  test('may show resources of one kind otherwise', () => {
-    const { resource } = behaviourOf(platform.resources('device', (each) => ({ ...each, name: 'n' })));
-    expect(resource?.('device', { id: 'd' }, '2026-08-17.everglades')).toEqual({ id: 'd', name: 'n' });
-    expect(resource?.('group', { id: 'g' }, '2026-08-17.everglades')).toEqual({ id: 'g' });
-  });
-
-  test('may answer one operation otherwise', () => {
-    const { answer } = behaviourOf(platform.answers('getGroup', (body, status) => ({ ...body, status })));
-    expect(answer?.('getGroup', { status: 404, body: {} })).toEqual({ status: 404, body: { status: 404 } });
-    expect(answer?.('getDevice', { status: 200, body: {} })).toEqual({ status: 200, body: {} });
-  });
-
-  test('may answer an error otherwise, where it matches', () => {
-    const { error } = behaviourOf(platform.errors(({ status }) => status === 409, { status: 400 }));
-    const answered = [409, 404].map((status) => error({ status, code: 'c', params: {}, message: 'm' }).status);
-    expect(answered).toEqual([400, 404]);
-  });
-
-  test('may take any body for one operation', () => {
-    const { bodyProblems } = behaviourOf(platform.unchecked('updateDevice'));
-    const problems = [{ path: '/a', message: 'm' }];
-    expect(bodyProblems('updateDevice', {}, () => problems)).toEqual([]);
-    expect(bodyProblems('updateGroup', {}, () => problems)).toEqual(problems);
-  });
-});
 
 test('a name that is used twice is refused with both files', () => {
   const twice = ['one.ts', 'other.ts'].map((file) => ({ name: 'n', file }));

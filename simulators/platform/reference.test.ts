@@ -1,67 +1,10 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inVersion } from '../../harness/contract/platform/operation.ts';
-import { OPERATIONS, operationsOf, RESOURCES } from '../../harness/contract/platform/operations.ts';
+import { OPERATIONS, operationsOf } from '../../harness/contract/platform/operations.ts';
 import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
-import { anyCharacter } from '../common/testing/scratch.ts';
 import { referenceBehaviour } from './reference.ts';
-import { totalOrder } from './store/order.ts';
 import { createWorld, exampleOf, type World } from './testing/examples.ts';
 import { Documented, startPlatform, type TestPlatform } from './testing/kit.ts';
-
-const { clampLimit, clampOffset } = referenceBehaviour;
-
-describe('clamping (section 8)', () => {
-  it.for([
-    [[], 10],
-    [['1'], 1],
-    [['100'], 100],
-    [['101'], 100],
-    [['0'], 1],
-    [['-0'], 1],
-    [['-9'], 1],
-    [['007'], 7],
-    [['9'.repeat(400)], 100],
-    [[`-${'9'.repeat(400)}`], 1],
-    [['abc'], 10],
-    [['5.5'], 10],
-    [[' 5'], 10],
-    [['+5'], 10],
-    [['1e2'], 10],
-    [['0x10'], 10],
-    [['-9e99'], 10],
-    [['٣'], 10],
-    [[''], 10],
-    [['3', '4'], 3],
-  ] as const)('reads limit %j as %i', ([values, limit]) => expect(clampLimit(values)).toBe(limit));
-
-  it.for([
-    [[], 0],
-    [['7'], 7],
-    [['-1'], 0],
-    [['-0'], 0],
-    [[`-${'9'.repeat(400)}`], 0],
-    [['9'.repeat(400)], Number.MAX_SAFE_INTEGER],
-    [['9007199254740993'], Number.MAX_SAFE_INTEGER],
-    [['abc'], 0],
-    [['1.0'], 0],
-  ] as const)('reads offset %j as %i', ([values, offset]) => expect(clampOffset(values)).toBe(offset));
-
-  it('stays in range for any text', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: anyCharacter, maxLength: 12 }), { maxLength: 3 }), (values) => {
-        const limit = clampLimit(values);
-        const offset = clampOffset(values);
-        expect(Number.isInteger(limit) && limit >= 1 && limit <= 100).toBe(true);
-        expect(Number.isSafeInteger(offset) && offset >= 0 && !Object.is(offset, -0)).toBe(true);
-      }),
-    );
-  });
-});
-
-it('lists the newest first unless a client asks for another order', () => {
-  expect(referenceBehaviour.order([])).toEqual(totalOrder([{ field: 'created_at', descending: true }]));
-});
 
 describe('recorded moments', () => {
   const stamp = (facts: { now: string; after: string; reported?: string }) =>
@@ -113,29 +56,6 @@ describe.for(SUPPORTED_VERSIONS)('%s', (version) => {
     expect(reply.status).toBe(404);
     expect(reply.body).toMatchObject({ error: { code: 'unknown_route' } });
     expect(documented.operation(id)).toBeUndefined();
-  });
-
-  const lists = operationsOf(version).filter(({ list, sub }) => list && !sub);
-  it.for(lists)('$id takes every expansion and order', async ({ id, kind = 'device', path }) => {
-    const { expansions, orders } = RESOURCES[kind];
-    const names = Object.keys(expansions).filter((name) => inVersion(expansions[name] ?? {}, version));
-    const expand = ['total_count', ...names].map((name) => `expand[]=${name}`).join('&');
-    const fields = [
-      'id',
-      'created_at',
-      ...Object.keys(orders).filter((name) => inVersion(orders[name] ?? {}, version)),
-    ];
-    for (const order of fields.flatMap((field) => [field, `${field}:asc`, `${field}:desc,id:desc`])) {
-      const reply = await platform.get(`${path}?${expand}&order_by=${order}&limit=100`, { version });
-      expect(documented.problems(id, reply.status, reply.body)).toEqual([]);
-      const items = reply.body['data'] as Record<string, unknown>[];
-      expect(items.length).toBeGreaterThan(0);
-      for (const name of names) expect(items.every((item) => name in item)).toBe(true);
-      const [field = ''] = order.split(':');
-      const shown = items.map((item) => String(item[field]));
-      const sorted = order.endsWith('asc') ? shown.toSorted() : shown.toSorted().reverse();
-      expect(shown).toEqual(sorted);
-    }
   });
 
   it('refusals are documented', async () => {

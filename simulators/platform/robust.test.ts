@@ -74,16 +74,6 @@ describe('a request body', () => {
     expect(reply).toMatchObject(refusal(400, 'invalid_request', { message, params: unknown }));
   });
 
-  it('may have names of 1 to 48 printable characters of any script', async () => {
-    const attempt = async (name: string) => (await platform.post('/devices', { name })).status;
-    for (const name of ['', ' ', 'x'.repeat(49), 'a\u0000b', 'a\nb']) expect(await attempt(name)).toBe(400);
-    for (const name of ['x'.repeat(48), '機械-1', '🤖', "'; DROP TABLE devices; --"]) {
-      expect(await attempt(name)).toBe(200);
-      const [found] = await platform.items(`/devices?name=${encodeURIComponent(name)}`);
-      expect(found?.['name']).toBe(name);
-    }
-  });
-
   it('must not repeat a name, slug, version or schema', async () => {
     const name = unique('taken');
     const { id } = await platform.create('/devices', { name: unique('other') });
@@ -105,22 +95,6 @@ describe('a request body', () => {
 });
 
 describe('a path', () => {
-  it('answers 404 when unknown, 400 when malformed and 405 with another method', async () => {
-    await using platform = await startPlatform();
-    const status = async (method: string, path: string) => (await platform.call(method, path)).status;
-    expect(await status('GET', '/nothing')).toBe(404);
-    expect(await status('DELETE', '/devices')).toBe(405);
-    expect((await platform.call('DELETE', '/devices')).headers.get('allow')).toBe('GET,POST');
-    const outside = await fetch(`${platform.agentUrl}/devices`);
-    expect(await outside.json()).toMatchObject({ error: { message: expect.stringContaining('is under /beta') } });
-    expect(await status('PUT', '/groups/grp_1/move')).toBe(405);
-    expect(await status('GET', '/devices/')).toBe(404);
-    expect(await status('GET', `/devices/${'x'.repeat(10_000)}`)).toBe(404);
-    expect(await status('GET', '/devices/%00')).toBe(404);
-    expect(await status('GET', '/devices/%E0%A4%A')).toBe(400);
-    expect(await status('HEAD', '/devices')).toBe(200);
-  });
-
   it('is answered before its body is complete, and the server goes on', async () => {
     await using platform = await startPlatform();
     const call = request(`${platform.url}/devices`, { method: 'POST', headers: { 'content-length': 1_000_000 } });

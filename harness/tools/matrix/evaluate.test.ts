@@ -209,24 +209,6 @@ it('a pair of defects cannot be asked about both where the target cannot be reac
 });
 
 describe('the table', () => {
-  it('tells how many pairs show both defects, and names those that hide one where they are too many', async () => {
-    const [shown, hides, blocks] = [
-      await verdictOnPair([one, other]),
-      await verdictOnPair([one, unseen]),
-      await verdictOnPair([one, stuck]),
-    ];
-    const textOf = (...verdicts: Verdict[]): string => closingTable([{ api: 'device', verdicts }], 900, plain);
-    const all = textOf(shown, hides, hides, blocks);
-    expect(all).toContain('device: 1 of 3 (33 %) pairs show both defects\n');
-    expect(all).toContain('device: 1 more cannot be asked about both: device.one failed\n');
-    expect(all).toContain('device: 3 of 4 (75 %) have no check blocked by another\n');
-    expect(all).toContain('✗ device pair one + other: nothing shows other\n  → ');
-    expect(all).toContain('2 problems: ');
-    // A single one of a few may be chance.
-    expect(textOf(shown, hides)).toMatch(/^device: nothing shows other of one \+ other$.*All ok/ms);
-    expect(textOf(shown)).not.toContain('cannot be asked');
-  });
-
   it('counts what is ok, and names each problem with what to do', async () => {
     const verdicts = [
       await verdictOn('reference', [passes]),
@@ -240,30 +222,5 @@ describe('the table', () => {
     expect(text).toContain('✗ device defect some-subject: not caught by device.events.frame\n  → ');
     expect(text).toContain('✗ device check device.events.frame: red on no defect');
     expect(text).toContain('2 problems: 3 subjects in 1.5 s');
-  });
-
-  it('counts the defects whose first finding names what they break', async () => {
-    const other = { ...fails, id: 'other', requirement_id: 'other' };
-    const whole = { whole: true };
-    const verdicts = [
-      await verdictOn('defect', [warns, other], ['other'], whole),
-      await verdictOn('defect', [warns, other], ['device.events.types'], whole),
-      await verdictOn('defect', [other], ['other']),
-    ];
-    expect(verdicts.map(({ headline }) => headline)).toEqual([
-      { id: 'other', right: true },
-      { id: 'other', right: false },
-      undefined,
-    ]);
-    const text = closingTable([{ api: 'device', verdicts, checks: ['device.events.types', 'other'] }], 900, plain);
-    expect(text).toContain('device: 1 of 2 first findings name what is broken (50 %)');
-    expect(text).toContain(
-      '✗ device defect some-subject: the first finding is other, and it breaks device.events.types',
-    );
-  });
-
-  it('says so when all is well', async () => {
-    const text = closingTable([{ api: 'device', verdicts: [await verdictOn('reference', [passes])] }], 900, plain);
-    expect(text).toMatch(/All ok: 1 subjects in 900 ms/);
   });
 });

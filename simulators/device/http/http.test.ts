@@ -44,46 +44,8 @@ describe('resources beside the specification', () => {
   });
 });
 
-describe('what is refused', () => {
-  test.for<[string, number, string?]>([
-    ['/nonsense', 404],
-    ['/deployments/current', 404],
-    ['/deployments/dpl_none', 404],
-    ['/deployments/%zz', 404],
-    ['/releases/current', 404],
-    ['//deployments/current', 404],
-    ['//v9.9/deployments/current', 404],
-    ['//v0.2', 404],
-    ['/events', 405, 'POST'],
-    ['/deployments/current', 405, 'DELETE'],
-    ['/device/sync', 405, 'GET'],
-    ['/health', 405, 'OPTIONS'],
-  ])('%s with %i', async ([path, status, method = 'GET']) => {
-    await using on = await robot();
-    const answer = await on.ask(path, { method });
-    expect(answer.status).toBe(status);
-    expect(answer.json).toEqual({
-      error: { code: expect.any(String), params: expect.any(Object), message: expect.any(String) },
-    });
-    if (status === 405) expect(answer.headers.allow).toMatch(/^(GET, HEAD|POST)$/);
-  });
-});
-
 const GET = 'GET /v0.2/health';
 const NEXT = 'GET /v0.2/health HTTP/1.1\r\nHost: x\r\n\r\n';
-
-test.for<[string, string, number]>([
-  ['no Host header', `${GET} HTTP/1.1\r\n\r\n`, 400],
-  ['two Host headers', `${GET} HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n`, 400],
-  ['two different Host headers', `${GET} HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n`, 400],
-  ['a method for proxies', 'CONNECT example.org:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
-  ['no version', `${GET}\r\n\r\n`, 505],
-  ['an old version', `${GET} HTTP/0.9\r\n\r\n`, 505],
-  ['a later version', `${GET} HTTP/2.0\r\n\r\n`, 505],
-])('a request with %s is refused, and what follows is no request', async ([, request, status]) => {
-  await using on = await robot();
-  expect(statuses(await talk(on.socket, request + NEXT))).toEqual([status]);
-});
 
 describe('connections', () => {
   test('pipelined requests are answered in order, an event stream among them too', async () => {

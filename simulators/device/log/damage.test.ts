@@ -1,7 +1,6 @@
 /** A log whose bytes were changed: what is left of it is served, what is damaged is skipped and told of. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { storedAfter } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import type { EventLog } from './event-log.ts';
@@ -32,56 +31,6 @@ test('each stored line is JSON with a checksum, and what is sent is the envelope
     expect(JSON.parse(texts.get(at + 1) ?? '')).toEqual(envelope);
     expect(Object.keys(envelope)).toEqual(['object', 'id', 'type', 'occurred_at', 'data']);
   }
-});
-
-describe.for(['a stop', 'a kill'])('after %s', (how) => {
-  const kill = how === 'a kill';
-
-  test('any changed bytes cost at most the lines that they are in, and are never sent', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.tuple(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.nat({ max: 255 })), {
-          minLength: 1,
-          maxLength: 4,
-        }),
-        async (flips) => {
-          using home = scratch();
-          const { path, texts } = await written(home.path, 40, { kill });
-          const bytes = readFileSync(path);
-          const hit = new Set<number>();
-          for (const [where, value] of flips) {
-            const at = Math.floor(where * bytes.length);
-            const line = bytes.subarray(0, at).filter((byte) => byte === 10).length + 1;
-            hit.add(line);
-            // A line break that is gone joins two lines.
-            if (bytes[at] === 10) hit.add(line + 1);
-            bytes[at] = value;
-          }
-          writeFileSync(path, bytes);
-          const { log } = open(home.path, { durable: true });
-          const { first } = await log.append(drafts(2));
-          expect(first).toBeGreaterThan(40);
-          const found = textsIn(log);
-          for (const [id, text] of texts) if (!hit.has(id)) expect(found.get(id)).toBe(text);
-          for (const [id, text] of found) if (id <= 40) expect(text).toBe(texts.get(id));
-          expect([...found.keys()].slice(-2)).toEqual([first, first + 1]);
-          await log.close();
-        },
-      ),
-      { numRuns: 20 },
-    );
-  });
-
-  test.for([1, 12, 39, 40])('an id made huge in line %s hides no other event', async (line) => {
-    using home = scratch();
-    const { path } = await written(home.path, 40, { kill });
-    changeLine(path, line, (text) => text.replace(`"id":${line},`, `"id":9${line}000,`));
-    const { log } = open(home.path, { durable: true });
-    const { first } = await log.append(drafts(3));
-    expect(first).toBeLessThan(3_000);
-    expect(idsIn(log)).toEqual([...range(1, 40).filter((id) => id !== line), first, first + 1, first + 2]);
-    await log.close();
-  });
 });
 
 test.for([2, 20, 39])(

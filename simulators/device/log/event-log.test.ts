@@ -1,22 +1,8 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { random } from '../../common/random.ts';
-import { leave } from '../../common/testing/scratch.ts';
-import { storedAfter } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
 import { type DiskIo, DURABLE, disk, EventLogError } from './io.ts';
-import {
-  diskWith,
-  drafts,
-  type Failure,
-  idsIn,
-  leftLog,
-  open,
-  RecordedDisk,
-  range,
-  systemError,
-} from './testing/recorded-disk.ts';
+import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
 
 describe('appending', () => {
   test('gives ascending ids, stores one JSON envelope a line, and delivers in order', async () => {
@@ -134,27 +120,6 @@ describe('a log that cannot be written', () => {
       expect(idsIn(open(home.path).log)).toEqual([1, 2, 3, last]);
     },
   );
-
-  test('a disk that fails stores nothing', async () => {
-    using home = scratch();
-    let fails = false;
-    const io: DiskIo = {
-      ...disk,
-      store: async (fd, buffer, position) => {
-        await disk.store(fd, buffer, position);
-        if (fails) throw new Error('EIO');
-      },
-    };
-    const { log, stored } = open(home.path, { io, durable: true });
-    await log.append(drafts(1));
-    fails = true;
-    await expect(log.append(drafts(1))).rejects.toThrow(EventLogError);
-    fails = false;
-    await log.append(drafts(1));
-    await log.close();
-    const lines = readFileSync(`${home.path}/events.jsonl`, 'utf8').trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).id)).toEqual(stored);
-  });
 });
 
 test('a log that is removed between two writes begins again, and assigns no id twice', async () => {
@@ -167,38 +132,4 @@ test('a log that is removed between two writes begins again, and assigns no id t
   expect(idsIn(log, 5)).toEqual([6, 7]);
   expect(log.earliest).toBe(6);
   expect(readFileSync(path, 'utf8')).not.toContain('\0');
-});
-
-const LOSSES = 60;
-
-test('what a failed write has left does not come back under ids of later events after a loss of power', async () => {
-  using home = scratch();
-  const folder = join(home.path, 'robot');
-  mkdirSync(folder);
-  const recorded = new RecordedDisk(folder);
-  const failing: (Failure | undefined)[] = [];
-  recorded.fails = () => failing.shift();
-  const delivered = new Map<number, string>();
-  const { log } = open(folder, {
-    io: recorded.io,
-    onStored: (events) => {
-      for (const { id, json } of events) delivered.set(id, json);
-    },
-  });
-  await log.append(drafts(3));
-  // The write fails, and so does the attempt to cut it off; a compaction makes another file of the log.
-  failing.push('short write', 'EIO');
-  await expect(log.append(drafts(8, 20))).rejects.toThrow(/ENOSPC/);
-  await log.compact();
-  await log.append(drafts(5, 40));
-  log.abandon();
-  for (let at = 0; at < LOSSES; at += 1) {
-    const left = join(home.path, `left${at}`);
-    mkdirSync(left);
-    leave(recorded.steps, recorded.steps.length, left, { lottery: random(at), underWay: false });
-    const { log: again } = open(left);
-    for (const { id, json } of storedAfter(again, disk, again.earliest - 1))
-      expect(json).toBe(delivered.get(id) ?? json);
-    again.abandon();
-  }
 });

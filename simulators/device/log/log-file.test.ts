@@ -1,12 +1,11 @@
 import { readdirSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isBesideName } from '../../../harness/common/user-files.ts';
 import { LogReader } from '../stream/reader.ts';
 import { scratch } from '../testing/robot.ts';
-import { type DiskIo, disk } from './io.ts';
+import { disk } from './io.ts';
 import { HeldDisk, openQuietly } from './testing/race.ts';
-import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
+import { diskWith, drafts, idsIn, open, range, systemError } from './testing/recorded-disk.ts';
 
 describe('compaction', () => {
   test('keeps 80 % of the retention when the log exceeds it', async () => {
@@ -62,41 +61,6 @@ describe('compaction', () => {
     expect(log.earliest).toBeGreaterThan(1);
     await log.close();
   });
-
-  test.for(['open', 'store', 'sync', 'rename', 'syncDirectory'] as const)(
-    'a crash at %s leaves a whole log with every event',
-    async (step) => {
-      using home = scratch();
-      await leftLog(home.path, 10, 'stop', { retain: 10, durable: true });
-      let armed = false;
-      let appended = false;
-      const crash = (): void => {
-        if (!armed) return;
-        second.log.abandon();
-        throw new Error('crashed');
-      };
-      const arm = (path: string, flags: string | number): void => {
-        if (path.endsWith('events.jsonl') && flags !== 'r') appended = true;
-        if (appended && isBesideName(basename(path))) armed = true;
-        if (step === 'open') crash();
-      };
-      const crashPartly: DiskIo['write'] = (fd, buffer, position) => {
-        if (armed) disk.write(fd, buffer.subarray(0, 7), position);
-        crash();
-      };
-      const io = diskWith({ [step]: step === 'store' ? crashPartly : crash, open: arm });
-      const second = open(home.path, { io, retain: 10, durable: true });
-      await second.log.append(drafts(1)).catch(() => undefined);
-      second.log.abandon();
-      expect(armed).toBe(true);
-      const third = open(home.path);
-      expect(third.log.latest).toBe(11);
-      const ids = idsIn(third.log, third.log.earliest - 1);
-      expect(ids).toEqual(range(third.log.earliest, 11));
-      expect(third.log.earliest).toBe(step === 'syncDirectory' ? 4 : 1);
-      expect(readdirSync(home.path).filter(isBesideName)).toEqual([]);
-    },
-  );
 
   test('a compaction that fails leaves the log as it is', async () => {
     using home = scratch();

@@ -1,23 +1,8 @@
-import {
-  appendFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { besideName } from '../../../harness/common/user-files.ts';
 import { scratch } from '../testing/robot.ts';
 import { diskWith, drafts, idsIn, leftLog, open, range, systemError } from './testing/recorded-disk.ts';
-
-/** Leaves the first `lines` lines of a file. */
-function cutLines(path: string, lines: number): void {
-  const text = readFileSync(path, 'utf8').split('\n').slice(0, lines);
-  writeFileSync(path, `${text.join('\n')}\n`);
-}
 
 describe('opening', () => {
   test.for(['crash', 'stop', 'compact and crash', 'compact and stop'])(
@@ -60,44 +45,6 @@ describe('opening', () => {
     expect(open(home.path).log.count).toBe(16);
   });
 
-  test('keeps an event that lacks only its line break', async () => {
-    using home = scratch();
-    const path = await leftLog(home.path, 5, 'stop');
-    truncateSync(path, statSync(path).size - 1);
-    const { log } = open(home.path);
-    await log.append(drafts(1));
-    expect(idsIn(log)).toEqual(range(1, 6));
-  });
-
-  test('skips lines that are not events', async () => {
-    using home = scratch();
-    const path = await leftLog(home.path, 2, 'stop');
-    appendFileSync(path, 'not json\n{"object":"event","id":77,"type":"a{"object":"event","id":78}}\n\n\0\0\0\n');
-    const { log, notices } = open(home.path);
-    expect(notices.join()).toMatch(/unreadable/);
-    await log.append(drafts(1));
-    const ids = idsIn(log);
-    expect(ids.slice(0, 2)).toEqual([1, 2]);
-    expect(ids).toHaveLength(3);
-  });
-
-  test.for([
-    'garbage',
-    '',
-    '{"highest":1365,"from":0,"clean":tru',
-    '{"highest":3,"from":0,"clean":true,"sun":"00000000"}',
-  ])('assigns no id again when the mark is unreadable (%s) and the log was cut at the end of a line', async (text) => {
-    for (const durable of [true, false]) {
-      using home = scratch();
-      const path = await leftLog(home.path, 300, 'kill', { durable });
-      writeFileSync(`${home.path}/events.mark`, text);
-      cutLines(path, 100);
-      const { log } = open(home.path, { durable });
-      expect((await log.append(drafts(1))).first).toBeGreaterThan(300);
-      expect(idsIn(log).slice(0, 101)).toEqual([...range(1, 100), log.latest]);
-    }
-  });
-
   test('gives the block up after a crash of a log that was not on the disk', async () => {
     using home = scratch();
     await leftLog(home.path, 300, 'kill');
@@ -107,16 +54,6 @@ describe('opening', () => {
     expect(idsIn(log)).toEqual([...range(1, 300), 1325]);
     expect(log.count).toBe(301);
   });
-
-  test.for([true, false])(
-    'assigns no id again after a crash and the loss of whole lines (durable: %s)',
-    async (durable) => {
-      using home = scratch();
-      cutLines(await leftLog(home.path, 300, 'kill', { durable }), 176);
-      const { log } = open(home.path, { durable });
-      expect((await log.append(drafts(1))).first).toBeGreaterThan(300);
-    },
-  );
 
   test('a disk that refuses the id of the last event costs no event, and is told of once', async () => {
     using home = scratch();

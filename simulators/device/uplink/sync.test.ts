@@ -154,28 +154,6 @@ describe('a sync', () => {
     expect(platform.stored(one.id)).toMatchObject({ activity_status: 'archived', deployed_at, archived_at });
   });
 
-  it('applies deployments while the platform does not accept a report', async () => {
-    const { platform, device, state, sync, id } = syncSetup();
-    platform.deploy(id, { '/a.json': '1' });
-    state.trouble = (operation) => (operation === 'report' ? new ApiError(503, 'busy', 'busy') : undefined);
-    await expect(sync()).rejects.toThrow('busy');
-    const two = platform.deploy(id, { '/b.json': '2' });
-    await expect(sync()).rejects.toThrow('busy');
-    expect(device.active().map((deployment) => deployment.id)).toEqual([two.id]);
-  });
-
-  it('reports a removal from before a restart', async () => {
-    const { platform, state, sync, id, restarted, never } = syncSetup();
-    const one = platform.deploy(id, FILES);
-    await sync();
-    platform.archive(one.id);
-    state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
-    await expect(sync()).rejects.toThrow('unplugged');
-    state.trouble = () => undefined;
-    await restarted().run(never);
-    expect(status(platform.stored(one.id))).toBe('archived/none → archived');
-  });
-
   it('drops a report that the platform refuses', async () => {
     const { platform, state, sync, id } = syncSetup();
     platform.deploy(id, FILES);

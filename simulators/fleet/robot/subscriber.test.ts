@@ -42,16 +42,6 @@ describe('the reader of an event stream', () => {
     expect(read([answer])).toEqual(expected);
   });
 
-  it('reads the same frames however the bytes are split', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(answer.length), { maxLength: 12 }), (cuts) => {
-        const at = [0, ...cuts.sort((a, b) => a - b), answer.length];
-        const pieces = at.slice(1).map((end, index) => answer.subarray(at[index], end));
-        expect(read(pieces)).toEqual(expected);
-      }),
-    );
-  });
-
   it('reads a body without chunks', () => {
     expect(read([Buffer.from(`HTTP/1.1 200 OK\r\n\r\n${frame(1)}`)]).frames).toHaveLength(1);
   });

@@ -1,7 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AgentDevice } from '../../../harness/contract/agent.ts';
-import { activityFilter, expansions } from './index.ts';
 import { type AgentHost, agentHost, deviceJwt, type RobotKey, robotKey } from './testing/agent-host.ts';
 
 let host: AgentHost;
@@ -109,6 +108,11 @@ describe('a request', () => {
     expect(response.json().error).toMatchObject({ code: 'unsupported_version', params: { accepted: ['v0.4'] } });
   });
 
+  it('with a body that is larger than any agent needs is refused', async () => {
+    const { status } = await call('POST', '/devices/provision', 'x', { name: 'x'.repeat(100_000) });
+    expect(status).toBe(413);
+  });
+
   it('names its version in the header of the dialect', async () => {
     await using other = await agentHost({ dialect: 'miru' });
     const refused = { code: 'unauthorized' };
@@ -116,38 +120,5 @@ describe('a request', () => {
     expect(response.json().error).toMatchObject(refused);
     const spec = await other.app.inject({ url: '/agent/v1/device', headers: { 'service-version': 'v0.4' } });
     expect(spec.json().error).toMatchObject({ code: 'unsupported_version' });
-  });
-
-  it('to an unknown path or with another method is answered with an error body', async () => {
-    for (const [method, path] of [
-      ['GET', '/nothing'],
-      ['POST', '/deployments'],
-      ['GET', '/devices/token'],
-    ] as const) {
-      const answer = await call(method, path);
-      expect(answer.status).toBe(404);
-      expect(answer.json()).toEqual({ error: { code: 'not_found', params: {}, message: expect.any(String) } });
-    }
-  });
-});
-
-describe('filters and expansions', () => {
-  it('accept several values, separated or repeated', () => {
-    expect(activityFilter({ activity_status: 'queued|deployed' })).toEqual(['queued', 'deployed']);
-    expect(activityFilter({ activity_status: ['queued', 'archived'] })).toEqual(['queued', 'archived']);
-    expect(activityFilter({})).toEqual([]);
-    expect(expansions({ expand: ['release.git_commit', 'config_instances'], 'expand[]': 'release' })).toEqual([
-      'release.git_commit',
-      'config_instances',
-      'release',
-    ]);
-  });
-
-  it('refuse an unknown value, and name the accepted ones', () => {
-    expect(() => activityFilter({ activity_status: 'queued|lost' })).toThrow(
-      expect.objectContaining({ status: 400, params: expect.objectContaining({ activity_status: 'lost' }) }),
-    );
-    expect(() => expansions({ expand: 'total_count' })).toThrow(expect.objectContaining({ status: 400 }));
-    expect(expansions({ expand: 'total_count' }, ['total_count'])).toEqual(['total_count']);
   });
 });

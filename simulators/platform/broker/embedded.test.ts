@@ -161,21 +161,6 @@ describe('the embedded broker', () => {
     await closed;
     await eventually(() => expect(statusOf(robot)).toBe('offline'));
   });
-
-  it('survives connections that do not speak MQTT, and closes them when it stops', async () => {
-    const { port } = new URL(host.mqttUrl);
-    const socket = connect(Number(port), '127.0.0.1');
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    socket.write('GET / HTTP/1.1\r\n\r\n');
-    const silent = connect(Number(port), '127.0.0.1');
-    await once(silent, 'connect');
-    await using client = await connectClient(host.mqttUrl, robot.credentials);
-    expect(client.mqtt.connected).toBe(true);
-    const ended = once(silent, 'close');
-    await host.side.stop();
-    await ended;
-  });
 });
 
 describe('the embedded broker with a certificate', () => {

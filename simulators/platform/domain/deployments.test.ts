@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
-import { referenceBehaviour } from '../reference.ts';
 import {
   createDevice,
   createKit,
@@ -224,16 +223,6 @@ async function expectForwardOnly(
   expect(now.filter((item) => item['target_status'] === 'deployed').length).toBeLessThanOrEqual(1);
   expect(now.filter((item) => item['activity_status'] === 'deployed').length).toBeLessThanOrEqual(1);
 }
-
-it('a behaviour can delay the drift until another deployment is on the device', async () => {
-  await using platform = await startPlatform({ behaviour: { ...referenceBehaviour, driftsOn: 'deployed' } });
-  const [kit, robot] = [await createKit(platform), await createDevice(platform)];
-  const id = await stage(platform, kit, robot);
-  const other = await deploy(platform, kit, robot);
-  expect((await deploymentOf(platform, id))['status']).toBe('staged');
-  platform.port.report(robot, other, { activity_status: 'deployed' });
-  expect((await deploymentOf(platform, id))['status']).toBe('drifted');
-});
 
 describe('config', () => {
   const slots = ['left', 'right', 'extra'].map((key) => ({

@@ -22,14 +22,6 @@ const times = (count: number, given: (index: number) => Given): Given[] =>
 const page = { answered: 'whole', status: 200, sent: '{"data":[]}' } as const;
 const refusal = { answered: 'whole', status: 403, sent: '{}' } as const;
 
-test('one that asks for a page that it has is seen, however slowly it does', () => {
-  const asked = times(20, () => ({ ...page, search: 'limit=10&offset=10' }));
-  expect(saidOf(asked, 100)).toBe(
-    'asked for GET /beta/devices?limit=10&offset=10 again and again, 20 times in 1.9 s, each time answered 200',
-  );
-  expect(saidOf(asked, 5000)).toContain('20 times in 95.0 s');
-});
-
 test('one that goes round and round is seen', () => {
   expect(
     saidOf(
@@ -37,23 +29,6 @@ test('one that goes round and round is seen', () => {
       10,
     ),
   ).toContain('20 times');
-});
-
-test('one that repeats without a pause what is refused or cut off is seen, with its cursor', () => {
-  expect(
-    saidOf(
-      times(31, () => ({ ...refusal, cursor: '5' })),
-      90,
-    ),
-  ).toBe(
-    'asked for GET /beta/devices with Last-Event-ID: 5 again and again, 31 times in 2.7 s, each time answered 403',
-  );
-  expect(
-    saidOf(
-      times(31, () => ({ answered: 'cut' })),
-      1,
-    ),
-  ).toContain('each time cut off');
 });
 
 test.each<[string, Given[], number]>([
