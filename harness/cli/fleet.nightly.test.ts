@@ -3,30 +3,12 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
-import { writeAlive } from '../../simulators/fleet/result/shards.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
-import { printed, refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
+import { printed, refusal, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 
 describe('muster fleet', () => {
-  it('exits 99 when a threshold is missed', async () => {
-    const { code, stdout } = await fleets.run(
-      fleets.words('  - { do: rollout, over: 100ms }\n', { threshold: 'rollout.ms.p50<1us' }),
-    );
-    const expected = unlessSaturated(99, fleets.result());
-    expect(code).toBe(expected);
-    if (expected === 99) expect(stdout).toMatch(/✗ missed {2}rollout\.ms\.p50<1us/);
-  });
-
-  it('exits 98 when the generator could not keep up', async () => {
-    const { code, stdout } = await fleets.run(
-      fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n'),
-    );
-    expect(stdout).toMatch(/load generator: invalid (.|\n)*started late(.|\n)*(use |let the others end)/);
-    expect(code).toBe(98);
-  });
-
   it.each([
     ['the command alone gets', 1],
     ['every process of it gets, as in a terminal,', -1],
@@ -170,24 +152,6 @@ describe('muster merge', { timeout: 60_000 }, () => {
     for (const words of [[], into])
       expect(await printed(['merge', fleets.path('results'), ...words])).toMatchObject({ code: 0 });
     expect(fleets.result(fleets.path('results')).merged_from).toEqual([fleets.path('results', 'shard-1')]);
-  });
-
-  it('names missing and dead shards and exits 2', async () => {
-    fleets.leave(1, 3);
-    writeAlive(fleets.path('results', 'shard-2'), { shard: { index: 2, count: 3 }, beat: 1, phase: 'hold' });
-    const { code, stdout } = await fleets.run(['merge', fleets.path('results')]);
-    expect(stdout).toMatch(/shard 2\/3 is dead: .*sign of life/);
-    expect(stdout).toContain('shard 3/3 is missing');
-    expect(code).toBe(2);
-  });
-
-  it('waits for shards that still run', async () => {
-    fleets.leave(1, 2);
-    const { child, ended } = fleets.start(['merge', fleets.path('results'), '--expect', '2', '--watch']);
-    child.stderr?.once('data', () => fleets.leave(2, 2));
-    const { code, stderr } = await ended;
-    expect(stderr).toContain('1 of 2 shards are done');
-    expect(code).toBe(0);
   });
 });
 

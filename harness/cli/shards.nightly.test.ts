@@ -274,19 +274,6 @@ describe('shards without a shared disk', slow, () => {
     expect(/Shard 2\/2 was started again/.test(result.notes.join())).toBe(killed !== undefined);
   });
 
-  it('begin together, and deliver their results', async () => {
-    const collecting = collect();
-    const url = await urlOf(collecting);
-    const shards = [apart(1, url), apart(2, url)];
-    for (const { ended } of shards) expect(ENDS).toContain((await ended).code);
-    expect(ENDS).toContain((await collecting.ended).code);
-    const [run = ''] = readdirSync(fleets.path('merged'));
-    const result = fleets.result(fleets.path('merged', run));
-    expect(result).toMatchObject({ robots: 8, shard: null, complete: true });
-    const [one, two] = [1, 2].map((index) => fleets.result(fleets.path('merged', run, `shard-${index}-of-2`)));
-    expect(Math.abs(Date.parse(one?.phases_at ?? '') - Date.parse(two?.phases_at ?? ''))).toBeLessThan(10_000);
-  });
-
   it('that cannot start say why to the merge', async () => {
     const collecting = collect();
     const url = await urlOf(collecting);

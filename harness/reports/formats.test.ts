@@ -61,12 +61,6 @@ test('whatever a target says, the document stays well formed and valid', async (
   );
 });
 
-test('the JUnit schema refuses other documents', async () => {
-  const xml = junitFormat.document(sampleReport());
-  expect(await problems(xml.replace('<failure ', '<failed ').replace('</failure>', '</failed>'))).not.toEqual([]);
-  expect(await problems(xml.replace(/ tests="\d+"/, ' tests="many"'))).not.toEqual([]);
-});
-
 const document = () => JSON.parse(ctrfFormat.document(sampleReport()));
 
 test('a report with every outcome is valid CTRF', () => {
@@ -79,10 +73,6 @@ test('the CTRF totals count its tests', () => {
   for (const status of ['passed', 'failed', 'skipped', 'other']) {
     expect(tests.filter((item: { status: string }) => item.status === status)).toHaveLength(summary[status]);
   }
-});
-
-test('the CTRF schema refuses other documents', () => {
-  expect(validate({ ...document(), results: { tool: {}, tests: [] } })).toMatchObject({ valid: false });
 });
 
 test('the HTML page has every check and every finding, and loads nothing', () => {

@@ -86,5 +86,6 @@ test('what is comparable stays as it is, and is short', () => {
       const { expected, actual } = comparableText({ expected: text, actual: text });
       expect(Math.max(expected.length, actual.length)).toBeLessThanOrEqual(301);
     }),
+    { numRuns: 30 },
   );
 });

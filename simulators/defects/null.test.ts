@@ -26,23 +26,6 @@ describe.for(['socket', 'port'] as const)('on a %s', (place) => {
   const ask = (name: NullServerName, options: http.RequestOptions = {}) =>
     at(name, (address) => get({ ...options, ...address }));
 
-  test('one hangs up', async () => {
-    await expect(ask('hangs-up')).rejects.toThrow(/hang up|ECONNRESET|EPIPE/);
-  });
-
-  test('one finds nothing', async () => {
-    expect(await ask('not-found')).toEqual({ status: 404, text: '' });
-  });
-
-  test('one answers an empty object', async () => {
-    expect(await ask('empty-object')).toEqual({ status: 200, text: '{}' });
-  });
-
-  test('one answers an empty list', async () => {
-    const { status, text } = await ask('empty-list');
-    expect({ status, ...JSON.parse(text) }).toMatchObject({ status: 200, object: 'list', has_more: false, data: [] });
-  });
-
   test('one never answers', async () => {
     await expect(ask('never-answers', { signal: AbortSignal.timeout(150) })).rejects.toThrow(/abort/);
   });

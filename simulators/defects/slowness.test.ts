@@ -3,10 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { poll } from '../../harness/common/waiting.ts';
 import { referenceBehaviour } from '../device/index.ts';
 import { robot } from '../device/testing/robot.ts';
-import { simulatePlatform } from '../platform/index.ts';
-import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import { deviceVariant } from './device/index.ts';
-import { platformVariants } from './platform/index.ts';
 import { warmUp } from './slowness.ts';
 
 /** What a client reads, in the pieces in which it reads it, until `enough` of the whole. */
@@ -40,27 +37,6 @@ describe('byte by byte', () => {
     const pieces = await readPieces({ path: on.socket }, request, (text) => /id: 2\n[\s\S]*\n\n/.test(text));
     expect(mostlyAlone(pieces)).toBe(true);
     expect(pieces.join('')).toMatch(/{"status":"ok"}HTTP\/1\.1 200 OK[\s\S]*id: 1\nevent: [\s\S]*id: 2\n/);
-  });
-
-  test('a device sends many events whole', async () => {
-    const { behaviour } = deviceVariant('byte-by-byte');
-    await using on = await robot({ behaviour: behaviour(referenceBehaviour) });
-    await on.device.publish(300);
-    const stream = await on.listen('?after=0');
-    await stream.reach(300);
-    expect(stream.ids).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
-  });
-
-  test('a platform sends what it sends', async () => {
-    const variant = platformVariants.find(({ name }) => name === 'byte-by-byte');
-    const behaviour = variant?.behaviour(platformReference) ?? platformReference;
-    await using platform = await simulatePlatform({ mqtt: false, behaviour });
-    const { port, pathname } = new URL(platform.url);
-    const pieces = await readPieces({ host: '127.0.0.1', port: Number(port) }, get(`${pathname}/devices`), (text) =>
-      text.endsWith('}'),
-    );
-    expect(mostlyAlone(pieces)).toBe(true);
-    expect(pieces.join('')).toMatch(/^HTTP\/1\.1 401 [\s\S]*\r\n\r\n{"error":/);
   });
 });
 

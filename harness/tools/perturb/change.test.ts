@@ -1,11 +1,11 @@
 /** Changes by kind. */
 import { describe, expect, it } from 'vitest';
-import { changeMember, changePage, itemsOf, writtenAs } from './change.ts';
+import { changeMember, changePage, writtenAs } from './change.ts';
 import { changedStreamRequest } from './device.ts';
 import type { Exchange, Trace } from './forward.ts';
 import { blockOf, Frames } from './frames.ts';
 import { isOpen, type Kind, kindsOf, type Perturbation } from './perturbation.ts';
-import { changedRequest, requestInCell } from './platform.ts';
+import { changedRequest } from './platform.ts';
 
 const RECORD = {
   id: 'a_1',
@@ -41,12 +41,6 @@ describe('a member', () => {
     expect(inner === undefined ? value : (value as Record<string, unknown>)[inner]).toEqual(expected);
     expect({ ...record, [name]: 0 }).toEqual({ ...RECORD, [name]: 0 });
   });
-
-  it('that is not there stays absent', () => {
-    const record = structuredClone(RECORD);
-    for (const kind of kindsOf('member')) changeMember(record, ['none', 'such'], kind, 1);
-    expect(record).toEqual(RECORD);
-  });
 });
 
 it.each<[Kind, string, string]>([
@@ -60,17 +54,6 @@ it.each<[Kind, string, string]>([
     changePage(page, kind, item);
     expect(page.join('')).toBe(item === 'first' ? first : last);
   }
-});
-
-it('finds the items of a page', () => {
-  const page = [{ id: 'a' }, { id: 'b' }, { id: 'c' }];
-  const ids = (items: readonly unknown[]) => items.map((each) => (each as { id: string }).id).join('');
-  expect((['each', 'first', 'last', 'one'] as const).map((item) => ids(itemsOf(page, item, 'b')))).toEqual([
-    'abc',
-    'a',
-    'c',
-    'b',
-  ]);
 });
 
 it.each(kindsOf('json'))('%s says the same in another writing', (kind) => {
@@ -221,24 +204,4 @@ it('changes what is asked', () => {
   expect(changed('header-lost', '', stream).headers).toEqual([]);
   expect(changed('cursor-inclusive', '', stream).url).toBe('/v0.2/events?after=9&types=a.b%2Cc.d');
   expect(changed('types-cut', '', stream).url).toBe('/v0.2/events?after=10&types=a.b');
-});
-
-it('tells the exchanges of a class', () => {
-  const exchange = asked('GET', '/api/beta/devices/d?expand=group', ['x-api-key', 'l', 'service-version', '1']);
-  const cell = {
-    operation: 'GET /devices/{device_id}',
-    version: '1',
-    key: 'limited',
-    form: 'expanded',
-    connection: 'new',
-  } as const;
-  expect(requestInCell(cell, exchange, KEYS)).toBe(true);
-  for (const other of [
-    { operation: 'GET /devices' },
-    { version: '2' },
-    { key: 'none' },
-    { form: 'counted' },
-    { connection: 'kept' },
-  ] as const)
-    expect(requestInCell({ ...cell, ...other }, exchange, KEYS)).toBe(false);
 });

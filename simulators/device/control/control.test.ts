@@ -2,16 +2,10 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type ControlInfo,
-  controlCompacted,
-  controlInfo,
-  controlPublished,
-} from '../../../harness/contract/control.ts';
-import { deployment } from '../../../harness/contract/device-api.ts';
+import { type ControlInfo, controlInfo } from '../../../harness/contract/control.ts';
 import { simulateDevice } from '../index.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
-import { ask, EventStream, robot, type Scratch, scratch } from '../testing/robot.ts';
+import { EventStream, robot, type Scratch, scratch } from '../testing/robot.ts';
 import { type ControlServer, serveControl } from './server.ts';
 import { controlError } from './target.ts';
 
@@ -19,7 +13,6 @@ import { controlError } from './target.ts';
 describe.for(['in this process', 'in a process of its own'] as const)('an agent %s', (kind) => {
   let home: Scratch;
   let close: () => Promise<void>;
-  let pid: () => number | undefined = () => undefined;
   const socket = () => `${home.path}/agent.sock`;
 
   beforeEach(async () => {
@@ -33,7 +26,6 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
       const device = new SupervisedDevice({ device: options, logLevel: 'silent' });
       const server: ControlServer = await serveControl(device, control);
       await device.start();
-      pid = () => device.pid;
       close = async () => {
         await server.close();
         await device[Symbol.asyncDispose]();
@@ -72,24 +64,6 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     expect(statSync(`${home.path}/control.sock`).mode & 0o777).toBe(0o600);
   });
 
-  test('deploys, removes, publishes and compacts, each visible when it is answered', async () => {
-    const { event_log = '', config_root = '' } = (await control('GET', '/')).json as ControlInfo;
-    const deployed = await control('POST', '/deployments', { config_instances: [{ filepath: '/a/b', content: 'ü' }] });
-    expect(deployment.problems(deployed.json)).toEqual([]);
-    expect(readFileSync(`${config_root}/a/b`, 'utf8')).toBe('ü');
-    expect((await ask(socket(), '/deployments/current')).json).toEqual(deployed.json);
-    const { id } = deployed.json as { id: string };
-    expect((await control('POST', `/deployments/${id}/remove`)).json).toMatchObject({ id, status: 'archived' });
-    const published = await control('POST', '/events', { count: 10 });
-    expect(controlPublished.problems(published.json)).toEqual([]);
-    expect(published.json).toEqual({ first_id: 3, last_id: 12 });
-    expect(readFileSync(event_log, 'utf8').trimEnd().split('\n')).toHaveLength(12);
-    const compacted = await control('POST', '/compact');
-    expect(controlCompacted.problems(compacted.json)).toEqual([]);
-    expect(compacted.json).toEqual({ earliest_id: 4, latest_id: 12 });
-    expect((await ask(socket(), '/events?after=2')).status).toBe(410);
-  });
-
   test('tells what of its log is damaged, and sends it to nobody', async () => {
     const { event_log = '' } = (await control('GET', '/')).json as ControlInfo;
     await control('POST', '/events', { count: 5 });
@@ -104,24 +78,6 @@ describe.for(['in this process', 'in a process of its own'] as const)('an agent 
     const stream = await EventStream.open(socket(), '?after=0');
     await stream.count(5);
     expect(stream.ids).toEqual([1, 3, 4, 5, 6]);
-    stream.close();
-  });
-
-  test.for(['SIGTERM', 'SIGKILL'])('stops by %s, stays reachable, starts again with its log', async (signal) => {
-    await control('POST', '/events', { count: 3 });
-    const before = pid();
-    expect((await control('POST', '/stop', { signal })).status).toBe(204);
-    await expect(ask(socket(), '/health')).rejects.toThrow(signal === 'SIGTERM' ? /ENOENT/ : /ECONNREFUSED/);
-    expect((await control('POST', '/stop')).status).toBe(204);
-    expect((await control('GET', '/')).status).toBe(200);
-    const refused = await control('POST', '/events', { count: 1 });
-    expect(refused).toMatchObject({ status: 409, json: { error: { code: 'agent_down' } } });
-    expect((await control('POST', '/start')).status).toBe(204);
-    expect((await control('POST', '/start')).status).toBe(204);
-    if (before !== undefined) expect(pid()).not.toBe(before);
-    expect((await control('POST', '/events', { count: 1 })).json).toEqual({ first_id: 4, last_id: 4 });
-    const stream = await EventStream.open(socket(), '?after=0');
-    await stream.count(4);
     stream.close();
   });
 

@@ -13,32 +13,6 @@ import { scriptedBroker, testRobot, welcoming } from './testing/uplinks.ts';
 const count = (requests: string[], request: string) => requests.filter((each) => each === request).length;
 
 describe('the agent uplink', () => {
-  it('enrols, sends its version, connects, deploys, reports, and answers pings', async () => {
-    await using robot = await testRobot();
-    const { host, uplink, device } = robot;
-    expect([uplink.status, uplink.deviceId, uplink.lastSyncedAt]).toEqual(['starting', undefined, undefined]);
-    await uplink.start();
-    const id = robot.id();
-    expect(uplink.status).toBe('online');
-    expect(host.platform.devices.get(id)).toMatchObject({ name: 'robot', status: 'online', agent_version: 'v0.1.0' });
-    expect(robot.requests).toEqual([
-      'POST /devices/provision',
-      'POST /devices/token',
-      `PATCH /devices/${id}`,
-      'GET /deployments',
-    ]);
-    expect(uplink.lastConnectedAt).toBeDefined();
-    expect(uplink.lastSyncedAt).toBeDefined();
-    expect(await host.side.messenger.ping(id, 5e9)).toMatchObject({ code: 'success' });
-    const deployment = host.deploy(id, { '/a.json': '{"a":1}' });
-    await eventually(() => expect(host.platform.stored(deployment).status).toBe('deployed'));
-    expect(device.files.get('/a.json')).toBe('{"a":1}');
-    await uplink.stop();
-    expect(uplink.status).toBe('stopped');
-    await eventually(() => expect(host.platform.devices.get(id)?.status).toBe('offline'));
-    expect(robot.time.waiting).toEqual([]);
-  });
-
   it('is the same device after a restart, without a provisioning token', async () => {
     await using robot = await testRobot();
     await robot.uplink.start();

@@ -1,41 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decode, encode, histogram, Metrics, mergeSnapshots, recordMs, summariesOf } from './metrics.ts';
+import { decode, encode, histogram, Metrics, recordMs, summariesOf } from './metrics.ts';
 import { SaturationSampler } from './saturation.ts';
-
-const sample = fc.tuple(fc.constantFrom('a.ms', 'b.ms'), fc.double({ min: 0, max: 4_000_000, noNaN: true }));
-
-describe('merging', () => {
-  it('equals the whole, however the samples are split', () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(sample, fc.nat(3)), { maxLength: 200 }), (samples) => {
-        const whole = new Metrics();
-        const parts = Array.from({ length: 4 }, () => new Metrics());
-        for (const [[name, ms], part] of samples) {
-          for (const into of [whole, parts[part]]) {
-            into?.time(name, ms);
-            into?.count(`${name}.count`);
-          }
-        }
-        const merged = mergeSnapshots(parts.map((part) => part.snapshot()));
-        const expected = mergeSnapshots([whole.snapshot()]);
-        expect(merged).toEqual(expected);
-        expect(summariesOf(merged)).toEqual(summariesOf(whole.snapshot()));
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it('does not depend on the order or on merging in steps', () => {
-    const part = (values: number[]) => {
-      const metrics = new Metrics();
-      for (const value of values) metrics.time('x.ms', value);
-      return metrics.snapshot();
-    };
-    const [a, b, c] = [part([1, 2, 3]), part([1000, 2000]), part([0.5])] as const;
-    expect(mergeSnapshots([c, mergeSnapshots([b, a])])).toEqual(mergeSnapshots([a, b, c]));
-  });
-});
 
 describe('a histogram', () => {
   it('keeps three significant digits, also when encoded and decoded', () => {

@@ -46,21 +46,6 @@ async function platformWith(answer: (n: number, request: IncomingMessage, body: 
 
 const TOKEN = { status: 201, body: { token: 'token' } };
 
-it.each([
-  [429, '0'],
-  [503, undefined],
-  [500, undefined],
-  [0, undefined],
-])('sends a set-up call again after %s', async (status, retryAfter) => {
-  await using platform = await platformWith((n) => {
-    if (n >= 2) return TOKEN;
-    return status === 0 ? undefined : { status, ...(retryAfter !== undefined && { retryAfter }) };
-  });
-  const client = platform.client();
-  expect(await client.provisioningToken()).toBe('token');
-  expect(platform.seen).toHaveLength(3);
-});
-
 it('waits as long as it is asked to', async () => {
   await using platform = await platformWith((n) => (n === 0 ? { status: 429, retryAfter: '1' } : TOKEN));
   const client = platform.client();
@@ -76,27 +61,10 @@ it.each([400, 401, 403, 404, 409, 501])('does not send again what was answered w
   expect(platform.seen).toHaveLength(1);
 });
 
-it('gives up at its limit, and says how often it tried', async () => {
-  await using platform = await platformWith(() => ({ status: 503 }));
-  const client = platform.client(600);
-  await expect(client.provisioningToken()).rejects.toThrow(/HTTP 503: .*; sent (\d times|once) within 0\.6 s$/);
-  expect(platform.seen.length).toBeLessThan(10);
-});
-
 it('does not begin to wait for longer than it may', async () => {
   await using platform = await platformWith(() => ({ status: 429, retryAfter: '300' }));
   const client = platform.client();
   await expect(client.provisioningToken()).rejects.toThrow(/sent once within 60 s, and it asks to wait 300 s/);
-});
-
-it('stops waiting when the client is closed', async () => {
-  await using platform = await platformWith(() => ({ status: 429, retryAfter: '30' }));
-  const client = platform.client();
-  const token = client.provisioningToken();
-  token.catch(() => {});
-  await expect.poll(() => platform.seen.length, { timeout: 60_000 }).toBe(1);
-  await client.close();
-  await expect(token).rejects.toBeInstanceOf(PlatformFailure);
 });
 
 it('does not wait for an address where nobody listens', async () => {

@@ -107,21 +107,6 @@ describe('the plan of a fleet', () => {
     expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
   });
 
-  it('includes exactly the share of robots', () => {
-    const kinds = (robots: number) =>
-      Object.groupBy(actions({ seed: 3, robots }, 1), (line) => line.split(' ')[2] ?? '');
-    const of = kinds(100);
-    expect(Object.fromEntries(Object.entries(of).map(([kind, lines]) => [kind, lines?.length]))).toMatchObject({
-      start: 100,
-      rollout: 30,
-      storm: 50,
-      kill: 10,
-      partition: 20,
-      'clock-skew': 20,
-      stop: 100,
-    });
-  });
-
   it('chooses other robots in another phase', () => {
     const robotsIn = (kind: string) =>
       actions({ seed: 3, robots: 200 }, 1)

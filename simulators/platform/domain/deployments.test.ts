@@ -10,7 +10,6 @@ import {
   deploy,
   deploymentBody,
   deploymentOf,
-  deviceOf,
   type Json,
   refusal,
   stage,
@@ -27,31 +26,6 @@ const tasks = (platform: TestPlatform, robot: string) =>
 const act = (platform: TestPlatform, id: string, action: string) => platform.post(`/deployments/${id}/${action}`);
 
 describe('a deployment', () => {
-  it('is staged, queued, deployed, removed and archived, and each step records its moment', async () => {
-    await using platform = await startPlatform();
-    const [kit, robot] = [await createKit(platform), await createDevice(platform)];
-    const id = await stage(platform, kit, robot);
-    await shows(platform, id, { status: 'staged', target_status: 'staged', queued_at: null });
-    await act(platform, id, 'deploy');
-    await shows(platform, id, { status: 'queued', target_status: 'deployed', deployed_at: null });
-    expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: null });
-    platform.port.report(robot, id, { activity_status: 'deployed', deployed_at: new Date().toISOString() });
-    await shows(platform, id, { status: 'deployed', archived_at: null });
-    expect(await deviceOf(platform, robot)).toMatchObject({
-      current_deployment: { id },
-      current_release: { id: kit.release },
-    });
-    const next = await deploy(platform, kit, robot);
-    await shows(platform, id, { status: 'removing', target_status: 'archived' });
-    await shows(platform, next, { status: 'queued', parent_id: id });
-    platform.port.report(robot, next, { activity_status: 'deployed' });
-    platform.port.report(robot, id, { activity_status: 'archived' });
-    const { queued_at, deployed_at, archived_at, ...ended } = await deploymentOf(platform, id);
-    expect(ended).toMatchObject({ status: 'archived', target_status: 'archived' });
-    expect([queued_at, deployed_at, archived_at].toSorted()).toEqual([queued_at, deployed_at, archived_at]);
-    expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: { id: next } });
-  });
-
   it('that is queued is archived when a newer one replaces it', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
@@ -102,22 +76,6 @@ describe('a deployment', () => {
     expect((await act(platform, id, 'archive')).status).toBe(409);
     expect((await act(platform, other, 'archive')).status).toBe(409);
     expect((await act(platform, id, 'deploy')).status).toBe(409);
-  });
-
-  it('that failed is archived, and removed from its device', async () => {
-    await using platform = await startPlatform();
-    const [kit, robot] = [await createKit(platform), await createDevice(platform)];
-    const id = await deploy(platform, kit, robot);
-    platform.port.report(robot, id, { error_status: 'retrying' });
-    await shows(platform, id, { status: 'retrying', activity_status: 'queued' });
-    platform.port.report(robot, id, { error_status: 'none', activity_status: 'deployed' });
-    platform.port.report(robot, id, { error_status: 'failed' });
-    await shows(platform, id, { status: 'failed', activity_status: 'removing', target_status: 'archived' });
-    platform.port.report(robot, id, { error_status: 'none', activity_status: 'archived' });
-    await shows(platform, id, { status: 'failed', activity_status: 'archived' });
-    expect(await deviceOf(platform, robot)).toMatchObject({ current_deployment: null, current_release: null });
-    // The device is free again.
-    await deploy(platform, kit, robot, { parent_id: null });
   });
 
   it('is visible to its own device only', async () => {
