@@ -18,6 +18,7 @@ const RETAIN = 40;
 async function checked(
   only: string[],
   change: (reference: DeviceBehaviour) => Partial<DeviceBehaviour> = () => ({}),
+  heartbeatMs = 1000,
 ): Promise<Report> {
   await using folder = scratch();
   const control = join(folder.path, 'control.sock');
@@ -26,7 +27,7 @@ async function checked(
     dir: join(folder.path, 'robot'),
     socket,
     control: { path: control },
-    heartbeatMs: 1000,
+    heartbeatMs,
     retain: RETAIN,
     behaviour: { ...referenceBehaviour, ...change(referenceBehaviour) },
   });
@@ -46,11 +47,11 @@ it('tells of a log that keeps more events than it declares', async () => {
 });
 
 it('tells of heartbeats that come far more often than declared', async () => {
-  const report = await checked(['device.events.heartbeat'], ({ stream }) => ({
-    stream: { ...stream, heartbeatMs: () => 20 },
-  }));
+  const often = ({ stream }: DeviceBehaviour) => ({ stream: { ...stream, heartbeatMs: () => 20 } });
+  // A pause of a quarter of the declared interval would be taken for one by the clock: on a busy machine it comes.
+  const report = await checked(['*.events.heartbeat'], often, 4000);
   expect(report.summary.fail).toBe(0);
-  expect(named(report, 'heartbeat')).toMatchObject({ declared: 'every 1 s', holds: false });
+  expect(named(report, 'heartbeat')).toMatchObject({ declared: 'every 4 s', holds: false });
   expect(report.exit_code).toBe(2);
 });
 

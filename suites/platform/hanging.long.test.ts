@@ -39,7 +39,7 @@ it('fails only the envelope of a collection that hangs', async () => {
     ({ url }) => url?.startsWith('/beta/git_commits') === true,
   );
   const only = ['*.list.envelope', '*.list.items', '*.list.has-more', '*.list.walk-once', '*.auth.key-required'];
-  const report = await runPlatformSuite(front.place, { only, patienceMs: 6000 });
+  const report = await runPlatformSuite(front.place, { only, patienceMs: 3000 });
   expect(resultsWith(report, 'fail')).toEqual([
     expect.stringMatching(/^platform\.list\.envelope fail: .*git_commits.*: no answer within/),
   ]);
@@ -52,9 +52,9 @@ it('reports one finding for a platform that hangs on every creation', async () =
     await workspace.place(),
     ({ method, url }) => method === 'POST' && url?.startsWith('/beta/config_types') === true,
   );
-  const only = ['platform.schema.slots', 'platform.config-type.slug', 'platform.config-instance.yaml'];
+  const only = ['platform.schema.slots', 'platform.config-type.slug'];
   const report = await runPlatformSuite(front.place, { only, patienceMs: 1500 });
-  expect(resultsWith(report, 'fail').length).toBeGreaterThan(3);
+  expect(resultsWith(report, 'fail').length).toBeGreaterThan(1);
   expect(leadsFirst(report.checks).map(({ actual }) => actual)).toEqual([
     expect.stringMatching(/^POST .*\/beta\/config_types: no answer within/),
   ]);
