@@ -7,18 +7,11 @@ import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { uniqueName } from '../../harness/common/names.ts';
-import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
+import { eachAtOnce } from '../../harness/runner/property.ts';
 import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
-import { createConfigType, createdItem } from './support/create.ts';
-import {
-  COLLECTIONS,
-  type Collection,
-  findCollections,
-  getPage,
-  readItem,
-  servedCollections,
-} from './support/lists.ts';
+import { createConfigType } from './support/create.ts';
+import { COLLECTIONS, findCollections, getPage, servedCollections } from './support/lists.ts';
 import { findDevice } from './support/ping.ts';
 import { describeRequest, describeResponse, ok, refused, send, serverError } from './support/requests.ts';
 
@@ -221,76 +214,11 @@ const unknownIds = requirement({
   id: 'platform.robust.references',
   text: 'Ids of resources that do not exist are answered with a 4xx, both in paths and in bodies.',
 });
-check(unknownIds, {}, async (t: Platform) => {
-  const collections = await servedCollections(t);
-  const anyText = fc.oneof(
-    fc.string({ unit: fc.constantFrom(...'abcdefghijkmnpqrstuvwxyz0123456789_'), minLength: 8, maxLength: 30 }),
-    fc.string({ unit: codePoint, minLength: 1, maxLength: 10 }),
-  );
-  await t.property(
-    fc.record({ collection: fc.constantFrom(...collections), id: anyText.map((text) => `unknown_${text}`) }),
-    async ({ collection, id }) => {
-      const path = `/${collection}/${encodeURIComponent(id)}`;
-      const response = await send(t, { path });
-      t.must(refused(response), {
-        expected: 'a 4xx (404) to an id that does not exist',
-        actual: describeResponse(response),
-        counterexample: `GET ${path}`,
-      });
-    },
-    {
-      runs: 20,
-      describe: ({ collection, id }: { collection: string; id: string }) =>
-        describeRequest('GET', `/${collection}/${encodeURIComponent(id)}`),
-    },
-  );
-});
-
+check(...byExploring(unknownIds, { isMeant: ({ exchange }) => exchange.operation.method === 'GET' }));
 check(...byExploring(unknownIds, { aspect: 'written', needs: ['write'], makes: 'release' }));
 
 const anyScript = requirement({
   id: 'platform.robust.names',
   text: 'A name in any script is either accepted, and then shown as it was given, or refused with a 4xx.',
 });
-const NAMES = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
-check(anyScript, { needs: ['write'] }, async (t: Platform) => {
-  await createConfigType(t);
-  const refusals: [name: string, status: string][] = [];
-  await eachAtOnce(t, NAMES, async (prefix) => {
-    const slug = uniqueName('name');
-    const name = `${prefix} ${slug}`;
-    for (const [collection, body] of [
-      ['config_types', { name, slug }],
-      ['devices', { name }],
-    ] as const) {
-      const status = await mustKeepName(t, collection, body);
-      if (status !== 'kept') refusals.push([`a name with ${prefix} in ${collection}`, String(status)]);
-    }
-  });
-  for (const refusal of refusals) t.observe(...refusal);
-});
-
-/** Returns the status of a refusal. */
-async function mustKeepName(
-  t: Platform,
-  collection: Collection,
-  body: { name: string; slug?: string },
-): Promise<number | 'kept'> {
-  const name = JSON.stringify(body.name);
-  const response = await send(t, { method: 'POST', path: `/${collection}`, body });
-  t.must(!serverError(response), {
-    expected: `no 5xx to POST /${collection} with the name ${name}`,
-    actual: describeResponse(response),
-    counterexample: describeRequest('POST', `/${collection}`, body),
-  });
-  const created = createdItem(response);
-  if (created === undefined) return response.status;
-  const { name: shown } = await readItem(t, collection, created.id);
-  // Many platforms normalise text, which is allowed: both forms stand for the same letters.
-  t.must(typeof shown !== 'string' || shown.normalize() === body.name.normalize(), {
-    expected: `the name ${name}, which POST /${collection} accepted`,
-    actual: shown,
-    counterexample: describeRequest('POST', `/${collection}`, body),
-  });
-  return 'kept';
-}
+check(...byExploring(anyScript, { needs: ['write'], makes: 'config_type', part: 'names' }));

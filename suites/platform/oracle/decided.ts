@@ -24,8 +24,8 @@ interface Shared {
 const EXPLORED = new Fact((): { shared?: Shared } => ({}));
 
 /** Milliseconds count only where a platform is slow. */
-const USUAL = { ms: 15_000, requests: 2200, least: 1700, lateMs: 60_000 };
-const FAST = { ms: 8000, requests: 1600, least: 1500, lateMs: 45_000 };
+const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
+const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
 
 function begin(t: Platform): Shared {
   const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
@@ -33,7 +33,8 @@ function begin(t: Platform): Shared {
 }
 
 /** Explores until something about the requirement is found, or nothing is left; notes what else was found about it. */
-async function decided(t: Platform, { id, level }: Requirement, { isMeant = () => true, makes }: Own): Promise<void> {
+async function decided(t: Platform, { id, level }: Requirement, own: Own): Promise<void> {
+  const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);
   kept.shared ??= begin(t);
   const { explorer, course } = kept.shared;
@@ -42,7 +43,7 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
   const isWorst = (each: Found): boolean => level !== 'MUST' || decide(each).level === 'MUST';
   await course.until(async () => {
     if (explorer.suspects.some(isAbout)) await settle(explorer);
-    return [...explorer.found.values()].some((each) => isAbout(each) && isWorst(each));
+    return explorer.over.has(part) || [...explorer.found.values()].some((each) => isAbout(each) && isWorst(each));
   });
   await settle(explorer);
   const { found, model, notes, budget, lacking } = explorer;
@@ -53,6 +54,8 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
   for (const [what, count] of model.counts) t.saw(what, count);
   t.saw('requests', budget.requests);
   for (const note of notes) t.note(note);
+  const observed = explorer.observed.get(own.id);
+  if (observed !== undefined) t.observe(...observed);
   const all = [...found.values()]
     .map((each) => ({ ...each, decision: decide(each) }))
     .filter((each) => each.decision.ids.includes(id) && isMeant(each));
@@ -65,6 +68,8 @@ async function decided(t: Platform, { id, level }: Requirement, { isMeant = () =
     const why = status === 403 ? 'the API key may not write' : `no ${makes} could be made`;
     t.undecided(status === undefined ? why : `${why}: ${refused} was answered ${status} ${text.slice(0, 120)}`);
   }
+  if (first !== undefined || explorer.over.has(part)) await explorer.tidy();
+  if (first === undefined && values === 0 && isFree !== undefined) t.notApplicable(isFree);
   if (first === undefined) return;
   for (const seen of exchangesOf(first)) show(t, seen);
   const others = all.filter((each) => each !== first);
@@ -94,24 +99,31 @@ const inWords = ({ what, path, expected, exchange }: Found): string =>
 
 type IsMeant = (looked: Looked) => boolean;
 interface Own {
+  /** Id of the check. */
+  id: string;
   /** The findings that this check is about, where there are several of one requirement. */
   isMeant?: IsMeant | undefined;
   /** Kind of record without which nothing is decided. */
   makes?: ResourceKind | undefined;
+  /** Reason for which a platform may have nothing that decides it. */
+  isFree?: string | undefined;
+  /** Part of the exploration that decides it alone. */
+  part?: string | undefined;
 }
-type Options = Own &
+type Options = Omit<Own, 'id'> &
   Pick<Check<never>, 'needs' | 'premises' | 'profile' | 'least' | 'orElse' | 'writes'> & { aspect?: string };
 
 /** Ids of the requirements that explorations decide. */
 export const EXPLORED_IDS = new Set<string>();
 
 /** Declares the check by which an exploration decides a requirement. */
-export function byExploring(requirement: Requirement, { isMeant, makes, ...options }: Options = {}) {
-  EXPLORED_IDS.add(requirement.id);
+export function byExploring(requirement: Requirement, { isMeant, makes, isFree, part, ...options }: Options = {}) {
+  if (requirement.level !== 'INFO') EXPLORED_IDS.add(requirement.id);
+  const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
   return [
     requirement,
     { sharing: 'exclusive', least: { values: 1 }, ...options },
-    (t: Platform): Promise<void> => decided(t, requirement, { isMeant, makes }),
+    (t: Platform): Promise<void> => decided(t, requirement, { id, isMeant, makes, isFree, part }),
   ] as const;
 }
 

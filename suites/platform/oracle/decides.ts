@@ -1,6 +1,7 @@
 /** Requirement and level of a finding: the first row that fits. */
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Level } from '../../../harness/runner/types.ts';
+import { isWrong } from './exchange.ts';
 import type { Looked, What } from './found.ts';
 
 interface Row {
@@ -27,22 +28,27 @@ const should = (id: string | readonly string[], what: Row['what'], rest: Partial
 /** Kinds of finding about a page. */
 const PAGE: readonly What[] = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'];
 const isAboutGroups = ({ exchange }: Looked): boolean => JSON.stringify(exchange.body ?? '').includes('group');
+const REFUSAL: readonly What[] = ['served', 'unrefused'];
 const isPing = ({ exchange }: Looked): boolean => exchange.operation.id === 'pingDevice';
 
 /** MUST is what the specification says; what the published document alone says is SHOULD. */
 const ROWS: readonly Row[] = [
   // Section 5
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
-  must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => exchange.key === 'wrong' }),
+  should('platform.auth.key-required', 'unrefused', { also: ({ exchange }) => exchange.key === 'none' }),
+  must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => isWrong(exchange.key) }),
+  should('platform.auth.key-wrong', 'unrefused', { also: ({ exchange }) => isWrong(exchange.key) }),
   must('platform.auth.scope', 'served', {
     also: ({ exchange }) => exchange.key === 'limited' && exchange.operation.id === 'pingDevice',
   }),
-  should('platform.auth.scope', ['served', 'refused'], { also: ({ exchange }) => exchange.key === 'limited' }),
+  should('platform.auth.scope', ['served', 'refused', 'unrefused'], {
+    also: ({ exchange }) => exchange.key === 'limited',
+  }),
   // Section 9: versions
-  should('platform.version.end-of-life', 'served', { member: /end of life$/ }),
-  should('platform.version.malformed', 'served', { member: /malformed$/ }),
-  should('platform.version.unknown', 'served', { member: /never released$/ }),
-  should('platform.robust.references', 'served'),
+  should('platform.version.end-of-life', REFUSAL, { member: /end of life$/ }),
+  should('platform.version.malformed', REFUSAL, { member: /malformed$/ }),
+  should('platform.version.unknown', REFUSAL, { member: /never released$/ }),
+  should('platform.robust.references', REFUSAL),
   must('platform.deployment.removing', 'foreign', { kind: 'deployment' }),
   must('platform.device.archived', 'foreign', { kind: 'device' }),
   // Sections 2.6 and 8: lists
@@ -83,7 +89,13 @@ const ROWS: readonly Row[] = [
   should(['platform.list.created', 'platform.list.page-size'], 'unlisted'),
   should('platform.list.items', 'plural'),
   should('platform.deployment.shape', 'incomplete'),
+  should('platform.robust.names', 'name'),
   should('platform.deployment.failed', 'failed'),
+  must('platform.deployment.parent', 'parent'),
+  should('platform.deployment.parent', 'targets'),
+  must('platform.deployment.archived-final', 'revived', { member: /archived$/ }),
+  should('platform.deployment.archived-final', 'accepted', { member: /archived$/ }),
+  should('platform.deployment.drifted', 'revived'),
   should('platform.deployment.forward-only', 'backwards'),
   should('platform.device.expand', 'inactive'),
   should('platform.config-type.slug', 'accepted', { kind: 'config_type' }),

@@ -7,14 +7,18 @@ import {
 } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import type { Ask } from './exchange.ts';
+import { type Ask, WRONG_KEYS } from './exchange.ts';
 import type { Explorer } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
 
 const [NEWEST_DATE = '', NEWEST_NAME = ''] = NEWEST_VERSION.split('.');
-const WRONG_VERSIONS = [`${NEWEST_DATE}.${NEWEST_NAME}s`, NEWEST_DATE, NEWEST_NAME];
-/** Lists asked for in each version that has to be refused. */
-const LISTS_REFUSED = 3;
+const WRONG_VERSIONS = [
+  ...[`${NEWEST_DATE}.${NEWEST_NAME}s`, '2099-01-01.nowhere', `2001-01-01.${NEWEST_NAME}`, '2026-13-45.nowhere'],
+  ...[NEWEST_DATE, NEWEST_NAME, `.${NEWEST_NAME}`, `${NEWEST_DATE}.`, `${NEWEST_DATE} ${NEWEST_NAME}`],
+  ...[`${NEWEST_VERSION}.1`, `${NEWEST_VERSION},${NEWEST_VERSION}`, 'v1', 'latest', '*', '0', 'null', '-"{/'],
+];
+/** Behind an id that nothing has. */
+const TAILS = ['', 'x7', 'é', '日本', '🤖', "' OR '1'='1", '%', '\u0000', '<b>', '/'];
 
 /** Each operation without a key or with a wrong one, with the limited one, for an unknown id; in each version. */
 export function refusals(ex: Explorer): Ask[] {
@@ -26,17 +30,20 @@ export function refusals(ex: Explorer): Ask[] {
       const record = each.kind === undefined ? undefined : ex.draw.one(ex.model.of(each.kind));
       if (isOne && record === undefined) continue;
       const base = { operation: each, version, ids: isOne ? [record?.id ?? ''] : [], query: [] } as const;
-      asks.push({ ...base, key: ex.draw.one(['none', 'wrong'] as const) });
+      asks.push({ ...base, key: ex.draw.one(['none', ...WRONG_KEYS, 'none'] as const) });
       if (ex.t.limitedKey !== undefined) asks.push({ ...base, key: 'limited' });
       if (isOne && each.kind !== undefined)
-        asks.push({ ...base, key: 'full', ids: [`${RESOURCES[each.kind].prefix}${UNKNOWN}`] });
+        asks.push({ ...base, key: 'full', ids: [`${RESOURCES[each.kind].prefix}${UNKNOWN}${ex.draw.one(TAILS)}`] });
     }
   const newest = asks.filter(({ version, key }) => version === ex.newest && key !== 'full' && key !== 'limited');
+  const list = ex.draw.one(servedLists(ex));
+  const base = { key: 'full', ids: [], query: [] } as const;
+  if (list !== undefined)
+    asks.push(...WRONG_KEYS.map((key) => ({ ...base, operation: list, version: ex.newest, key })));
   for (const version of END_OF_LIFE_VERSIONS)
     asks.push(...newest.map((ask) => ({ ...ask, version, key: 'full' as const })));
   for (const version of WRONG_VERSIONS)
-    for (const operation of ex.draw.some(listsOf(NEWEST_VERSION), LISTS_REFUSED))
-      asks.push({ operation, version, key: 'full', ids: [], query: [] });
+    for (const operation of ex.draw.some(servedLists(ex), 1)) asks.push({ ...base, operation, version });
   return asks;
 }
 

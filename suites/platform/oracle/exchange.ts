@@ -2,8 +2,28 @@
 import type { Asked } from '../../../harness/client/happening.ts';
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 
-/** `limited`: without devices:read. `wrong`: never issued. */
-export type Key = 'full' | 'limited' | 'wrong' | 'none';
+/** Keys that were never issued, as similar as possible to one that was, in words for a finding. */
+const WRONG = {
+  changed: 'with another first character in the key',
+  cut: 'without the last character of the key',
+  half: 'with the first half of the key',
+  longer: 'with eight more characters in the key',
+  empty: 'with an empty key',
+} as const;
+/** `limited`: without devices:read. */
+export type Key = 'full' | 'limited' | 'none' | keyof typeof WRONG;
+export const WRONG_KEYS = Object.keys(WRONG) as (keyof typeof WRONG)[];
+export const isWrong = (key: Key): boolean => key in WRONG;
+
+/** Other letters in its first half, and whole bytes in hexadecimal and base 64: no decoding undoes that. */
+export const changedKey = (key: string, how: Key): string | undefined =>
+  ({
+    ...{ full: key, limited: undefined, none: undefined, empty: '' },
+    changed: `${/[a-m0-4]/i.test(key[0] ?? '') ? 'z' : 'a'}${key.slice(1)}`,
+    cut: key.slice(0, -1),
+    half: key.slice(0, Math.floor(key.length / 2)),
+    longer: `${key}a0a0a0a0`,
+  })[how];
 
 export interface Ask {
   operation: Operation;
@@ -60,7 +80,7 @@ export function describeAsk(ask: Ask): string {
   return `${who}in ${codename}, ${operation.method} ${pathOf(ask)}${query === '' ? '' : `?${query}`}${body}`;
 }
 
-const KEYS = { limited: 'with the limited key', wrong: 'with a wrong key', none: 'without a key' } as const;
+const KEYS = { limited: 'with the limited key', none: 'without a key', ...WRONG } as const;
 
 /** The request of an exchange, to be asked again. */
 export const askOf = ({ operation, version, key, ids, query, body, rawQuery }: Ask): Ask => ({

@@ -25,6 +25,7 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   await probeForms(ex, kinds);
   for (const version of ex.versions) yield* inSteps(ex, plainReads(ex, version));
   const world = mayWrite(t) ? await makeWorld(ex) : undefined;
+  if (world !== undefined) ex.tidy = () => world.writes.tidy();
   yield;
   if (world !== undefined) {
     yield* whatVersionsBrought(ex, world);
@@ -44,7 +45,7 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
     for (let round = 0; round < ROUNDS; round += 1) await readAny(ex);
     yield;
   }
-  await world?.writes.tidy();
+  await ex.tidy();
 }
 
 const ROUNDS = 4;

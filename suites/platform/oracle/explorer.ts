@@ -7,7 +7,7 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
-import { OPERATIONS, operationsOf } from '../../../harness/contract/platform/operations.ts';
+import { OPERATIONS, operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import {
   atLeast,
   codenameOf,
@@ -21,7 +21,7 @@ import { Draw } from '../../../harness/runner/explore/draw.ts';
 import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, send } from '../support/requests.ts';
-import { type Ask, askOf, type Exchange, pathOf, queryOf, seenIn } from './exchange.ts';
+import { type Ask, askOf, changedKey, type Exchange, pathOf, queryOf, seenIn } from './exchange.ts';
 import { causeOf, type Found } from './found.ts';
 import { Judgement } from './judgement.ts';
 import { judgePage } from './lists.ts';
@@ -32,6 +32,10 @@ import { askedExpansions, judgeResource, placeOf } from './resources.ts';
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
 export const listOf = (kind: ResourceKind): Operation =>
   OPERATIONS.find((each) => each.kind === kind && each.list === true && each.sub !== true) as Operation;
+export const createOf = (kind: ResourceKind): Operation =>
+  OPERATIONS.find(
+    (each) => each.kind === kind && each.path === `/${RESOURCES[kind].collection}` && each.method === 'POST',
+  ) as Operation;
 export const getOf = (kind: ResourceKind): Operation | undefined =>
   OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true);
 
@@ -47,6 +51,12 @@ export class Explorer {
   /** By cause. */
   readonly found = new Map<string, Found>();
   readonly notes: string[] = [];
+  /** Choices where the specification is silent: question and answer, by the check that records them. */
+  readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
+  /** Names of the parts that are over. */
+  readonly over = new Set<string>();
+  /** Archives what is left of the deployments that were made. */
+  tidy = async (): Promise<void> => {};
   /** Writes that were refused in their plain form, with the answer. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Found>();
@@ -105,9 +115,8 @@ export class Explorer {
     if (known !== undefined) return known;
     const { t } = this;
     const rest = Object.fromEntries(Object.entries(t.http.headers).filter(([each]) => !/^x-api-key$/i.test(each)));
-    const keys = { full: t.apiKey, limited: t.limitedKey, wrong: `${changed(t.apiKey)}`, none: undefined };
-    const value = keys[key];
-    if (value !== undefined) t.http.recorder.redactor.add(value);
+    const value = key === 'limited' ? t.limitedKey : changedKey(t.apiKey, key);
+    if (value) t.http.recorder.redactor.add(value);
     const headers = { ...rest, [t.versionHeader]: version, ...(value !== undefined && { 'X-API-Key': value }) };
     const client = t.http.with({ headers });
     this.#clients.set(name, client);
@@ -321,6 +330,3 @@ export function firstMoved(before: readonly string[], now: readonly string[]) {
   const place = earlier.findIndex((id, at) => later[at] !== id);
   return place < 0 ? undefined : { due: earlier[place], shown: later[place], place: place + 1 };
 }
-
-/** Another letter in its first half: no decoding undoes that. */
-const changed = (key: string): string => `${/[a-m0-4]/i.test(key[0] ?? '') ? 'z' : 'a'}${key.slice(1)}`;

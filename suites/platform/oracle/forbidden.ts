@@ -4,7 +4,7 @@ import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
 import { ok } from '../support/requests.ts';
-import type { Ask, Exchange } from './exchange.ts';
+import { type Ask, type Exchange, WRONG_KEYS } from './exchange.ts';
 import { type Explorer, getOf, operation } from './explorer.ts';
 import { isObject, type KnownRecord } from './model.ts';
 import { dueRefusal } from './refusals.ts';
@@ -67,9 +67,9 @@ function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undef
       return [{ operation: each, version, key: key(), query: [], ...write }];
     });
   return [
-    ...ex.versions.flatMap((version) => asks(version, version, () => ex.draw.one(['none', 'wrong'] as const))),
+    ...ex.versions.flatMap((version) => asks(version, version, () => ex.draw.one(['none', ...WRONG_KEYS] as const))),
     ...asks(ex.newest, NEWEST_VERSION, () => 'none'),
-    ...asks(ex.newest, NEWEST_VERSION, () => 'wrong'),
+    ...asks(ex.newest, NEWEST_VERSION, () => ex.draw.one(WRONG_KEYS) ?? 'changed'),
     ...(ended === undefined ? [] : asks(ended, NEWEST_VERSION, () => 'full')),
   ];
 }
@@ -138,11 +138,12 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
       body: { timeout_nanos: nanos },
     });
   for (const version of ex.versions) {
-    const device = t.onlineDevice ?? offline;
+    const device = t.onlineDevice ?? offline ?? ex.model.of('device')[0]?.id;
     if (device === undefined) return;
+    const { status } = await ping(offline ?? device, 'full', version, MILLISECOND_NANOS);
+    if (status === 401 || status === 403) return void ex.notes.push(`the API key may not ping (${status})`);
     await ping(device, 'none', version, MILLISECOND_NANOS);
     if (t.limitedKey !== undefined) await ping(device, 'limited', version, MILLISECOND_NANOS);
-    if (offline !== undefined) await ping(offline, 'full', version, MILLISECOND_NANOS);
     if (t.onlineDevice === undefined) continue;
     let exchange = await ping(t.onlineDevice, 'full', version, WAIT_NANOS);
     // A message to a device can get lost without any fault of the platform.

@@ -4,6 +4,7 @@ import type { Ask, Exchange, Seen } from './exchange.ts';
 export const WHATS = [
   /** Answered otherwise than with success where it was served before. */ 'refused',
   /** Success where a refusal is due. */ 'served',
+  /** Neither served nor refused as is usual. */ 'unrefused',
   'error',
   /** No answer came. */ 'silent',
   /** A success of another status, or of another media type. */ 'status',
@@ -15,7 +16,12 @@ export const WHATS = [
   'shape',
   /** A deployment without a member of section 2.1. */ 'incomplete',
   /** `object` is the name of the list. */ 'plural',
+  /** A name in another script is lost, or fails. */ 'name',
   'failed',
+  /** A parent of a deployment is refused or accepted otherwise than section 9 says; a device has two targets. */
+  'parent',
+  'targets',
+  /** What was archived, or has drifted, is deployed. */ 'revived',
   /** When it was queued, deployed or archived does not fit what is known of it; or may have another reason. */
   'moment',
   'odd-moment',

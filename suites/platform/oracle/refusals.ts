@@ -4,7 +4,7 @@ import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
-import { type Exchange, type Seen, seenIn, valuesOf } from './exchange.ts';
+import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
 import { Judgement } from './judgement.ts';
 import { oddParameter } from './lists.ts';
@@ -14,14 +14,13 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   const { status, operation } = exchange;
   const judgement = new Judgement(model, exchange);
   const why = dueRefusal(exchange);
-  if (why !== undefined) {
-    const words = { expected: `a refusal: ${why}`, actual: status };
-    judgement.hold(!ok(exchange), { what: 'served', path: ` ${why}` }, () => words);
-    return judgement.found;
-  }
   judgement.hold(status !== 0, { what: 'silent', path: '', certain: false }, () => ({
     ...{ expected: 'an answer', actual: exchange.text },
   }));
+  if (why !== undefined) {
+    judgeRefusal(judgement, model, exchange, why);
+    return judgement.found;
+  }
   // Of a ping, nothing but success is shown.
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
@@ -35,6 +34,24 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   if (exchange.key === 'limited') judgeScope(judgement, model, exchange);
   else if (operation.method === 'GET') judgeServed(judgement, model, exchange);
   return judgement.found;
+}
+
+/** A refusal shows nothing, and is a 4xx, whose number no section gives. */
+function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, why: string): void {
+  const { operation, key, status, text } = exchange;
+  const { kind, list } = operation;
+  const listed = kind !== undefined && list === true ? model.list(kind).reference?.ids : undefined;
+  const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
+  const path = ` ${why}`;
+  judgement.hold(!ok(exchange) && leaked === undefined, { what: 'served', path }, () => ({
+    ...{ expected: `a refusal that shows nothing: ${why}`, actual: leaked ?? status },
+  }));
+  if (ok(exchange) || status === 0 || (operation.method !== 'GET' && operation.id !== 'pingDevice')) return;
+  const usual = key === 'full' ? undefined : key === 'limited' ? [403] : [401, 403];
+  const isUsual = usual?.includes(status) ?? refused(exchange);
+  judgement.hold(isUsual, { what: 'unrefused', path, certain: false }, () => ({
+    ...{ expected: `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`, actual: status },
+  }));
 }
 
 /** Section 4.2: a list is answered with 200 and JSON; so is all else, as published. */
@@ -103,7 +120,8 @@ function isPastEnd(model: Model, exchange: Exchange): boolean {
 
 /** Why a request must be refused; undefined where nothing says so. */
 export function dueRefusal({ key, version, ids, operation }: Exchange): string | undefined {
-  if (key === 'none' || key === 'wrong') return key === 'none' ? 'there is no key' : 'the key was never issued';
+  if (key === 'none') return 'there is no key';
+  if (isWrong(key)) return 'the key was never issued';
   if (key === 'limited' && operation.id === 'pingDevice') return 'the key lacks devices:read';
   if (END_OF_LIFE_VERSIONS.some((each) => each === version)) return 'the version is at its end of life';
   if (!SUPPORTED_VERSIONS.some((each) => each === version))

@@ -1,8 +1,10 @@
 /** Writes of section 9: each once, in every version that has it. */
 import { codenamesFrom, type SupportedVersion, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
+import { ends, parents } from './deployments.ts';
 import type { Ask, Exchange } from './exchange.ts';
-import { type Explorer, getOf, operation } from './explorer.ts';
+import { createOf, type Explorer, getOf, operation } from './explorer.ts';
+import { wrongFields } from './fields.ts';
 import type { KnownRecord } from './model.ts';
 import { UNKNOWN } from './refusals.ts';
 import type { World } from './world.ts';
@@ -21,10 +23,14 @@ async function read(
 }
 
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
-  const parts = [derivedPaths, yamlContents, keptSlugs, groupsOfDevices, circles, unknownReferences, replacement];
+  const parts = [
+    ...[derivedPaths, yamlContents, yamlBefore, keptSlugs, groupsOfDevices, circles, unknownReferences, replacement],
+    ...[parents, ends, wrongFields, names],
+  ];
   for (const part of parts) {
     if (ex.budget.isLate) return;
     await part(ex, world);
+    ex.over.add(part.name);
     yield;
   }
 }
@@ -86,14 +92,51 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
       const schema = await writes.schema(version, type, { format, instanceFormat: 'yaml' });
       made ??= schema && (await writes.instance(version, schema, { format: 'yaml', data }));
     }
-    const { refusal } = writes;
+    const { last } = writes;
     if (made !== undefined) await read(ex, made, version, 'content');
-    else if (refusal !== undefined && refused(refusal))
-      ex.hold(refusal, false, { what: 'refused', kind: 'config_instance', path: '/content yaml' }, () => ({
+    else if (last !== undefined && refused(last))
+      ex.hold(last, false, { what: 'refused', kind: 'config_instance', path: '/content yaml' }, () => ({
         expected: `content of format yaml to be accepted in ${version}`,
-        actual: refusal.text || refusal.status,
+        actual: last.text || last.status,
       }));
   }
+}
+
+/** Tetons does not have it. */
+async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
+  const version = versionNamed('tetons');
+  if (type === undefined || !ex.versions.includes(version)) return;
+  const schema = await writes.schema(version, type, { instanceFormat: 'yaml' });
+  if (schema === undefined) return;
+  await writes.instance(version, schema, { format: 'yaml', data: `speed: 1\nmarked: ${writes.names.next()}\n` });
+  const status = writes.last?.status ?? 0;
+  ex.observed.set('platform.config-instance.yaml-before', [`yaml content in ${version}`, status]);
+}
+
+const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
+
+/** A name in any script is kept, in any form of its letters, or refused. */
+async function names(ex: Explorer, { writes }: World): Promise<void> {
+  for (const script of SCRIPTS)
+    for (const kind of ['config_type', 'device'] as const) {
+      const slug = writes.names.next();
+      const name = `${script} ${slug}`;
+      const body = { name, ...(kind === 'config_type' && { slug }) };
+      const ask = { operation: createOf(kind), version: ex.newest, key: 'full', ids: [], query: [], body } as const;
+      const exchange = await ex.send(ask);
+      const { id } = (exchange.json ?? {}) as { id?: string };
+      const get = getOf(kind);
+      const { json } =
+        !ok(exchange) || get === undefined || id === undefined
+          ? exchange
+          : await ex.send({ ...ask, operation: get, ids: [id], body: undefined });
+      const { name: shown } = (json ?? {}) as { name?: unknown };
+      const isKept = typeof shown !== 'string' || shown.normalize() === name.normalize();
+      ex.hold(exchange, refused(exchange) || (ok(exchange) && isKept), { what: 'name', kind, path: '/name' }, () => ({
+        ...{ expected: `the name ${name}, or a 4xx`, actual: ok(exchange) ? shown : exchange.status },
+      }));
+      ex.model.list(kind).isStale = true;
+    }
 }
 
 /** Rule 2: no request changes a slug. */

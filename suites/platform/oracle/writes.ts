@@ -42,8 +42,10 @@ interface SchemaOptions {
 export class Writes {
   readonly ex: Explorer;
   readonly names: Names;
-  /** The last answer that was none of a success. */
-  refusal: Exchange | undefined;
+  /** The last answer to a write. */
+  last: Exchange | undefined;
+  /** Bodies that were accepted for new records in the newest version, by operation. */
+  readonly bodies = new Map<string, Body>();
 
   constructor(ex: Explorer, names: Names) {
     this.ex = ex;
@@ -59,24 +61,23 @@ export class Writes {
   ): Promise<KnownRecord | undefined> {
     const ask: Ask = { operation: operation(id), version, key: 'full', ids, query: [], body };
     const exchange = await this.ex.write(ask, kind, predicted);
+    this.last = exchange;
     if (ok(exchange)) {
+      if (ids.length === 0 && version === this.ex.newest) this.bodies.set(id, body);
       this.ex.model.served.add(`${id} ${version}`);
       const made = (exchange.json as { id?: unknown } | undefined)?.id ?? ids[0];
       return typeof made === 'string' ? this.ex.model.records.get(made) : undefined;
     }
-    this.#refused(id, exchange);
+    const { lacking } = this.ex;
+    if (!lacking.has(id)) lacking.set(id, exchange);
     return undefined;
   }
 
-  #refused(id: string, exchange: Exchange): void {
-    this.refusal = exchange;
-    const { lacking } = this.ex;
-    if (!lacking.has(id)) lacking.set(id, exchange);
-  }
-
-  /** Whether the operation has been served in any version. */
-  serves(id: string): boolean {
-    return [...this.ex.model.served].some((served) => served.startsWith(`${id} `));
+  /** The same body with names that are new. */
+  renewed(body: Body): Body {
+    const own = new RegExp(`muster${this.names.mark}x\\d+|(?<=v\\d+\\.)\\d+(?=\\.0")`, 'g');
+    const text = JSON.stringify(body);
+    return JSON.parse(text.replaceAll(own, (name) => (/^\d/.test(name) ? `${this.names.number}` : this.names.next())));
   }
 
   device(version: string): Promise<KnownRecord | undefined> {
@@ -175,20 +176,15 @@ export class Writes {
   /** Section 9, rule 2: not accepted from everglades on; before it, nobody says what becomes of it. */
   async slug(version: string, type: KnownRecord): Promise<void> {
     const slug = this.names.next();
-    if (this.ex.atLeast(version, 'everglades')) {
-      this.#forgetTimes(type);
-      await this.#change('updateConfigType', type, version, { body: { slug }, predicted: {} });
-      return;
-    }
     this.#forgetTimes(type);
-    type.members.delete('slug');
+    if (!this.ex.atLeast(version, 'everglades')) type.members.delete('slug');
     await this.#change('updateConfigType', type, version, { body: { slug }, predicted: {} });
   }
 
   async deployment(
     version: string,
     parts: { device: KnownRecord; release: KnownRecord; instances: readonly KnownRecord[] },
-    { target = 'staged', parent }: { target?: string; parent?: string | null } = {},
+    { target = 'staged', parent }: { target?: string; parent?: string | null | undefined } = {},
   ): Promise<KnownRecord | undefined> {
     const { device, release, instances } = parts;
     const ids = instances.map(({ id }) => id);
@@ -232,7 +228,8 @@ export class Writes {
   /** Archives deployments as far as the platform allows; other records stay, unused. */
   async tidy(): Promise<void> {
     const made = this.ex.model.of('deployment', true);
-    await Promise.all(made.map((deployment) => this.act(this.ex.newest, deployment, 'archive')));
+    const left = made.filter(({ members }) => members.get('target_status')?.value !== 'archived');
+    await Promise.allSettled(left.map((deployment) => this.act(this.ex.newest, deployment, 'archive')));
   }
 }
 

@@ -4,8 +4,7 @@ import { AT_ONCE, boundedProperty, type PropertyBounds } from '../../../harness/
 import type { Check } from '../../../harness/runner/types.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
 import { sections, writing } from '../../section.ts';
-import { archiveMade } from './create.ts';
-import { CheckState, type Platform } from './requests.ts';
+import type { Platform } from './requests.ts';
 
 export type { Platform } from './requests.ts';
 
@@ -33,10 +32,7 @@ export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBoun
 });
 const BOUNDS = propertyBounds(5000, 10_000);
 
-/**
- * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it
- * archive.
- */
+/** Declares a check of one requirement. */
 function check(
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
@@ -45,12 +41,7 @@ function check(
   const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
   const premises = restingOn(id, options.premises);
   return declare(requirement, { ...writing(options), premises }, async (given) => {
-    const t: Platform = { ...given, state: new CheckState(), property: boundedProperty(given, BOUNDS) };
-    try {
-      await run(t);
-    } finally {
-      await archiveMade(t);
-    }
+    await run({ ...given, property: boundedProperty(given, BOUNDS) });
   });
 }
 

@@ -183,8 +183,6 @@ export function describeList(collection: string, query: Readonly<Record<string, 
   return `GET /${collection}${asked.length === 0 ? '' : `?${asked.join('&')}`}`;
 }
 
-export const ids = (items: readonly Item[]): string[] => items.map(({ id }) => id);
-
 export interface WalkOptions {
   limit: number;
   /** Offset of the first page. Default 0. */

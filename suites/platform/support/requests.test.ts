@@ -6,8 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { HttpClient } from '../../../harness/client/http.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import { archiveMade, postDeployment, type ReleaseFixture } from './create.ts';
-import { CheckState, kindOfRequest, type Platform, pauseMs, send } from './requests.ts';
+import { kindOfRequest, type Platform, pauseMs, send } from './requests.ts';
 
 it.for([
   [{ 'retry-after': '2' }, 0, 2000],
@@ -26,7 +25,7 @@ it('a kind of request is the same for every id', () => {
   expect(kindOfRequest('GET', '/devices/dvc_1')).not.toBe(kindOfRequest('GET', '/devices'));
 });
 
-// Nothing of a check goes on when the check is over, but for what it tidies up.
+// Nothing of a check goes on when the check is over.
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -52,7 +51,6 @@ async function started(answer: RequestListener): Promise<{ t: Platform; end(): v
   const t = {
     http,
     session: new Session(),
-    state: new CheckState(),
     signal: over.signal,
     patienceMs: 5000,
     note: () => {},
@@ -66,9 +64,6 @@ async function started(answer: RequestListener): Promise<{ t: Platform; end(): v
 /** Resolves when the server has been asked that often. */
 const askedTimes = (asked: readonly string[], times: number) =>
   expect.poll(() => asked.length, { timeout: 5000 }).toBeGreaterThanOrEqual(times);
-
-const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;
-const post = (t: Platform) => postDeployment(t, fixture, { device: 'dvc_1', target: 'staged' });
 
 describe('when a check is over', () => {
   it('a request that is throttled is not sent again', async () => {
@@ -88,28 +83,5 @@ describe('when a check is over', () => {
     await askedTimes(asked, 1);
     end();
     await ended;
-  });
-
-  it('its deployments are archived all the same, and once', async () => {
-    const { t, end, asked } = await started((_, response) => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ object: 'deployment', id: 'dpl_1' }));
-    });
-    await post(t);
-    end();
-    await archiveMade(t);
-    await archiveMade(t);
-    expect(asked).toEqual(['POST /deployments', 'POST /deployments/dpl_1/archive']);
-  });
-
-  it('a platform that does not answer its tidying holds up no other check', async () => {
-    let silent = false;
-    const { t, end } = await started((_, response) => {
-      if (!silent) response.end('{"id":"dpl_1"}');
-    });
-    await post(t);
-    silent = true;
-    end();
-    await expect(archiveMade(t)).resolves.toBeUndefined();
   });
 });

@@ -17,13 +17,7 @@ import type { CheckContext } from '../../../harness/runner/types.ts';
 import { show } from '../../../harness/runner/violation.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
 
-/** What one check keeps of itself, however often its context is copied. */
-export class CheckState {
-  /** Ids of the deployments that it has made and not archived yet. */
-  readonly made = new Set<string>();
-}
-
-export type Platform = PlatformContext & CheckContext & { readonly state: CheckState };
+export type Platform = PlatformContext & CheckContext;
 
 /** A client of the same platform that asks for another API version. */
 export function speaking(t: Platform, version: string): HttpClient {

@@ -16,18 +16,19 @@ import type { Check, CheckContext } from '../../../harness/runner/types.ts';
 import { ControlError } from '../../../harness/targets/control/control.ts';
 import type { SystemContext } from '../../../harness/targets/opened.ts';
 import { propertyBounds } from '../../platform/support/check.ts';
+import { createdItem } from '../../platform/support/create.ts';
+import { type Item, readItem } from '../../platform/support/lists.ts';
+import { describeResponse, ok, type Platform } from '../../platform/support/requests.ts';
+import { sections, writing } from '../../section.ts';
 import {
   actOn,
   archiveMade,
-  createdItem,
+  CheckState,
   createReleaseFixture,
   type ReleaseFixture,
   type ReleaseOptions,
   tryDeployment,
-} from '../../platform/support/create.ts';
-import { type Item, readItem } from '../../platform/support/lists.ts';
-import { CheckState, describeResponse, ok, type Platform } from '../../platform/support/requests.ts';
-import { sections, writing } from '../../section.ts';
+} from './roll-out.ts';
 
 /** The platform of this system, as the checks of the platform suite see it. */
 export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
@@ -53,7 +54,7 @@ const check = (
     try {
       await run(t);
     } finally {
-      await archiveMade(platformSide(t));
+      await archiveMade(platformSide(t), t.state);
     }
   });
 
@@ -181,7 +182,7 @@ export interface RollOut {
 export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<RollOut> {
   const platform = platformSide(t);
   const fixture = await createReleaseFixture(platform, options);
-  const { deployment, answers } = await tryDeployment(platform, [fixture], t.deviceId);
+  const { deployment, answers } = await tryDeployment(platform, t.state, fixture, t.deviceId);
   if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
   const { id } = deployment;
   const made = { id, deployment, fixture };

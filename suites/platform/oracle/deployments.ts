@@ -1,0 +1,187 @@
+/** Deployments: the parents that are accepted, and the ends that none comes back from. */
+import { pollWithin } from '../../../harness/common/waiting.ts';
+import { versionNamed } from '../../../harness/contract/versions.ts';
+import { ok, refused } from '../support/requests.ts';
+import type { Exchange } from './exchange.ts';
+import { type Explorer, operation } from './explorer.ts';
+import type { KnownRecord } from './model.ts';
+import type { World } from './world.ts';
+
+type Parent = string | null | undefined;
+const VERSION = versionNamed('everglades');
+
+/** Releases and targets are tried in turn, as a platform may accept only some; undefined where all are refused. */
+async function deployAny(
+  { writes, parts, deployments }: World,
+  device: KnownRecord,
+  parent: Parent,
+  targets: readonly string[] = ['deployed', 'staged'],
+): Promise<KnownRecord | undefined> {
+  for (const target of targets)
+    for (const part of parts.slice(0, 2)) {
+      const made = await writes.deployment(VERSION, { device, ...part }, { target, parent });
+      if (made === undefined) continue;
+      deployments.push(made);
+      return made;
+    }
+  return undefined;
+}
+
+const readAlone = (ex: Explorer, { id }: KnownRecord): Promise<Exchange> =>
+  ex.send({ operation: operation('getDeployment'), version: ex.newest, key: 'full', ids: [id], query: [] });
+const stateIn = ({ json }: Exchange) =>
+  (json ?? {}) as { readonly activity_status?: unknown; readonly target_status?: unknown };
+
+/** Waits for a target, since no section says how soon it is shown. */
+async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: unknown) => boolean): Promise<boolean> {
+  const look = async () => isDue(stateIn(await readAlone(ex, record)).target_status) || undefined;
+  const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
+  return (await pollWithin(`the target of ${record.id}`, look, wait)) === true;
+}
+
+/** Section 9, rule 3, on devices that never had a deployment. */
+export async function parents(ex: Explorer, world: World): Promise<void> {
+  if (!ex.versions.includes(VERSION) || world.parts.length === 0) return;
+  const device = await world.writes.device(VERSION);
+  if (device === undefined) return;
+  await accepts(ex, world, { device, parent: null, control: undefined, why: 'the device has no deployment at all' });
+  await onTarget(ex, world);
+  await atOnce(ex, world);
+}
+
+interface Expectation {
+  device: KnownRecord;
+  parent: Parent;
+  /** Parent that is tried after a refusal: where it is refused too, the parent is not the reason. */
+  control: Parent;
+  why: string;
+}
+
+async function accepts(ex: Explorer, world: World, expectation: Expectation): Promise<KnownRecord | undefined> {
+  const { device, parent, control, why } = expectation;
+  const made = await deployAny(world, device, parent);
+  const { last } = world.writes;
+  const other = made ?? (await deployAny(world, device, control));
+  if (other === undefined || last === undefined) return undefined;
+  const path = parent === null ? '/parent_id null' : '/parent_id';
+  ex.hold(last, made !== undefined, { what: 'parent', kind: 'deployment', path }, () => ({
+    expected: `a deployment with parent_id ${parent === undefined ? 'omitted' : parent}, as ${why}`,
+    actual: `${last.status} ${last.text.slice(0, 200)}; with ${control ?? 'none'} ${other.id} was created`,
+  }));
+  return other;
+}
+
+/** A device that has a current target: null is refused, its id is accepted, and so is none. */
+async function onTarget(ex: Explorer, world: World): Promise<void> {
+  const { writes, deployments } = world;
+  const device = await writes.device(VERSION);
+  if (device === undefined) return;
+  const expected = { device, parent: undefined, control: null, why: 'nothing is asserted' };
+  const first = await accepts(ex, world, expected);
+  if (first === undefined) return;
+  if (first.members.get('target_status')?.value !== 'deployed') await writes.act(VERSION, first, 'deploy');
+  if (!(await waitForTarget(ex, first, (target) => target === 'deployed'))) return;
+  await refusesNull(ex, world, device);
+  const why = 'it is the current target of the device';
+  const second = await accepts(ex, world, { device, parent: first.id, control: undefined, why });
+  if (second === undefined) return;
+  const isTarget = stateIn(await readAlone(ex, second)).target_status === 'deployed';
+  if (isTarget) {
+    const isReplaced = await waitForTarget(ex, first, (target) => target !== 'deployed');
+    ex.hold(
+      await readAlone(ex, first),
+      isReplaced,
+      { what: 'targets', kind: 'deployment', path: '/parent_id' },
+      () => ({
+        expected: `${first.id} not to be the target of its device any more, as ${second.id} is`,
+        actual: 'target_status deployed',
+      }),
+    );
+  }
+  await accepts(ex, world, { ...expected, control: (isTarget ? second : first).id });
+  const stranger = deployments.find(({ members }) => members.get('device_id')?.value !== device.id);
+  if (stranger === undefined) return;
+  const made = await deployAny(world, device, stranger.id);
+  const answer = made === undefined ? 'refused' : 'accepted';
+  ex.observed.set('platform.deployment.parent.accepted', ['parent_id of a deployment of another device', answer]);
+}
+
+async function refusesNull(ex: Explorer, world: World, device: KnownRecord): Promise<void> {
+  const made = await deployAny(world, device, null);
+  const { last } = world.writes;
+  if (last === undefined) return;
+  await ex.walk('deployment');
+  const isUnasked = ({ id, ...item }: { id: string; [name: string]: unknown }): boolean =>
+    item['device_id'] === device.id &&
+    item['target_status'] !== 'archived' &&
+    ex.model.records.get(id)?.isOurs !== true;
+  const unasked = ex.model.list('deployment').reference?.items.find(isUnasked);
+  const about = { kind: 'deployment', path: '/parent_id null beside a target' } as const;
+  ex.hold(last, made === undefined && unasked === undefined, { ...about, what: 'parent' }, () => ({
+    expected: 'parent_id null to be refused, and nothing created: the device has a current target deployment',
+    actual: made?.id ?? unasked?.id,
+  }));
+  ex.hold(last, ok(last) || refused(last), { ...about, what: 'targets' }, () => ({
+    ...{ expected: 'a 4xx (409)', actual: last.status },
+  }));
+}
+
+const AT_ONCE = 6;
+
+/** Deployments that are asked for at once, all with parent_id null. */
+async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: World): Promise<void> {
+  const device = await writes.device(VERSION);
+  if (device === undefined || part === undefined) return;
+  const asked = Array.from({ length: AT_ONCE }, () =>
+    writes.deployment(VERSION, { device, ...part }, { target: 'deployed', parent: null }),
+  );
+  const made = (await Promise.all(asked)).filter((each) => each !== undefined);
+  deployments.push(...made);
+  const { last } = writes;
+  if (last === undefined || made.length === 0) return;
+  const about = { what: 'targets', kind: 'deployment', path: '/parent_id null at once' } as const;
+  ex.hold(last, made.length === 1, about, () => ({
+    expected: `one of ${AT_ONCE} deployments, which were asked for at once with parent_id null for one device`,
+    actual: `${made.length} were created`,
+  }));
+}
+
+/** Section 2.2: what is archived cannot be deployed, and what has drifted only after a review. */
+export async function ends(ex: Explorer, world: World): Promise<void> {
+  const { writes, parts } = world;
+  const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];
+  if (device === undefined || another === undefined) return;
+  const archived = await deployAny(world, device, undefined, ['staged', 'deployed']);
+  if (archived !== undefined) {
+    await writes.act(ex.newest, archived, 'archive');
+    await staysAt(ex, world, archived, 'archived');
+  }
+  const drifted = await deployAny({ ...world, parts: parts.slice(0, 1) }, another, undefined, ['staged']);
+  if (drifted === undefined) return;
+  await deployAny({ ...world, parts: parts.slice(1) }, another, undefined, ['deployed']);
+  await staysAt(ex, world, drifted, 'drifted');
+}
+
+async function staysAt(ex: Explorer, { writes }: World, record: KnownRecord, state: 'archived' | 'drifted') {
+  const before = await readAlone(ex, record);
+  const { activity_status: activity, target_status: target } = stateIn(before);
+  if (activity !== state) return void ex.notes.push(`a deployment that was to be ${state} is ${activity}`);
+  const about = { what: 'revived', kind: 'deployment', path: `/activity_status ${state}` } as const;
+  ex.hold(before, state === 'drifted' || target !== 'deployed', about, () => ({
+    ...{ expected: `a target other than deployed in ${record.id}, which is ${state}`, actual: target },
+  }));
+  await writes.act(ex.newest, record, 'deploy');
+  const { last: answer = before } = writes;
+  const after = await readAlone(ex, record);
+  const now = stateIn(after);
+  const isLeft = state === 'archived' && (now.activity_status !== state || now.target_status === 'deployed');
+  const isDeployed = now.activity_status === 'queued' || now.activity_status === 'deployed';
+  ex.hold(after, !isLeft && !isDeployed, about, () => ({
+    expected: `${record.id} to stay ${state} when it is asked to deploy`,
+    actual: `${answer.status}, and it is ${now.activity_status} with target ${now.target_status}`,
+  }));
+  if (state === 'archived')
+    ex.hold(answer, !ok(answer), { ...about, what: 'accepted' }, () => ({
+      ...{ expected: 'a 4xx to deploy of an archived deployment', actual: answer.status },
+    }));
+}

@@ -1,0 +1,56 @@
+/** Section 4.2, by the conventions of JSON: fields of what is created, each with values that do not belong there. */
+import { type Explorer, operation } from './explorer.ts';
+import { AT_ONCE, type World } from './world.ts';
+
+type Place = readonly string[];
+
+/** Values that replace a field: none has the type of what is there. */
+const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
+  string: [null, 7, ['unheard'], {}],
+  number: [null, 'unheard', []],
+  boolean: [null, 'unheard', []],
+  null: [7, true, [], {}],
+  array: [null, 'unheard', {}, [null], [7]],
+  object: [null, 'unheard', []],
+};
+const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+
+/** Of many fields a slow platform is asked for one in so many. */
+const ONE_OF_WHERE_SLOW = 8;
+
+/** Every body that was accepted, with one value replaced, wherever it stands. */
+export async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
+  const wrong = [...writes.bodies].flatMap(([id, body]) =>
+    placesIn(body).flatMap(({ place, value }) =>
+      (OTHERS[typeOf(value)] ?? []).map((other) => ({ id, body, place, other })),
+    ),
+  );
+  const asked = wrong.filter((_, index) => !ex.t.session.isSlow('answer') || index % ONE_OF_WHERE_SLOW === 0);
+  if (asked.length < wrong.length)
+    ex.notes.push(`answers are slow: ${asked.length} of ${wrong.length} bodies were tried`);
+  for (let at = 0; at < asked.length && !ex.budget.isLate; at += AT_ONCE)
+    await Promise.all(
+      asked.slice(at, at + AT_ONCE).map(({ id, body, place, other }) => {
+        const asking = { operation: operation(id), version: ex.newest, key: 'full', ids: [], query: [] } as const;
+        const { kind } = asking.operation;
+        const given = { ...asking, body: put(writes.renewed(body), place, other) };
+        return kind === undefined ? ex.look(given) : ex.write(given, kind, {});
+      }),
+    );
+}
+
+/** Where each value within stands, at any depth. */
+function placesIn(value: unknown): { place: Place; value: unknown }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    { place: [name], value: inner },
+    ...placesIn(inner).map((each) => ({ ...each, place: [name, ...each.place] })),
+  ]);
+}
+
+/** The same with another value in one place. */
+function put(value: unknown, [name, ...rest]: Place, other: unknown): unknown {
+  if (name === undefined) return other;
+  const inner = put((value as Record<string, unknown>)[name], rest, other);
+  return Array.isArray(value) ? value.with(Number(name), inner) : { ...(value as object), [name]: inner };
+}

@@ -1,0 +1,125 @@
+/**
+ * Creates what a roll-out needs. The specification shows none of these request bodies, so they are those of published
+ * platforms. A refusal says nothing about conformance and blocks the check.
+ */
+import { randomInt } from 'node:crypto';
+import type { HttpResponse } from '../../../harness/client/http.ts';
+import { Recorder } from '../../../harness/client/recorder.ts';
+import { uniqueName } from '../../../harness/common/names.ts';
+import { create, createConfigType, createdItem } from '../../platform/support/create.ts';
+import { envelopeProblems, getList, type Item, type Page } from '../../platform/support/lists.ts';
+import { ok, type Platform, refused, send, speaksAtLeast } from '../../platform/support/requests.ts';
+
+/** What one check keeps of itself, however often its context is copied. */
+export class CheckState {
+  /** Ids of the deployments that it has made and not archived yet. */
+  readonly made = new Set<string>();
+}
+
+/** A release of one schema, and a config instance that fills it. */
+export interface ReleaseFixture {
+  release: Item;
+  instance: Item;
+  /** Where the instance is written on the device, and its content. */
+  filepath: string;
+  content: string;
+}
+
+export interface ReleaseOptions {
+  filepath?: string;
+}
+
+/** Some platforms require the schema to name its dialect. */
+const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+/** A new document each time, because a platform may recognise one that it already has. */
+function schemaBody(t: Platform, typeId: string, filepath: string): object {
+  const document = { $schema: JSON_SCHEMA_DIALECT, title: uniqueName('schema'), type: 'object' };
+  const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
+  return {
+    ...{ config_type_ref: { id: typeId }, language: 'jsonschema', format: 'json' },
+    documents: [{ name: 'schema.json', data: JSON.stringify(document) }],
+    ...(speaksAtLeast(t, 'everglades')
+      ? { instance_slots: slots, instance_format: 'json' }
+      : { instance_filepath: filepath }),
+  };
+}
+
+export async function createReleaseFixture(t: Platform, options: ReleaseOptions = {}): Promise<ReleaseFixture> {
+  const { filepath = `/srv/configs/${uniqueName('config')}.json` } = options;
+  const type = await createConfigType(t);
+  const schema = await create(t, '/config_schemas', schemaBody(t, type.id, filepath));
+  const content = JSON.stringify({ speed: 1, marked: uniqueName('content') });
+  const [release, instance] = await Promise.all([
+    createRelease(t, schema.id),
+    create(t, '/config_instances', { config_schema_id: schema.id, content: { format: 'json', data: content } }),
+  ]);
+  return { release, instance, filepath, content };
+}
+
+const LARGEST_NUMBER = 1_000_000;
+
+/** If the release is refused without a git commit, it is created with one that the platform lists. */
+async function createRelease(t: Platform, schemaId: string): Promise<Item> {
+  const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
+  const body = { version, config_schema_ids: [schemaId] };
+  const response = await send(t, { method: 'POST', path: '/releases', body });
+  const release = createdItem(response);
+  if (release !== undefined) return release;
+  const commit = refused(response) ? await findCommit(t) : undefined;
+  return create(t, '/releases', { ...body, ...(commit !== undefined && { git_commit_ref: { id: commit } }) });
+}
+
+async function findCommit(t: Platform): Promise<string | undefined> {
+  const response = await getList(t, 'git_commits', { limit: 1 });
+  if (!ok(response) || envelopeProblems(response.json).length > 0) return undefined;
+  return (response.json as Page).data[0]?.id;
+}
+
+/**
+ * A deployment of the device, archived when the check ends; one line for each answer. Some platforms accept no
+ * deployment whose target is `deployed` at once.
+ */
+export async function tryDeployment(
+  t: Platform,
+  { made }: CheckState,
+  { release, instance }: ReleaseFixture,
+  device: string,
+): Promise<{ deployment?: Item; answers: string[] }> {
+  const answers: string[] = [];
+  for (const target of ['deployed', 'staged']) {
+    const body = {
+      ...{ device_id: device, release_id: release.id, config_instance_ids: [instance.id] },
+      ...{ description: 'new settings', target_status: target },
+    };
+    const response = await send(t, { method: 'POST', path: '/deployments', body });
+    answers.push(`${target}: ${response.status} ${response.text.slice(0, 200)}`);
+    const deployment = createdItem(response);
+    if (deployment === undefined) continue;
+    made.add(deployment.id);
+    return { deployment, answers };
+  }
+  return { answers };
+}
+
+/** The actions of published platforms on a deployment. */
+export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
+  send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
+
+/** What a check that is over gets to tidy up: no later check may run beside it for long. */
+const TIDYING_MS = 900;
+
+/**
+ * Archives the deployments that the check has made, as far as the platform lets us, also when the check is over.
+ * Neither a refusal nor silence matters: the check has its verdict already.
+ */
+export async function archiveMade(t: Platform, { made }: CheckState): Promise<void> {
+  const ids = [...made];
+  made.clear();
+  // Twice the patience, so that silence is learnt as such and waited for only once.
+  const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : 2 * t.patienceMs);
+  // No finding is about these requests.
+  const recorder = new Recorder(t.http.recorder.redactor);
+  const tidying = { ...t, signal, http: t.http.with({ signal, recorder }) };
+  await Promise.allSettled(ids.map((id) => actOn(tidying, id, 'archive')));
+}
