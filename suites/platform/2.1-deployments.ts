@@ -3,12 +3,11 @@
  * deployment.
  */
 import type { Happening } from '../../harness/client/happening.ts';
-import { deployment as deploymentShape } from '../../harness/contract/device-api.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';
-import { mergedStatus } from './support/create.ts';
 import { resourcesIn } from './support/seen.ts';
+import { inAnswers } from './watched/judged.ts';
 
 export const { requirement, check, rule, checks } = section({ section: '2.2', since: '2026-11-21' });
 
@@ -24,18 +23,7 @@ const shape = requirement({
 });
 check(...byExploring(shape, { profile: 'core' }));
 
-rule(shape, { premises: [shape.id] }, () => (seen, judge: Judge) => {
-  for (const shown of deploymentsIn(seen)) {
-    judge.saw(() => JSON.stringify(shown));
-    const problems = deploymentShape.problems(shown).map(({ path, message }) => `${path} ${message}`.trim());
-    const wrong = problems.filter((problem) => !problem.startsWith('lacks '));
-    judge.must(wrong.length === 0, {
-      expected: 'the fields of section 2.1 in every deployment',
-      actual: wrong.slice(0, 5).join('; '),
-      counterexample: `${shown.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
-    });
-  }
-});
+rule(shape, { premises: [shape.id] }, inAnswers(shape.id));
 
 const deploymentsIn = (seen: Happening) => resourcesIn(seen).filter(({ object }) => object === 'deployment');
 
@@ -49,18 +37,7 @@ const merge = requirement({
 });
 check(...byExploring(merge, { profile: 'core' }));
 
-rule(merge, { premises: [merge.id] }, () => (seen, judge: Judge) => {
-  for (const shown of deploymentsIn(seen)) {
-    const { status, activity_status: activity, error_status: error } = shown;
-    if (activity === undefined || error === undefined || status === undefined) continue;
-    judge.saw(() => JSON.stringify(shown));
-    judge.must(status === mergedStatus(activity, error), {
-      expected: `status ${mergedStatus(activity, error)} with activity_status ${activity} and error_status ${error}`,
-      actual: `status ${status}`,
-      counterexample: `${shown.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
-    });
-  }
-});
+rule(merge, { premises: [merge.id] }, inAnswers(merge.id));
 
 const same = requirement({
   id: 'platform.deployment.same',

@@ -1,7 +1,5 @@
 /** Sections 2, 2.6 and 4.2: whether every list has the list envelope, and its items name their type and times. */
-import { isIso8601 } from '../../harness/contract/shape.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import type { Judge } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
 import {
@@ -13,7 +11,7 @@ import {
   servedCollections,
 } from './support/lists.ts';
 import { describeResponse, isJson } from './support/requests.ts';
-import { listIn, pageIn, resourcesIn } from './support/seen.ts';
+import { inAnswers } from './watched/judged.ts';
 
 export const { requirement, check, rule, checks } = section({ section: '2.6', since: '2026-11-21' });
 
@@ -49,19 +47,7 @@ check(envelope, { profile: 'core', deviation: ENVELOPE_ODD }, async (t: Platform
   });
 });
 
-rule(envelope, { premises: [envelope.id] }, () => (seen, judge: Judge) => {
-  const list = listIn(seen);
-  if (list === undefined) return;
-  judge.saw(() => bodyOf(list.body));
-  const problems = envelopeProblems(list.body);
-  judge.must(problems.length === 0, {
-    expected: 'the list envelope: {object: "list", limit, offset, has_more, data: [{object, id, …}, …]}',
-    actual: problems.slice(0, 5).join('; '),
-    counterexample: seen.asked.url,
-  });
-});
-
-const bodyOf = (body: unknown): string => JSON.stringify(body) ?? '';
+rule(envelope, { premises: [envelope.id] }, inAnswers(envelope.id));
 
 /**
  * The platform may lack a collection in this version, or the key may not read it. It says so with a 3xx, a 4xx or 501.
@@ -78,20 +64,7 @@ const items = requirement({
 });
 check(...byExploring(items));
 
-rule(items, { premises: [items.id] }, () => (seen, judge: Judge) => {
-  const list = pageIn(seen);
-  if (list === undefined || list.page.data.length < 2) return;
-  judge.saw(() => bodyOf(list.page));
-  const shown = new Set<string>();
-  for (const { id } of list.page.data) {
-    judge.must(!shown.has(id), {
-      expected: 'every item of a page once',
-      actual: `${id} more than once`,
-      counterexample: seen.asked.url,
-    });
-    shown.add(id);
-  }
-});
+rule(items, { premises: [items.id] }, inAnswers(items.id));
 
 const timestamps = requirement({
   id: 'platform.timestamps',
@@ -100,22 +73,9 @@ const timestamps = requirement({
   clause: 'All JSON timestamps are ISO 8601 date-time strings.',
   text: 'Every timestamp of a resource is an ISO 8601 date-time string.',
 });
-/** Names of timestamp fields in published resources. */
-const TIMESTAMP_NAME = /^(created|updated|queued|deployed|archived|last_connected|last_disconnected|expires)_at$/;
 check(...byExploring(timestamps));
 
-rule(timestamps, { premises: [timestamps.id] }, () => (seen, judge: Judge) => {
-  for (const resource of resourcesIn(seen))
-    for (const [name, value] of Object.entries(resource)) {
-      if (!TIMESTAMP_NAME.test(name) || value === null) continue;
-      judge.saw(() => bodyOf(resource));
-      judge.must(typeof value === 'string' && isIso8601(value), {
-        expected: `an ISO 8601 date-time in ${name}`,
-        actual: value,
-        counterexample: `${name} of ${resource.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
-      });
-    }
-});
+rule(timestamps, { premises: [timestamps.id] }, inAnswers(timestamps.id));
 
 const collections = requirement({
   id: 'platform.list.collections',

@@ -2,13 +2,10 @@
  * Sections 2.6 and 8: pages, their bounds and their count. An exploration compares each page that it asks for with the
  * whole list, and each limit and offset with what section 8 makes of it.
  */
-import type { Happening } from '../../harness/client/happening.ts';
-import { LIST_LIMITS } from '../../harness/contract/limits.ts';
-import type { Judge } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/decided.ts';
 import type { Looked } from './oracle/found.ts';
 import { section } from './support/check.ts';
-import { pageIn } from './support/seen.ts';
+import { inAnswers } from './watched/judged.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
 
@@ -28,16 +25,7 @@ const orElse = 'a collection with items in it shows more';
 const pages = { least: { pages: 1 } } as const;
 check(...byExploring(pageSize, { ...core, least: { items: 1 }, orElse }));
 
-rule(pageSize, { premises: [pageSize.id] }, () => (seen, judge: Judge) => {
-  const page = pageIn(seen)?.page;
-  if (page === undefined || page.data.length === 0) return;
-  judge.saw(() => JSON.stringify(page));
-  judge.must(page.data.length <= page.limit, {
-    expected: `at most ${page.limit} items, which is the limit of the answer`,
-    actual: `${page.data.length} items`,
-    counterexample: seen.asked.url,
-  });
-});
+rule(pageSize, { premises: [pageSize.id] }, inAnswers(pageSize.id));
 
 export const inRange = requirement({
   id: 'platform.list.in-range',
@@ -48,32 +36,7 @@ export const inRange = requirement({
 
 check(...byExploring(inRange, { premises: [pageSize.id], least: { 'pages after the first item': 1 }, orElse }));
 
-rule(inRange, { premises: [inRange.id] }, () => (seen, judge: Judge) => {
-  const { page } = pageIn(seen) ?? {};
-  const [limit, offset] = ['limit', 'offset'].map((name) => integerIn(seen, name));
-  if (page === undefined || (limit === undefined && offset === undefined)) return;
-  judge.saw(() => JSON.stringify(page));
-  const isClamped = limit === undefined || limit < LIST_LIMITS.limitMinimum || limit > LIST_LIMITS.limitMaximum;
-  judge.must(isClamped || page.limit === limit, {
-    expected: `limit ${limit}`,
-    actual: `limit ${page.limit}`,
-    counterexample: seen.asked.url,
-  });
-  // Beyond the end it may be clamped too.
-  judge.must(offset === undefined || page.offset <= offset, {
-    expected: `offset ${offset}, or one at the end of the list`,
-    actual: `offset ${page.offset}`,
-    counterexample: seen.asked.url,
-  });
-});
-
-/** The parameter, where it is given once, as it stands in the path, in digits that a double holds. */
-function integerIn(seen: Happening, name: string): number | undefined {
-  const path = seen.kind === 'answer' ? seen.path : '';
-  const [given, ...others] = path.split(/[?&]/).filter((pair) => pair.startsWith(`${name}=`));
-  const [, digits] = /=(\d{1,15})$/.exec(given ?? '') ?? [];
-  return others.length === 0 && digits !== undefined ? Number(digits) : undefined;
-}
+rule(inRange, { premises: [inRange.id] }, inAnswers(inRange.id));
 
 const hasMore = requirement({
   id: 'platform.list.has-more',
@@ -106,17 +69,7 @@ check(...byExploring(totalCount, { ...core, least: { 'counted items': 1 }, orEls
 const isUnasked = ({ path }: Looked): boolean => path.includes('unasked');
 check(...byExploring(totalCount, { ...core, ...pages, aspect: 'omitted', isMeant: isUnasked }));
 
-rule(totalCount, { premises: [totalCount.id] }, () => (seen, judge: Judge) => {
-  const { page, query } = pageIn(seen) ?? {};
-  // A name that only begins so may be taken for it.
-  if (page === undefined || query?.getAll('expand').some((name) => name.includes('total_count'))) return;
-  judge.saw(() => JSON.stringify(page));
-  judge.must(!('total_count' in page), {
-    expected: 'no total_count without expand=total_count',
-    actual: `total_count ${JSON.stringify(page.total_count)}`,
-    counterexample: seen.asked.url,
-  });
-});
+rule(totalCount, { premises: [totalCount.id] }, inAnswers(totalCount.id));
 
 export const defaults = requirement({
   id: 'platform.list.defaults',

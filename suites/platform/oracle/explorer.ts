@@ -23,11 +23,9 @@ import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, send } from '../support/requests.ts';
 import { type Ask, askOf, changedKey, type Exchange, pathOf, queryOf, seenIn } from './exchange.ts';
 import { causeOf, type Found } from './found.ts';
+import { judge } from './judge.ts';
 import { Judgement } from './judgement.ts';
-import { judgePage } from './lists.ts';
 import { Model, type Shown } from './model.ts';
-import { dueRefusal, judgeStatus } from './refusals.ts';
-import { askedExpansions, judgeResource, placeOf } from './resources.ts';
 
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
 export const listOf = (kind: ResourceKind): Operation =>
@@ -206,28 +204,7 @@ export class Explorer {
   }
 
   /** Findings in an answer. */
-  judge(exchange: Exchange): Found[] {
-    const { operation } = exchange;
-    const answered = judgeStatus(this.model, exchange);
-    if (!ok(exchange) || operation.kind === undefined || dueRefusal(exchange) !== undefined) return answered;
-    return [...answered, ...this.#judgeBody(exchange, operation.kind)];
-  }
-
-  #judgeBody(exchange: Exchange, kind: ResourceKind): Found[] {
-    const { operation, json } = exchange;
-    const expand = askedExpansions(exchange);
-    const place = placeOf(exchange);
-    if (operation.list !== true) {
-      const due = operation.path.includes('{') ? exchange.ids[0] : undefined;
-      return judgeResource(this.model, exchange, json, { kind, path: '', name: place, expand, due });
-    }
-    const found = judgePage(this.model, exchange);
-    if (found.some(({ what }) => what === 'envelope')) return found;
-    const items = (json as Page).data.flatMap((item) =>
-      judgeResource(this.model, exchange, item, { kind, path: '/data/-', name: 'list', expand }),
-    );
-    return [...found, ...items];
-  }
+  judge = (exchange: Exchange): Found[] => judge(this.model, exchange);
 
   note(found: readonly Found[]): void {
     for (const each of found) {

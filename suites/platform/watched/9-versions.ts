@@ -12,7 +12,7 @@ import { removing } from '../2.1-deployments.ts';
 import { archived } from '../9-devices.ts';
 import { endOfLife, malformed, OTHERWISE, unknown } from '../9-versions.ts';
 import { describeResponse, ok, refused } from '../support/requests.ts';
-import { resourcesIn } from '../support/seen.ts';
+import { tell } from './judged.ts';
 import { answerShown, versions } from './support.ts';
 
 /** What is missing or there twice is for nobody: section 9 does not say what becomes of it. */
@@ -43,49 +43,20 @@ const isUnknown = (version: string): boolean =>
   version.slice(0, 10) <= NEWEST_VERSION.slice(0, 10) &&
   !PLATFORM_VERSIONS.some((each) => each === version.toLowerCase());
 
-interface Status {
-  object: string;
-  members: readonly string[];
-  /** Not for clients of versions before `since`. */
-  status: string;
-  since: 'rainier' | 'everglades';
-}
-
-/** A status that older clients do not know. */
-const statusRule =
-  ({ object, members, status, since }: Status) =>
-  (): Rule => {
-    const versionIn = versions();
-    return (seen, judge: Judge) => {
-      const version = versionIn(seen);
-      if (version === undefined || !isPlatformVersion(version) || isEnded(version) || atLeast(version, since)) return;
-      for (const resource of resourcesIn(seen)) {
-        if (resource.object !== object) continue;
-        judge.saw(() => JSON.stringify(resource));
-        judge.must(
-          members.every((name) => resource[name] !== status),
-          {
-            expected: `no ${object} with status ${status} in ${version}`,
-            actual: members.map((name) => `${name} ${resource[name]}`).join(', '),
-            counterexample: `${resource.id} in the answer to ${seen.asked.method} ${seen.asked.url}`,
-          },
-        );
-      }
-    };
+/** A status that clients of older versions do not know. */
+const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => {
+  const versionIn = versions();
+  return (seen, judge: Judge) => {
+    const version = versionIn(seen);
+    if (version === undefined || !isPlatformVersion(version) || isEnded(version) || atLeast(version, since)) return;
+    tell(judge, seen, id, version);
   };
-
-const OF_DEPLOYMENTS: Status = {
-  object: 'deployment',
-  members: ['status', 'activity_status'],
-  status: 'removing',
-  since: 'rainier',
 };
-const OF_DEVICES: Status = { object: 'device', members: ['status'], status: 'archived', since: 'everglades' };
 
 export const rules = [
   watchedRule(endOfLife, [endOfLife.id], refusalRule(isEnded, 'which is no longer supported')),
   watchedRule(malformed, [malformed.id], refusalRule(isMalformed, 'which is malformed')),
   watchedRule(unknown, [unknown.id], refusalRule(isUnknown, 'which was never released')),
-  watchedRule(removing, [removing.id], statusRule(OF_DEPLOYMENTS)),
-  watchedRule(archived, [archived.id], statusRule(OF_DEVICES)),
+  watchedRule(removing, [removing.id], statusRule(removing.id, 'rainier')),
+  watchedRule(archived, [archived.id], statusRule(archived.id, 'everglades')),
 ];

@@ -1,0 +1,87 @@
+/** Answers to anybody, as the model judges each of them by itself. */
+import type { Happening } from '../../../harness/client/happening.ts';
+import { type Operation, RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
+import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { decide } from '../oracle/decides.ts';
+import type { Exchange } from '../oracle/exchange.ts';
+import type { Found } from '../oracle/found.ts';
+import { judgeBody } from '../oracle/judge.ts';
+import { isObject, Model } from '../oracle/model.ts';
+
+interface Judged {
+  /** Ids of the requirements that it was held to, with a finding about each that it breaks. */
+  ids: ReadonlyMap<string, Found | undefined>;
+  text: string;
+}
+
+/** Several rules ask about the same answer. */
+const JUDGED = new WeakMap<Happening, Map<string, Judged | undefined>>();
+
+/** Holds an answer to a requirement as far as it can be told from that answer alone. */
+export function tell(judge: Judge, seen: Happening, id: string, version: string = NEWEST_VERSION): void {
+  const known = JUDGED.get(seen) ?? new Map<string, Judged | undefined>();
+  JUDGED.set(seen, known);
+  if (!known.has(version)) known.set(version, judgedIn(seen, version));
+  const judged = known.get(version);
+  if (judged === undefined || !judged.ids.has(id)) return;
+  judge.saw(() => judged.text);
+  const found = judged.ids.get(id);
+  judge.must(found === undefined, {
+    expected: found?.expected ?? '',
+    actual: found?.actual,
+    counterexample: `${seen.asked.method} ${seen.asked.url}`,
+  });
+}
+
+/** Rule that tells what the model finds about one requirement in any answer. */
+export const inAnswers =
+  (id: string): (() => Rule) =>
+  () =>
+  (seen, judge) =>
+    tell(judge, seen, id);
+
+function judgedIn(seen: Happening, version: string): Judged | undefined {
+  const exchange = exchangeIn(seen, version);
+  const { kind } = exchange?.operation ?? {};
+  if (exchange === undefined || kind === undefined) return undefined;
+  const model = new Model();
+  const found = judgeBody(model, exchange, kind).filter((each) => decide(each).level === 'MUST');
+  const ids = new Map<string, Found | undefined>();
+  for (const { looked } of model.looks.values()) for (const id of decide(looked).ids) ids.set(id, undefined);
+  for (const each of found.toReversed()) for (const id of decide(each).ids) ids.set(id, each);
+  return { ids, text: exchange.text };
+}
+
+/** The answer as one to an operation of the contract, or to the read of a resource where it is one. */
+function exchangeIn(seen: Happening, version: string): Exchange | undefined {
+  if (seen.kind !== 'answer' || seen.answer.status >= 300) return undefined;
+  const { asked, answer, path } = seen;
+  const [address = '', query = ''] = path.split('?', 2);
+  const operation = operationAt(asked.method, address) ?? readOf(answer.json);
+  if (operation === undefined || (operation.list === true && answer.status !== 200)) return undefined;
+  const { status, headers, json, text } = answer;
+  const pairs = [...new URLSearchParams(query)];
+  return { operation, version, key: 'full', ids: [], query: pairs, status, headers, json, text, asked };
+}
+
+const ROUTES = OPERATIONS.filter(({ kind, answer }) => kind !== undefined && answer === undefined).map((operation) => ({
+  operation,
+  route: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+const COLLECTIONS = new Set(Object.values(RESOURCES).map(({ collection }) => collection));
+
+function operationAt(method: string, address: string): Operation | undefined {
+  const parts = address.split('/');
+  const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.has(part))).join('/')}`;
+  return ROUTES.find(({ operation, route }) => operation.method === method && route.test(below))?.operation;
+}
+
+/** What belongs to an agent may show resources too. */
+function readOf(json: unknown): Operation | undefined {
+  const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
+  return kind === undefined ? undefined : operationOf(kind);
+}
+const operationOf = (kind: ResourceKind): Operation | undefined =>
+  OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true);
