@@ -14,16 +14,16 @@ const keyRequired = requirement({
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
   text: 'The platform serves nothing without an API key.',
 });
-check(...byExploring(keyRequired, { profile: 'core', isMeant: isRead }));
-check(...byExploring(keyRequired, { aspect: 'writes', isMeant: (looked) => !isRead(looked) }));
+check(...byExploring(keyRequired, { profile: 'core', isMeant: isRead, part: 'refusals' }));
+check(...byExploring(keyRequired, { aspect: 'writes', isMeant: (looked) => !isRead(looked), part: 'refuseWrites' }));
 
 const keyWrong = requirement({
   id: 'platform.auth.key-wrong',
   clause: 'Requests carry the header `X-API-Key: <API_KEY>`.',
   text: 'The platform serves nothing with a key that was not issued.',
 });
-check(...byExploring(keyWrong, { profile: 'core', isMeant: isRead }));
-check(...byExploring(keyWrong, { aspect: 'operations', premises: [keyRequired.id] }));
+check(...byExploring(keyWrong, { profile: 'core', isMeant: isRead, part: 'refusals' }));
+check(...byExploring(keyWrong, { aspect: 'operations', premises: [keyRequired.id], part: 'refuseWrites' }));
 
 const scope = requirement({
   id: 'platform.auth.scope',
@@ -31,5 +31,5 @@ const scope = requirement({
   text: 'A key without the scope devices:read cannot ping a device.',
 });
 const isPing = ({ exchange }: Looked): boolean => exchange.operation.id === 'pingDevice';
-check(...byExploring(scope, { needs: ['limited-key'], writes: true, isMeant: isPing }));
+check(...byExploring(scope, { needs: ['limited-key'], writes: true, isMeant: isPing, part: 'refusals' }));
 check(...byExploring(scope, { aspect: 'explored', needs: ['limited-key'] }));

@@ -59,8 +59,8 @@ export const endOfLife = requirement({
   clause: 'Initial release; no longer supported.',
   text: 'Versions that are no longer supported are refused with a 4xx.',
 });
-check(...byExploring(endOfLife, { isMeant: isRead }));
-check(...byExploring(endOfLife, { aspect: 'operations' }));
+check(...byExploring(endOfLife, { isMeant: isRead, part: 'refusals' }));
+check(...byExploring(endOfLife, { aspect: 'operations', part: 'refuseWrites' }));
 
 export const malformed = requirement({
   id: 'platform.version.malformed',
@@ -68,8 +68,8 @@ export const malformed = requirement({
   clause: 'Format: `<YYYY-MM-DD>.<codename>`.',
   text: 'A version header that is not of the form <YYYY-MM-DD>.<codename> is refused with a 4xx.',
 });
-check(...byExploring(malformed, { profile: 'core' }));
-check(...byExploring(malformed, { aspect: 'explored' }));
+check(...byExploring(malformed, { profile: 'core', part: 'refusals' }));
+check(...byExploring(malformed, { aspect: 'explored', part: 'refusals' }));
 
 export const unknown = requirement({
   id: 'platform.version.unknown',
@@ -77,8 +77,8 @@ export const unknown = requirement({
   clause: 'The header `Service-Version` carries the API version the client was built against.',
   text: 'A well-formed version that was never released is refused with a 4xx.',
 });
-check(...byExploring(unknown));
-check(...byExploring(unknown, { aspect: 'explored' }));
+check(...byExploring(unknown, { part: 'refusals' }));
+check(...byExploring(unknown, { aspect: 'explored', part: 'refusals' }));
 
 const omitted = requirement({
   id: 'platform.version.omitted',

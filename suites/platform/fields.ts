@@ -14,5 +14,12 @@ const fields = requirement({
     'A change that is refused changes nothing, and one that is accepted is shown.',
 });
 
-check(...byExploring(fields, { needs: ['write'], makes: 'config_type', isMeant: ({ what }) => what === 'error' }));
+check(
+  ...byExploring(fields, {
+    needs: ['write'],
+    makes: 'config_type',
+    part: 'wrongFields',
+    isMeant: ({ what }) => what === 'error',
+  }),
+);
 check(...byExploring(fields, { aspect: 'changed', needs: ['write'], makes: 'device' }));

@@ -214,7 +214,7 @@ const unknownIds = requirement({
   id: 'platform.robust.references',
   text: 'Ids of resources that do not exist are answered with a 4xx, both in paths and in bodies.',
 });
-check(...byExploring(unknownIds, { isMeant: ({ exchange }) => exchange.operation.method === 'GET' }));
+check(...byExploring(unknownIds, { part: 'refusals', isMeant: ({ exchange }) => exchange.operation.method === 'GET' }));
 check(...byExploring(unknownIds, { aspect: 'written', needs: ['write'], makes: 'release' }));
 
 const anyScript = requirement({

@@ -64,10 +64,10 @@ async function accepts(ex: Explorer, world: World, expectation: Expectation): Pr
   const other = made ?? (await deployAny(world, device, control));
   if (other === undefined || last === undefined) return undefined;
   const path = parent === null ? '/parent_id null' : '/parent_id';
-  ex.hold(last, made !== undefined, { what: 'parent', kind: 'deployment', path }, () => ({
-    expected: `a deployment with parent_id ${parent === undefined ? 'omitted' : parent}, as ${why}`,
-    actual: `${last.status} ${last.text.slice(0, 200)}; with ${control ?? 'none'} ${other.id} was created`,
-  }));
+  const about = { what: 'parent', kind: 'deployment', path } as const;
+  const expected = `a deployment with parent_id ${parent === undefined ? 'omitted' : parent}, as ${why}`;
+  const actual = `${last.status} ${last.text.slice(0, 200)}; with ${control ?? 'none'} ${other.id} was created`;
+  ex.hold(last, made !== undefined, about, expected, actual);
   return other;
 }
 
@@ -88,15 +88,9 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   const isTarget = stateIn(await readAlone(ex, second)).target_status === 'deployed';
   if (isTarget) {
     const isReplaced = await waitForTarget(ex, first, (target) => target !== 'deployed');
-    ex.hold(
-      await readAlone(ex, first),
-      isReplaced,
-      { what: 'targets', kind: 'deployment', path: '/parent_id' },
-      () => ({
-        expected: `${first.id} not to be the target of its device any more, as ${second.id} is`,
-        actual: 'target_status deployed',
-      }),
-    );
+    const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
+    const why = `${first.id} not to be the target of its device any more, as ${second.id} is`;
+    ex.hold(await readAlone(ex, first), isReplaced, about, why, 'target_status deployed');
   }
   await accepts(ex, world, { ...expected, control: (isTarget ? second : first).id });
   const stranger = deployments.find(({ members }) => members.get('device_id')?.value !== device.id);
@@ -117,13 +111,10 @@ async function refusesNull(ex: Explorer, world: World, device: KnownRecord): Pro
     ex.model.records.get(id)?.isOurs !== true;
   const unasked = ex.model.list('deployment').reference?.items.find(isUnasked);
   const about = { kind: 'deployment', path: '/parent_id null beside a target' } as const;
-  ex.hold(last, made === undefined && unasked === undefined, { ...about, what: 'parent' }, () => ({
-    expected: 'parent_id null to be refused, and nothing created: the device has a current target deployment',
-    actual: made?.id ?? unasked?.id,
-  }));
-  ex.hold(last, ok(last) || refused(last), { ...about, what: 'targets' }, () => ({
-    ...{ expected: 'a 4xx (409)', actual: last.status },
-  }));
+  const expected = 'parent_id null to be refused, and nothing created: the device has a current target deployment';
+  const isRefused = made === undefined && unasked === undefined;
+  ex.hold(last, isRefused, { ...about, what: 'parent' }, expected, made?.id ?? unasked?.id);
+  ex.hold(last, ok(last) || refused(last), { ...about, what: 'targets' }, 'a 4xx (409)', last.status);
 }
 
 const AT_ONCE = 6;
@@ -140,10 +131,8 @@ async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: Worl
   const { last } = writes;
   if (last === undefined || made.length === 0) return;
   const about = { what: 'targets', kind: 'deployment', path: '/parent_id null at once' } as const;
-  ex.hold(last, made.length === 1, about, () => ({
-    expected: `one of ${AT_ONCE} deployments, which were asked for at once with parent_id null for one device`,
-    actual: `${made.length} were created`,
-  }));
+  const expected = `one of ${AT_ONCE} deployments, which were asked for at once with parent_id null for one device`;
+  ex.hold(last, made.length === 1, about, expected, `${made.length} were created`);
 }
 
 /** Section 2.2: what is archived cannot be deployed, and what has drifted only after a review. */
@@ -167,21 +156,23 @@ async function staysAt(ex: Explorer, { writes }: World, record: KnownRecord, sta
   const { activity_status: activity, target_status: target } = stateIn(before);
   if (activity !== state) return void ex.notes.push(`a deployment that was to be ${state} is ${activity}`);
   const about = { what: 'revived', kind: 'deployment', path: `/activity_status ${state}` } as const;
-  ex.hold(before, state === 'drifted' || target !== 'deployed', about, () => ({
-    ...{ expected: `a target other than deployed in ${record.id}, which is ${state}`, actual: target },
-  }));
+  const expected = `a target other than deployed in ${record.id}, which is ${state}`;
+  ex.hold(before, state === 'drifted' || target !== 'deployed', about, expected, target);
   await writes.act(ex.newest, record, 'deploy');
   const { last: answer = before } = writes;
   const after = await readAlone(ex, record);
   const now = stateIn(after);
   const isLeft = state === 'archived' && (now.activity_status !== state || now.target_status === 'deployed');
   const isDeployed = now.activity_status === 'queued' || now.activity_status === 'deployed';
-  ex.hold(after, !isLeft && !isDeployed, about, () => ({
-    expected: `${record.id} to stay ${state} when it is asked to deploy`,
-    actual: `${answer.status}, and it is ${now.activity_status} with target ${now.target_status}`,
-  }));
+  const stays = `${record.id} to stay ${state} when it is asked to deploy`;
+  const actual = `${answer.status}, and it is ${now.activity_status} with target ${now.target_status}`;
+  ex.hold(after, !isLeft && !isDeployed, about, stays, actual);
   if (state === 'archived')
-    ex.hold(answer, !ok(answer), { ...about, what: 'accepted' }, () => ({
-      ...{ expected: 'a 4xx to deploy of an archived deployment', actual: answer.status },
-    }));
+    ex.hold(
+      answer,
+      !ok(answer),
+      { ...about, what: 'accepted' },
+      'a 4xx to deploy of an archived deployment',
+      answer.status,
+    );
 }

@@ -38,7 +38,11 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   if (!t.readOnly) await pings(ex, t.offlineDevice ?? world?.devices[0]?.id);
   yield;
   yield* inSteps(ex, draw.shuffled(refusals(ex)));
+  ex.over.add('refusals');
+  yield;
   if (world !== undefined) yield* refuseWrites(ex, world);
+  ex.over.add('refuseWrites');
+  yield;
   while (!ex.budget.isOver) {
     await settle(ex);
     if (world !== undefined) await runSequence(ex, world);

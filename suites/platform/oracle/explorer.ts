@@ -24,7 +24,7 @@ import { ok, type Platform, send } from '../support/requests.ts';
 import { type Ask, askOf, changedKey, type Exchange, pathOf, queryOf, seenIn } from './exchange.ts';
 import { causeOf, type Found } from './found.ts';
 import { judge } from './judge.ts';
-import { Judgement } from './judgement.ts';
+import { type About, Judgement, type Words } from './judgement.ts';
 import { Model, type Shown } from './model.ts';
 
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
@@ -190,16 +190,15 @@ export class Explorer {
     const drift = ahead - (this.#clock ?? ahead);
     this.#clock ??= ahead;
     const isSo = Math.abs(drift) <= CLOCK_MS + Date.now() - this.#began;
-    this.hold(exchange, isSo, { what: 'value', kind, path: '/created_at' }, () => ({
-      expected: 'the time at which it was created, by the clock of earlier records',
-      actual: `${Math.round(drift / 1000)} s from that`,
-    }));
+    const expected = 'the time at which it was created, by the clock of earlier records';
+    const about = { what: 'value', kind, path: '/created_at' } as const;
+    this.hold(exchange, isSo, about, expected, `${Math.round(drift / 1000)} s from that`);
   }
 
   /** Notes what an answer shows beside what is judged of all of them. */
-  hold(exchange: Exchange, isSo: boolean, ...[about, words]: Rest): void {
+  hold(exchange: Exchange, isSo: boolean, about: About, expected: Words, actual: unknown): void {
     const judgement = new Judgement(this.model, exchange);
-    judgement.hold(isSo, about, words);
+    judgement.hold(isSo, about, expected, actual);
     this.note(judgement.found);
   }
 
@@ -236,10 +235,9 @@ export class Explorer {
       now.map(({ id }) => id),
     );
     if (before.length === 0) return;
-    this.hold(exchange, moved === undefined, { what: 'unstable', path: '/data', certain: false }, () => ({
-      expected: `the items of the list in the order that they had: ${moved?.due} at place ${moved?.place}`,
-      actual: moved?.shown,
-    }));
+    const expected = `the items of the list in the order that they had: ${moved?.due} at place ${moved?.place}`;
+    const about = { what: 'unstable', path: '/data', certain: false } as const;
+    this.hold(exchange, moved === undefined, about, expected, moved?.shown);
   }
 
   /** Reads a whole list in the newest version; the answers are judged too. */
@@ -277,15 +275,11 @@ export class Explorer {
     const listed = new Set(list.reference.ids);
     const made = this.model.of(kind, true);
     const { id } = made.find((each) => !listed.has(each.id)) ?? {};
-    if (made.length > 0)
-      this.hold(last, id === undefined, { what: 'unlisted', kind, path: '/data', id, certain: false }, () => ({
-        expected: `${id}, which was made, in its list`,
-        actual: `not among ${listed.size} items`,
-      }));
+    if (made.length === 0) return;
+    const about = { what: 'unlisted', kind, path: '/data', id, certain: false } as const;
+    this.hold(last, id === undefined, about, `${id}, which was made, in its list`, `not among ${listed.size} items`);
   }
 }
-
-type Rest = [about: Parameters<Judgement['hold']>[1], words: Parameters<Judgement['hold']>[2]];
 
 /** One read in so many opens a connection. */
 const NEW_ONE_IN = 4;

@@ -51,10 +51,8 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
     .reference?.items.find((item) => marks.some(({ name, value }) => item[name] === value));
   const isChanged = set.some(([name, value]) => record?.[name] === value && known?.get(name)?.value !== value);
   const done = record === undefined ? made : isChanged ? record : undefined;
-  ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, () => ({
-    expected: `nothing to be carried out, since ${why}`,
-    actual: done,
-  }));
+  const expected = `nothing to be carried out, since ${why}`;
+  ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
 }
 
 /** Every write, once in each version, as it would be carried out with the right key. */
@@ -150,9 +148,12 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
       exchange = await ping(t.onlineDevice, 'full', version, WAIT_NANOS);
     if (!ok(exchange) || pingCode(exchange) === 'success') continue;
-    return ex.hold(exchange, false, { what: 'shape', path: '/code' }, () => ({
-      expected: 'code success from an online device',
-      actual: pingCode(exchange),
-    }));
+    return ex.hold(
+      exchange,
+      false,
+      { what: 'shape', path: '/code' },
+      'code success from an online device',
+      pingCode(exchange),
+    );
   }
 }

@@ -3,8 +3,9 @@ import { askOf, type Exchange } from './exchange.ts';
 import type { Found, Looked } from './found.ts';
 import type { Model } from './model.ts';
 
-type About = Omit<Looked, 'exchange'> & Partial<Pick<Found, 'certain' | 'earlier' | 'id' | 'restsOn'>>;
-type Words = Pick<Found, 'expected' | 'actual'>;
+export type About = Omit<Looked, 'exchange'> & Partial<Pick<Found, 'certain' | 'earlier' | 'id' | 'restsOn'>>;
+/** Formatted on demand, where that takes long. */
+export type Words = string | (() => string);
 
 export class Judgement {
   readonly found: Found[] = [];
@@ -20,7 +21,7 @@ export class Judgement {
   }
 
   /** `certain` unless it says otherwise: the answer alone shows it. */
-  hold(isSo: boolean, given: About, words: () => Words): void {
+  hold(isSo: boolean, given: About, expected: Words, actual: unknown): void {
     const about = { ...given, path: `${given.path}${this.#suffix}` };
     const { what, path, kind, isWritten } = about;
     const { operation, version, key } = this.#exchange;
@@ -32,6 +33,8 @@ export class Judgement {
         count: 1,
       });
     else known.count += 1;
-    if (!isSo) this.found.push({ certain: true, ...about, exchange: this.#exchange, ...words() });
+    if (isSo) return;
+    const words = typeof expected === 'string' ? expected : expected();
+    this.found.push({ certain: true, ...about, exchange: this.#exchange, expected: words, actual });
   }
 }

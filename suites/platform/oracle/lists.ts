@@ -14,10 +14,12 @@ export function judgePage(model: Model, exchange: Exchange): Found[] {
   const [name, rule] = oddParameter(exchange);
   const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
   const problems = envelopeProblems(exchange.json);
-  judgement.hold(problems.length === 0, { what: 'envelope', path: '' }, () => ({
-    expected: 'the list envelope of section 2.6',
-    actual: problems.join('; '),
-  }));
+  judgement.hold(
+    problems.length === 0,
+    { what: 'envelope', path: '' },
+    'the list envelope of section 2.6',
+    problems.join('; '),
+  );
   if (problems.length > 0) return judgement.found;
   const page = exchange.json as Page;
   const { kind, sub } = exchange.operation;
@@ -69,7 +71,7 @@ function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): 
   const given = asked(exchange, 'limit') ?? 0;
   const rule = ruleOf(exchange, 'limit');
   const hold = (isSo: boolean, path: string, expected: string): void =>
-    judgement.hold(isSo, { what: 'limit', path }, () => ({ expected, actual: `limit ${limit}` }));
+    judgement.hold(isSo, { what: 'limit', path }, expected, `limit ${limit}`);
   if (rule === 'nonsense' || (rule !== '' && rule !== 'default' && given < limitMinimum)) {
     hold(limit >= 0 && limit <= limitMaximum, '/limit', `a limit from 0 to ${limitMaximum}`);
     if (rule === 'nonsense' || limit < 0 || limit > limitMaximum) return;
@@ -87,9 +89,12 @@ function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }:
   const given = asked(exchange, 'offset') ?? 0;
   const rule = ruleOf(exchange, 'offset');
   const hold = (isSo: boolean, expected: string): void =>
-    judgement.hold(isSo, { what: 'offset', path: rule === 'default' ? '/offset by default' : '/offset' }, () => ({
-      ...{ expected, actual: `offset ${offset}` },
-    }));
+    judgement.hold(
+      isSo,
+      { what: 'offset', path: rule === 'default' ? '/offset by default' : '/offset' },
+      expected,
+      `offset ${offset}`,
+    );
   if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
   else if (given <= 0) hold(offset === 0, 'offset 0');
   // One past the end may be clamped.
@@ -98,31 +103,40 @@ function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }:
 
 function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page): void {
   const isFull = !more || data.length === limit || limit === 0;
-  judgement.hold(data.length <= limit && isFull, { what: 'size', path: '/data' }, () => ({
-    expected: data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`,
-    actual: `${data.length} items with limit ${limit} and has_more ${more}`,
-  }));
+  const expected = data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`;
+  judgement.hold(
+    data.length <= limit && isFull,
+    { what: 'size', path: '/data' },
+    expected,
+    `${data.length} items with limit ${limit} and has_more ${more}`,
+  );
   if (data.length === 0) return;
   const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
-  judgement.hold(repeated === undefined, { what: 'twice', path: '/data' }, () => ({
-    expected: 'each item of a page once',
-    actual: `${repeated?.id} twice`,
-  }));
+  judgement.hold(
+    repeated === undefined,
+    { what: 'twice', path: '/data' },
+    'each item of a page once',
+    `${repeated?.id} twice`,
+  );
 }
 
 function judgeCount(judgement: Judgement, exchange: Exchange, { total_count: count }: Page): void {
   const names = expansionsOf(exchange);
   if (names.includes('total_count')) {
     if (!formIsPlain(exchange)) return;
-    judgement.hold(typeof count === 'number' && count >= 0, { what: 'count', path: '/total_count' }, () => ({
-      expected: 'total_count with expand=total_count',
-      actual: count ?? 'none',
-    }));
+    judgement.hold(
+      typeof count === 'number' && count >= 0,
+      { what: 'count', path: '/total_count' },
+      'total_count with expand=total_count',
+      count ?? 'none',
+    );
   } else if (!names.some((name) => name.includes('total_count')))
-    judgement.hold(count === undefined, { what: 'count', path: '/total_count unasked' }, () => ({
-      expected: 'no total_count without expand=total_count',
-      actual: `total_count ${JSON.stringify(count)}`,
-    }));
+    judgement.hold(
+      count === undefined,
+      { what: 'count', path: '/total_count unasked' },
+      'no total_count without expand=total_count',
+      `total_count ${JSON.stringify(count)}`,
+    );
 }
 
 /** Whether `expand` is written once, with one name: other ways are not shown for lists. */
@@ -174,17 +188,17 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   const what = filters.length > 0 ? 'filter' : 'items';
   const dueIds = new Set(due.map(({ id }) => id));
   const strange = data.find(({ id }) => !dueIds.has(id));
-  judgement.hold(strange === undefined, { what, path: '/data', certain: false }, () => ({
-    expected: filters.length > 0 ? `items that match ${filters.join(' and ')} alone` : 'items of the list',
-    actual: strange?.id,
-  }));
+  const expected = filters.length > 0 ? `items that match ${filters.join(' and ')} alone` : 'items of the list';
+  judgement.hold(strange === undefined, { what, path: '/data', certain: false }, expected, strange?.id);
   if (strange !== undefined) return;
   judgeEnds(judgement, what, compared);
   if (typeof count === 'number')
-    judgement.hold(count === due.length, { what: 'count', path: '/total_count', certain: false }, () => ({
-      expected: `total_count ${due.length}`,
-      actual: `total_count ${count}`,
-    }));
+    judgement.hold(
+      count === due.length,
+      { what: 'count', path: '/total_count', certain: false },
+      `total_count ${due.length}`,
+      `total_count ${count}`,
+    );
   judgeOrder(judgement, compared);
 }
 
@@ -195,16 +209,22 @@ function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, p
   const isPastEnd = offset >= due.length;
   const isPast = isPastEnd || (asked(exchange, 'offset') ?? 0) >= due.length;
   const where = (isBeyond: boolean): string => (isBeyond ? ' past the end' : '');
-  judgement.hold(data.length === left, { what, path: `/data${where(isPastEnd)}`, certain: false }, () => ({
-    expected: `${left} items at offset ${offset} of ${due.length}`,
-    actual: `${data.length} items`,
-  }));
+  const expected = `${left} items at offset ${offset} of ${due.length}`;
+  judgement.hold(
+    data.length === left,
+    { what, path: `/data${where(isPastEnd)}`, certain: false },
+    expected,
+    `${data.length} items`,
+  );
   if (limit === 0 || data.length !== left) return;
   const hasMore = offset + limit < due.length && !isPast;
-  judgement.hold(more === hasMore, { what: 'more', path: `/has_more${where(isPast)}`, certain: false }, () => ({
-    expected: `has_more ${hasMore} at offset ${offset} with limit ${limit} of ${due.length} items`,
-    actual: `has_more ${more}`,
-  }));
+  const follows = `has_more ${hasMore} at offset ${offset} with limit ${limit} of ${due.length} items`;
+  judgement.hold(
+    more === hasMore,
+    { what: 'more', path: `/has_more${where(isPast)}`, certain: false },
+    follows,
+    `has_more ${more}`,
+  );
 }
 
 function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset }, due }: Compared): void {
@@ -212,16 +232,20 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
   if (order === undefined) {
     if (list.isUnordered) return;
     const wrong = data.findIndex(({ id }, place) => due[offset + place]?.id !== id);
-    judgement.hold(wrong < 0, { what: 'items', path: '/data place', certain: false }, () => ({
-      expected: `${due[offset + wrong]?.id} at place ${offset + wrong} of the list`,
-      actual: data[wrong]?.id,
-    }));
+    judgement.hold(
+      wrong < 0,
+      { what: 'items', path: '/data place', certain: false },
+      `${due[offset + wrong]?.id} at place ${offset + wrong} of the list`,
+      data[wrong]?.id,
+    );
   } else if (list.orders) {
     const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
-    judgement.hold(wrong < 1, { what: 'order', path: '/data', certain: false }, () => ({
-      expected: `items by ${order}`,
-      actual: `${data[wrong - 1]?.id} before ${data[wrong]?.id}`,
-    }));
+    judgement.hold(
+      wrong < 1,
+      { what: 'order', path: '/data', certain: false },
+      `items by ${order}`,
+      `${data[wrong - 1]?.id} before ${data[wrong]?.id}`,
+    );
   }
 }
 

@@ -14,9 +14,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   const { status, operation } = exchange;
   const judgement = new Judgement(model, exchange);
   const why = dueRefusal(exchange);
-  judgement.hold(status !== 0, { what: 'silent', path: '', certain: false }, () => ({
-    ...{ expected: 'an answer', actual: exchange.text },
-  }));
+  judgement.hold(status !== 0, { what: 'silent', path: '', certain: false }, 'an answer', exchange.text);
   if (why !== undefined) {
     judgeRefusal(judgement, model, exchange, why);
     return judgement.found;
@@ -25,9 +23,12 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
     const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
-    judgement.hold(status < 500 || status === 501, { what: 'error', path, certain: false }, () => ({
-      ...{ expected: 'no 5xx', actual: exchange.text || status },
-    }));
+    judgement.hold(
+      status < 500 || status === 501,
+      { what: 'error', path, certain: false },
+      'no 5xx',
+      exchange.text || status,
+    );
   }
   if (judgement.found.length > 0) return judgement.found;
   if (ok(exchange)) judgeSuccess(judgement, exchange);
@@ -43,31 +44,31 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const listed = kind !== undefined && list === true ? model.list(kind).reference?.ids : undefined;
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
-  judgement.hold(!ok(exchange) && leaked === undefined, { what: 'served', path }, () => ({
-    ...{ expected: `a refusal that shows nothing: ${why}`, actual: leaked ?? status },
-  }));
+  const expected = `a refusal that shows nothing: ${why}`;
+  judgement.hold(!ok(exchange) && leaked === undefined, { what: 'served', path }, expected, leaked ?? status);
   if (ok(exchange) || status === 0 || (operation.method !== 'GET' && operation.id !== 'pingDevice')) return;
   const usual = key === 'full' ? undefined : key === 'limited' ? [403] : [401, 403];
   const isUsual = usual?.includes(status) ?? refused(exchange);
-  judgement.hold(isUsual, { what: 'unrefused', path, certain: false }, () => ({
-    ...{ expected: `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`, actual: status },
-  }));
+  const words = `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`;
+  judgement.hold(isUsual, { what: 'unrefused', path, certain: false }, words, status);
 }
 
 /** Section 4.2: a list is answered with 200 and JSON; so is all else, as published. */
 function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   const { status, operation, headers, json } = exchange;
-  if (operation.method === 'GET')
-    judgement.hold(status === 200, { what: 'status', path: '' }, () => ({ expected: '200', actual: status }));
+  if (operation.method === 'GET') judgement.hold(status === 200, { what: 'status', path: '' }, '200', status);
   if (operation.answer !== 'binary' && status !== 204)
-    judgement.hold(isJson({ headers }), { what: 'media', path: '' }, () => ({
-      ...{ expected: 'application/json', actual: headers['content-type'] ?? 'none' },
-    }));
+    judgement.hold(
+      isJson({ headers }),
+      { what: 'media', path: '' },
+      'application/json',
+      headers['content-type'] ?? 'none',
+    );
   if (operation.id !== 'pingDevice') return;
   // Section 2.5.
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
   const hold = (isSo: boolean, path: string, expected: string, actual: unknown): void =>
-    judgement.hold(isSo, { what: 'shape', path }, () => ({ expected, actual }));
+    judgement.hold(isSo, { what: 'shape', path }, expected, actual);
   hold(typeof code === 'string' || status !== 200, '/code', 'a code', exchange.text);
   if (code !== 'success') return;
   hold(status === 200, '', '200 with code success', status);
@@ -85,7 +86,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     model.served.add(`${operation.id} ${version}`);
   }
   const hold = (isSo: boolean, path: string, expected: string, earlier?: Seen): void =>
-    judgement.hold(isSo, { what: 'refused', path, certain: false, earlier }, () => ({ expected, actual: status }));
+    judgement.hold(isSo, { what: 'refused', path, certain: false, earlier }, expected, status);
   const form = formOf(exchange);
   if (form !== 'plain' && form !== 'odd') {
     const asked = `${operation.id} ${form}`;
@@ -140,10 +141,8 @@ function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): voi
   const answer = isServed ? 'served' : 'refused';
   const earlier = model.adoptions.take(`limited ${operation.id}`, answer, seenIn(exchange));
   const about = { what: answer, path: '', earlier: earlier?.seen, certain: false } as const;
-  judgement.hold(earlier === undefined, about, () => ({
-    expected: `${earlier?.answer}, as with this key elsewhere`,
-    actual: `${answer} (${status})`,
-  }));
+  const expected = `${earlier?.answer}, as with this key elsewhere`;
+  judgement.hold(earlier === undefined, about, expected, `${answer} (${status})`);
 }
 
 /** Parts of a request that may be the reason of a refusal. */

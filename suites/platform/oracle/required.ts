@@ -5,27 +5,15 @@ import { ends, parents } from './deployments.ts';
 import type { Ask, Exchange } from './exchange.ts';
 import { createOf, type Explorer, getOf, operation } from './explorer.ts';
 import { wrongFields } from './fields.ts';
+import { circles, groupsAtOnce, groupsOfDevices } from './groups.ts';
 import type { KnownRecord } from './model.ts';
 import { UNKNOWN } from './refusals.ts';
-import type { World } from './world.ts';
-
-/** A record alone, in one version. */
-async function read(
-  ex: Explorer,
-  { id, kind }: KnownRecord,
-  version: string,
-  expand?: string,
-): Promise<Exchange | undefined> {
-  const get = getOf(kind);
-  if (get === undefined || !ex.has(version, get)) return undefined;
-  const query = expand === undefined ? [] : ([['expand', expand]] as const);
-  return await ex.look({ operation: get, version, key: 'full', ids: [id], query });
-}
+import { read, type World } from './world.ts';
 
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const parts = [
     ...[derivedPaths, yamlContents, yamlBefore, keptSlugs, groupsOfDevices, circles, unknownReferences, replacement],
-    ...[parents, ends, wrongFields, names],
+    ...[groupsAtOnce, parents, ends, wrongFields, names],
   ];
   for (const part of parts) {
     if (ex.budget.isLate) return;
@@ -49,7 +37,8 @@ async function replacement(ex: Explorer, { writes, parts, devices, deployments }
 }
 
 /** Rule 1: the server derives a path where none is given, and reuses none. */
-async function derivedPaths(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
+async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: World): Promise<void> {
+  for (const { schema } of parts) for (const each of ex.versions) await read(ex, schema, each);
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
   const given = await writes.schema(version, type);
@@ -67,10 +56,9 @@ async function derivedPaths(ex: Explorer, { writes, types: [type] }: World): Pro
     paths.push(path);
     const isDerived = typeof path === 'string' && path !== '' && !pathsOf(given).includes(path);
     const earlier = given?.members.get('instance_slots')?.seen;
-    ex.hold(exchange, isDerived, { what: 'shape', kind: 'config_schema', path: '/instance_slots', earlier }, () => ({
-      expected: 'a filepath that the server derives where instance_slots are omitted, and that is not reused',
-      actual: path ?? 'none',
-    }));
+    const about = { what: 'shape', kind: 'config_schema', path: '/instance_slots', earlier } as const;
+    const expected = 'a filepath that the server derives where instance_slots are omitted, and that is not reused';
+    ex.hold(exchange, isDerived, about, expected, path ?? 'none');
   }
 }
 
@@ -95,10 +83,13 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
     const { last } = writes;
     if (made !== undefined) await read(ex, made, version, 'content');
     else if (last !== undefined && refused(last))
-      ex.hold(last, false, { what: 'refused', kind: 'config_instance', path: '/content yaml' }, () => ({
-        expected: `content of format yaml to be accepted in ${version}`,
-        actual: last.text || last.status,
-      }));
+      ex.hold(
+        last,
+        false,
+        { what: 'refused', kind: 'config_instance', path: '/content yaml' },
+        `content of format yaml to be accepted in ${version}`,
+        last.text || last.status,
+      );
   }
 }
 
@@ -132,9 +123,9 @@ async function names(ex: Explorer, { writes }: World): Promise<void> {
           : await ex.send({ ...ask, operation: get, ids: [id], body: undefined });
       const { name: shown } = (json ?? {}) as { name?: unknown };
       const isKept = typeof shown !== 'string' || shown.normalize() === name.normalize();
-      ex.hold(exchange, refused(exchange) || (ok(exchange) && isKept), { what: 'name', kind, path: '/name' }, () => ({
-        ...{ expected: `the name ${name}, or a 4xx`, actual: ok(exchange) ? shown : exchange.status },
-      }));
+      const expected = `the name ${name}, or a 4xx`;
+      const isSo = refused(exchange) || (ok(exchange) && isKept);
+      ex.hold(exchange, isSo, { what: 'name', kind, path: '/name' }, expected, ok(exchange) ? shown : exchange.status);
       ex.model.list(kind).isStale = true;
     }
 }
@@ -161,71 +152,11 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     };
     const exchange = await ex.write(ask, 'config_type', {});
     if (refused(exchange) && name !== undefined) type.members.set('name', name);
-    ex.hold(exchange, !ok(exchange), { what: 'accepted', kind: 'config_type', path: '/slug' }, () => ({
-      expected: 'a 4xx to PATCH with slug',
-      actual: exchange.status,
-    }));
+    const expected = 'a 4xx to PATCH with slug';
+    const about = { what: 'accepted', kind: 'config_type', path: '/slug' } as const;
+    ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
     await read(ex, type, version);
   }
-}
-
-/** Everglades: a device's group membership is read-only. */
-async function groupsOfDevices(ex: Explorer, { writes, devices: [device], groups: [group] }: World): Promise<void> {
-  if (device === undefined || group === undefined) return;
-  const base = { version: ex.newest, key: 'full', query: [] } as const;
-  const bodies = [
-    { group_id: group.id },
-    { name: writes.names.next(), group_id: group.id },
-    { group: { id: group.id } },
-  ];
-  for (const body of bodies) {
-    for (const name of ['updated_at', 'name']) device.members.delete(name);
-    await ex.write({ ...base, operation: operation('updateDevice'), ids: [device.id], body }, 'device', {});
-    await read(ex, device, ex.newest);
-  }
-  const body = { name: writes.names.next(), group_id: group.id };
-  const made = await ex.write({ ...base, operation: operation('createDevice'), ids: [], body }, 'device', {});
-  const { id, group_id: shown } = (made.json ?? {}) as { id?: string; group_id?: unknown };
-  const isWritten = ok(made) && id !== undefined && shown === group.id;
-  ex.hold(made, !isWritten, { what: 'side-effect', kind: 'device', path: '/group_id' }, () => ({
-    expected: 'no group to be written with a device',
-    actual: shown,
-  }));
-}
-
-/** Everglades: groups form a tree after any move. */
-async function circles(ex: Explorer, { groups }: World): Promise<void> {
-  const parentOf = (group: KnownRecord): unknown => group.members.get('parent_id')?.value;
-  const below = groups.find((group) => groups.some(({ id }) => id === parentOf(group)));
-  const above = groups.find(({ id }) => below !== undefined && id === parentOf(below));
-  const isShown = ex.model.presence.get('group read parent_id')?.shown.size ?? 0;
-  if (below === undefined || above === undefined || isShown === 0) return;
-  for (const to of [below, above]) {
-    const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to.id } };
-    const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
-    // A platform may accept the move, and repair the tree in its own way.
-    if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
-    for (const group of groups) await read(ex, group, ex.newest);
-    const circle = circleFrom(ex, above.id);
-    ex.hold(exchange, circle === undefined, { what: 'circle', kind: 'group', path: '/parent_id' }, () => ({
-      expected: 'a tree: the parents of every group lead to a top',
-      actual: circle?.join(' → '),
-    }));
-    ex.hold(exchange, !ok(exchange), { what: 'accepted', kind: 'group', path: '/parent_id' }, () => ({
-      expected: 'a 4xx to a move below itself',
-      actual: exchange.status,
-    }));
-  }
-}
-
-/** The groups from there on, up to one that comes twice. */
-function circleFrom({ model }: Explorer, id: string): string[] | undefined {
-  const path: string[] = [];
-  for (let at: unknown = id; typeof at === 'string'; at = model.records.get(at)?.members.get('parent_id')?.value) {
-    if (path.includes(at)) return [...path, at];
-    path.push(at);
-  }
-  return undefined;
 }
 
 /** Ids that nothing has, alone and among others that are there. */
@@ -263,10 +194,8 @@ async function unknownReferences(
     const asked = operation(id);
     if (!ex.model.served.has(`${id} ${version}`)) continue;
     const exchange = await ex.send({ operation: asked, version, key: 'full', ids: [], query: [], body });
-    ex.hold(exchange, refused(exchange), { what: 'accepted', path: ' unknown reference' }, () => ({
-      expected: 'a 4xx to an id that nothing has',
-      actual: exchange.status,
-    }));
+    const expected = 'a 4xx to an id that nothing has';
+    ex.hold(exchange, refused(exchange), { what: 'accepted', path: ' unknown reference' }, expected, exchange.status);
     if (ok(exchange) && asked.kind !== undefined) ex.model.list(asked.kind).isStale = true;
   }
 }

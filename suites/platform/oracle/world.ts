@@ -169,3 +169,16 @@ async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void
   if (version === undefined || !ex.has(version, listOf(kind))) return;
   await ex.look({ ...base, operation: listOf(kind), version, ids: [], query: [['limit', '100']] });
 }
+
+/** A record alone, in one version. */
+export async function read(
+  ex: Explorer,
+  { id, kind }: KnownRecord,
+  version: string,
+  expand?: string,
+): Promise<Exchange | undefined> {
+  const get = getOf(kind);
+  if (get === undefined || !ex.has(version, get)) return undefined;
+  const query = expand === undefined ? [] : ([['expand', expand]] as const);
+  return await ex.look({ operation: get, version, key: 'full', ids: [id], query });
+}

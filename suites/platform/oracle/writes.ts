@@ -1,7 +1,7 @@
 /** Writes of the run: few records, of one family of names, and the commands on them. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
-import { ok } from '../support/requests.ts';
+import { ok, refused } from '../support/requests.ts';
 import type { Ask, Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
@@ -44,6 +44,8 @@ export class Writes {
   readonly names: Names;
   /** The last answer to a write. */
   last: Exchange | undefined;
+  /** Number of writes that were neither carried out nor refused, so that nobody knows their effect. */
+  unclear = 0;
   /** Bodies that were accepted for new records in the newest version, by operation. */
   readonly bodies = new Map<string, Body>();
 
@@ -68,6 +70,7 @@ export class Writes {
       const made = (exchange.json as { id?: unknown } | undefined)?.id ?? ids[0];
       return typeof made === 'string' ? this.ex.model.records.get(made) : undefined;
     }
+    if (!refused(exchange)) this.unclear += 1;
     const { lacking } = this.ex;
     if (!lacking.has(id)) lacking.set(id, exchange);
     return undefined;
@@ -156,16 +159,19 @@ export class Writes {
     return this.#post('createGroup', 'group', version, { body, predicted });
   }
 
-  async rename(version: string, record: KnownRecord, operationId: string): Promise<void> {
+  /** The new name; undefined where it was refused. */
+  async rename(version: string, record: KnownRecord, operationId: string): Promise<string | undefined> {
     const name = this.names.next();
     this.#forgetTimes(record);
-    await this.#change(operationId, record, version, { body: { name }, predicted: { name } });
+    const change = { body: { name }, predicted: { name } };
+    return (await this.#change(operationId, record, version, change)) && name;
   }
 
-  async move(version: string, record: KnownRecord, parent: string | null): Promise<void> {
+  /** The new parent; undefined where it was refused. */
+  async move(version: string, record: KnownRecord, parent: string | null): Promise<string | null | undefined> {
     this.#forgetTimes(record);
     const change = { parent_id: parent };
-    await this.#change('moveGroup', record, version, { body: change, predicted: change });
+    return (await this.#change('moveGroup', record, version, { body: change, predicted: change })) && parent;
   }
 
   /** Expects nothing to have changed where the write is refused. */

@@ -55,6 +55,3 @@ export async function createConfigType(t: Platform): Promise<Item> {
 }
 
 export const createDevice = (t: Platform): Promise<Item> => create(t, '/devices', { name: uniqueName('device') });
-
-/** What `status` has to be by the rule of section 2.2. */
-export const mergedStatus = (activity: unknown, error: unknown): unknown => (error === 'none' ? activity : error);

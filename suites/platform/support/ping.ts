@@ -2,7 +2,7 @@
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { createDevice, mayWrite } from './create.ts';
-import { envelopeProblems, getList, type Page, SEARCHED_AT_MOST, walk } from './lists.ts';
+import { envelopeProblems, getList, type Page, search } from './lists.ts';
 import { describeRequest, describeResponse, NOT_SERVED, ok, type Platform, send } from './requests.ts';
 
 /** Durations in the unit of `timeout_nanos`. */
@@ -96,8 +96,8 @@ export async function pingAnyDevice(t: Platform): Promise<{ device: string; resp
 /** Can neither be read by its id nor is listed. */
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
-  const { items, whole } = await walk(t, 'devices', SEARCHED_AT_MOST);
-  return whole && !items.some(({ id }) => id === device);
+  const { item, whole } = await search(t, 'devices', device);
+  return whole && item === undefined;
 }
 
 /** A key without the scope `devices:read` is refused every ping, which proves nothing. */

@@ -1,0 +1,144 @@
+/** Groups: a tree after any move, and none of a device's own making (section 9, everglades). */
+import { pollWithin } from '../../../harness/common/waiting.ts';
+import { ok } from '../support/requests.ts';
+import { type Explorer, operation } from './explorer.ts';
+import type { KnownRecord } from './model.ts';
+import { read, type World } from './world.ts';
+import type { Writes } from './writes.ts';
+
+/** Everglades: a device's group membership is read-only. */
+export async function groupsOfDevices(
+  ex: Explorer,
+  { writes, devices: [device], groups: [group] }: World,
+): Promise<void> {
+  if (device === undefined || group === undefined) return;
+  const base = { version: ex.newest, key: 'full', query: [] } as const;
+  const bodies = [
+    { group_id: group.id },
+    { name: writes.names.next(), group_id: group.id },
+    { group: { id: group.id } },
+  ];
+  for (const body of bodies) {
+    for (const name of ['updated_at', 'name']) device.members.delete(name);
+    await ex.write({ ...base, operation: operation('updateDevice'), ids: [device.id], body }, 'device', {});
+    await read(ex, device, ex.newest);
+  }
+  const body = { name: writes.names.next(), group_id: group.id };
+  const made = await ex.write({ ...base, operation: operation('createDevice'), ids: [], body }, 'device', {});
+  const { id, group_id: shown } = (made.json ?? {}) as { id?: string; group_id?: unknown };
+  const isWritten = ok(made) && id !== undefined && shown === group.id;
+  const expected = 'no group to be written with a device';
+  ex.hold(made, !isWritten, { what: 'side-effect', kind: 'device', path: '/group_id' }, expected, shown);
+}
+
+/** Everglades: groups form a tree after any move. */
+export async function circles(ex: Explorer, { groups }: World): Promise<void> {
+  const parentOf = (group: KnownRecord): unknown => group.members.get('parent_id')?.value;
+  const below = groups.find((group) => groups.some(({ id }) => id === parentOf(group)));
+  const above = groups.find(({ id }) => below !== undefined && id === parentOf(below));
+  const isShown = ex.model.presence.get('group read parent_id')?.shown.size ?? 0;
+  if (below === undefined || above === undefined || isShown === 0) return;
+  for (const to of [below, above]) {
+    const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to.id } };
+    const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
+    // A platform may accept the move, and repair the tree in its own way.
+    if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
+    for (const group of groups) await read(ex, group, ex.newest);
+    const circle = circleFrom(ex, above.id);
+    const about = { what: 'circle', kind: 'group', path: '/parent_id' } as const;
+    const expected = 'a tree: the parents of every group lead to a top';
+    ex.hold(exchange, circle === undefined, about, expected, circle?.join(' → '));
+    const allowed = { what: 'accepted', kind: 'group', path: '/parent_id' } as const;
+    ex.hold(exchange, !ok(exchange), allowed, 'a 4xx to a move below itself', exchange.status);
+  }
+}
+
+/** The groups from there on, up to one that comes twice. */
+function circleFrom({ model }: Explorer, id: string): string[] | undefined {
+  const path: string[] = [];
+  for (let at: unknown = id; typeof at === 'string'; at = model.records.get(at)?.members.get('parent_id')?.value) {
+    if (path.includes(at)) return [...path, at];
+    path.push(at);
+  }
+  return undefined;
+}
+
+/** A race may be lost now and then. */
+const ROUNDS = 3;
+
+/** Moves and renamings at once: what was accepted is shown, in some order. */
+export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
+  const before = writes.unclear;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const groups = [await add(writes), await add(writes), await add(writes)];
+    const [one, other, third] = groups;
+    if (one === undefined || other === undefined || third === undefined) return;
+    const { newest } = ex;
+    const [down, up] = await Promise.all([
+      writes.move(newest, one.record, other.record.id),
+      writes.move(newest, other.record, one.record.id),
+    ]);
+    // Where both were accepted, the platform may have repaired the tree in its own way.
+    const isOpen = down !== undefined && up !== undefined;
+    one.parent = isOpen ? undefined : (down ?? null);
+    other.parent = isOpen ? undefined : (up ?? null);
+    const [moved, named] = await Promise.all([
+      writes.move(newest, third.record, other.record.id),
+      writes.rename(newest, third.record, 'updateGroup'),
+    ]);
+    third.parent = moved ?? null;
+    if (named !== undefined) third.names = [named];
+    if (writes.unclear > before) return;
+    await expectTree(ex, groups as Group[]);
+    const renamed = await Promise.all([1, 2, 3].map(() => writes.rename(newest, third.record, 'updateGroup')));
+    const accepted = renamed.filter((name) => name !== undefined);
+    if (accepted.length > 0) third.names = accepted;
+    if (writes.unclear > before) return;
+    await expectTree(ex, groups as Group[]);
+  }
+}
+
+/** A group with the names and the parent that it may have; undefined: any parent. */
+interface Group {
+  record: KnownRecord;
+  names: readonly unknown[];
+  parent: string | null | undefined;
+}
+
+async function add(writes: Writes): Promise<Group | undefined> {
+  const record = await writes.group(writes.ex.newest, null);
+  return record && { record, names: [record.members.get('name')?.value], parent: null };
+}
+
+/** In the end: no section says how soon a read shows what was written. */
+async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<void> {
+  const reading = { operation: operation('getGroup'), version: ex.newest, key: 'full', query: [] } as const;
+  const look = async () => {
+    const answers = await Promise.all(groups.map(({ record }) => ex.send({ ...reading, ids: [record.id] })));
+    for (const [index, { record }] of groups.entries())
+      for (const name of ['name', 'parent_id']) {
+        const { [name]: value } = (answers[index]?.json ?? {}) as Readonly<Record<string, unknown>>;
+        const known = record.members.get(name);
+        if (known !== undefined) record.members.set(name, { ...known, value });
+      }
+    return groups.every((group) => problemOf(ex, group) === undefined) || undefined;
+  };
+  const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
+  await pollWithin('groups that read as they were written', look, wait);
+  for (const group of groups) {
+    const exchange = await ex.send({ ...reading, ids: [group.record.id] });
+    const [expected, actual] = problemOf(ex, group) ?? ['', ''];
+    const about = { what: 'circle', kind: 'group', path: '/parent_id at once' } as const;
+    if (ok(exchange)) ex.hold(exchange, expected === '', about, expected, actual);
+  }
+}
+
+/** Expected and actual, in words. */
+function problemOf(ex: Explorer, { record, names, parent }: Group): [string, string] | undefined {
+  const circle = circleFrom(ex, record.id);
+  if (circle !== undefined) return ['a tree: the parents of every group lead to a top', circle.join(' → ')];
+  const [name, above] = ['name', 'parent_id'].map((each) => record.members.get(each)?.value ?? null);
+  if (names.includes(name) && (parent === undefined || above === parent)) return undefined;
+  const expected = `${record.id} named ${names.join(' or ')}, below ${parent ?? 'nothing'}`;
+  return [expected, `named ${name} below ${above ?? 'nothing'}`];
+}
