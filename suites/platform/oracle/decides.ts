@@ -54,6 +54,7 @@ const ROWS: readonly Row[] = [
   // Sections 2.6 and 8: lists
   must('platform.list.envelope', 'status', { also: ({ exchange }) => exchange.operation.list === true }),
   should('platform.list.envelope', 'media', { also: ({ exchange }) => exchange.operation.list === true }),
+  should('platform.ping.success', 'shape', { also: isPing, member: /short$/ }),
   must('platform.ping.success', ['status', 'media', 'shape'], { also: isPing }),
   must('platform.list.clamp.nonsense', PAGE, { member: /that is nonsense$/ }),
   must('platform.list.clamp.nearest', 'limit', { member: /nearest/ }),

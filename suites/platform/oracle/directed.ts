@@ -1,4 +1,5 @@
 /** Requests that chance seldom draws: those to be refused, and `limit` and `offset` at every edge. */
+import { defined } from '../../../harness/common/defined.ts';
 import {
   inVersion,
   type Operation,
@@ -7,7 +8,7 @@ import {
 } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import { type Ask, WRONG_KEYS } from './exchange.ts';
+import { type Ask, pairs, WRONG_KEYS } from './exchange.ts';
 import type { Explorer } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
 
@@ -58,41 +59,24 @@ const OFFSETS = ['-1', '-1000', '1000000'];
 /** Every list with values out of range; one of them with integers of any size, and with what is no integer. */
 export function pagesOutOfRange(ex: Explorer): Ask[] {
   const served = servedLists(ex);
-  const base = (operation: Operation) => ({ operation, version: ex.newest, key: 'full', ids: [] }) as const;
-  const usual = served.flatMap((operation): Ask[] => [
-    ...LIMITS.map((limit) => ({ ...base(operation), query: [['limit', limit]] as const })),
-    ...OFFSETS.map((offset) => ({
-      ...base(operation),
-      query: [
-        ['limit', '100'],
-        ['offset', offset],
-      ] as const,
-    })),
-    { ...base(operation), query: [['offset', '-2']] },
-    { ...base(operation), query: [] },
-    {
-      ...base(operation),
-      query: [
-        ['limit', '10'],
-        ['offset', '0'],
-      ],
-    },
-    ...ends(ex, operation).map((query) => ({ ...base(operation), query })),
+  const page = (operation: Operation, query: Ask['query'], rawQuery?: string): Ask => ({
+    ...{ operation, version: ex.newest, key: 'full', ids: [], query, ...defined({ rawQuery }) },
+  });
+  const usual = served.flatMap((operation) =>
+    [
+      ...LIMITS.map((limit) => pairs({ limit })),
+      ...OFFSETS.map((offset) => pairs({ limit: 100, offset })),
+      ...[pairs({ offset: -2 }), [], pairs({ limit: 10, offset: 0 })],
+      ...ends(ex, operation),
+    ].map((query) => page(operation, query)),
+  );
+  const one = ex.draw.one(served);
+  if (one === undefined) return usual;
+  const huge = HUGE.flatMap((digits) => [digits, `-${digits}`]).flatMap((digits) => [
+    page(one, pairs({ limit: digits })),
+    page(one, pairs({ limit: 5, offset: digits })),
   ]);
-  const operation = ex.draw.one(served);
-  if (operation === undefined) return usual;
-  const huge = HUGE.flatMap((digits) => [digits, `-${digits}`]).flatMap((digits): Ask[] => [
-    { ...base(operation), query: [['limit', digits]] },
-    {
-      ...base(operation),
-      query: [
-        ['limit', '5'],
-        ['offset', digits],
-      ],
-    },
-  ]);
-  const nonsense = NONSENSE.map((rawQuery): Ask => ({ ...base(operation), query: [], rawQuery }));
-  return [...usual, ...huge, ...nonsense];
+  return [...usual, ...huge, ...NONSENSE.map((rawQuery) => page(one, [], rawQuery))];
 }
 
 /** Pages that end with the last item, just before it, and beyond it. */
@@ -100,27 +84,17 @@ function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
   const total = (kind && ex.model.list(kind).reference?.total) ?? 0;
   const full = Math.min(total, 100);
   const pages = [
-    [full, total - full],
-    [1, total - 1],
-    [2, total - 2],
-    [1, total - 2],
-    [full, total - full - 1],
-    [3, total - 2],
-    [1, 0],
-    [10, total],
-    [10, total + 1],
-    [10, total + 5],
+    ...[full, 1, 2].map((limit) => ({ limit, offset: total - limit })),
+    ...[full, 1].map((limit) => ({ limit, offset: total - limit - 1 })),
+    ...[0, 1, 5].map((beyond) => ({ limit: 10, offset: total + beyond })),
+    ...[
+      { limit: 3, offset: total - 2 },
+      { limit: 1, offset: 0 },
+    ],
   ];
   return pages
-    .filter(([limit = 0, offset = 0]) => limit > 0 && offset >= 0)
-    .map(
-      ([limit, offset]) =>
-        [
-          ['limit', String(limit)],
-          ['offset', String(offset)],
-          ['expand', 'total_count'],
-        ] as const,
-    );
+    .filter(({ limit, offset }) => limit > 0 && offset >= 0)
+    .map((page) => pairs({ ...page, expand: 'total_count' }));
 }
 
 /** Lists that the platform has, in the newest version. */
@@ -152,43 +126,23 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
 
 /** Walks page by page through every list with several limits, and the second page with each limit of the largest. */
 export function walks(ex: Explorer): Ask[] {
-  const totals = servedLists(ex).map((operation) => ({
-    operation,
-    total: (operation.kind && ex.model.list(operation.kind).reference?.total) ?? 0,
-  }));
-  const base = { version: ex.newest, key: 'full', ids: [] } as const;
-  const page = (operation: Operation, limit: number, offset: number): Ask => ({
-    ...{ ...base, operation },
-    query: [
-      ['limit', String(limit)],
-      ['offset', String(offset)],
-    ],
+  const totalOf = ({ kind }: Operation): number => (kind && ex.model.list(kind).reference?.total) ?? 0;
+  const served = servedLists(ex);
+  const page = (operation: Operation, limit: number, offset: number, version: string = ex.newest): Ask => ({
+    ...{ operation, version, key: 'full', ids: [], query: pairs({ limit, offset }) },
   });
-  const [largest] = totals.toSorted((one, other) => other.total - one.total);
-  const swept = largest === undefined ? 0 : Math.min(largest.total - 1, 100);
-  const sweep = Array.from({ length: Math.max(0, swept) }, (_, place) =>
-    page((largest as { operation: Operation }).operation, place + 1, place + 1),
-  );
-  const older = ex.versions.slice(1).flatMap((version) =>
-    totals
-      .filter(({ operation }) => ex.has(version, operation))
-      .flatMap(({ operation, total }) =>
-        Array.from({ length: Math.min(MOST_PAGES, Math.ceil(total / 100)) }, (_, at) => ({
-          ...page(operation, 100, at * 100),
-          version,
-        })),
-      ),
-  );
+  const walk = (operation: Operation, limit: number, version?: string): Ask[] =>
+    Array.from({ length: Math.min(MOST_PAGES, Math.ceil(totalOf(operation) / limit)) }, (_, at) =>
+      page(operation, limit, at * limit, version),
+    );
+  const [largest] = served.toSorted((one, other) => totalOf(other) - totalOf(one));
+  const swept = largest === undefined ? 0 : Math.max(0, Math.min(totalOf(largest) - 1, 100));
   return [
-    ...sweep,
-    ...older,
-    ...totals.flatMap(({ operation, total }) =>
-      [3, 10].flatMap((limit) =>
-        Array.from({ length: Math.min(MOST_PAGES, Math.ceil(total / limit)) }, (_, at) =>
-          page(operation, limit, at * limit),
-        ),
-      ),
-    ),
+    ...Array.from({ length: swept }, (_, place) => page(largest as Operation, place + 1, place + 1)),
+    ...ex.versions
+      .slice(1)
+      .flatMap((version) => served.filter((each) => ex.has(version, each)).flatMap((each) => walk(each, 100, version))),
+    ...served.flatMap((each) => [...walk(each, 3), ...walk(each, 10)]),
   ];
 }
 const MOST_PAGES = 12;

@@ -53,6 +53,10 @@ export interface Seen {
   text: string;
 }
 
+/** A query of names that come once. */
+export const pairs = (query: Readonly<Record<string, string | number>>): Ask['query'] =>
+  Object.entries(query).map(([name, value]) => [name, String(value)] as const);
+
 export const seenIn = ({ asked, text }: Exchange): Seen => ({ asked, text });
 
 export const pathOf = ({ operation, ids }: Ask): string => {

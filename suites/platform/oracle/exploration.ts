@@ -6,7 +6,7 @@ import { mayWrite } from '../support/create.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { filtersAndOrders, pagesOutOfRange, refusals, walks } from './directed.ts';
-import type { Ask } from './exchange.ts';
+import { type Ask, pairs } from './exchange.ts';
 import { type Explorer, listOf } from './explorer.ts';
 import { pings, refuseWrites } from './forbidden.ts';
 import { anyRead } from './reads.ts';
@@ -64,59 +64,42 @@ async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void
   }
 }
 
+/** The items of a list in the newest version, with that query. */
+async function listed(ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Page['data']> {
+  const exchange = await ex.send({ operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query });
+  return ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []) : [];
+}
+
 /** Learns whether filters and orders take effect: a platform may have none. */
 async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const list = ex.model.list(kind);
-  const { reference } = list;
-  const [first] = reference?.ids ?? [];
-  if (reference === undefined || first === undefined || reference.ids.length < 2) return;
-  const base = { operation: listOf(kind), version: ex.newest, key: 'full', ids: [] } as const;
-  const idsOf = async (name: string, value: string): Promise<string[]> => {
-    const exchange = await ex.send({
-      ...base,
-      query: [
-        ['limit', '100'],
-        [name, value],
-      ],
-    });
-    return ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []).map(({ id }) => id) : [];
-  };
+  const { ids = [] } = list.reference ?? {};
+  const [first = ''] = ids;
+  if (ids.length < 2) return;
+  const idsOf = async (name: string, value: string): Promise<string[]> =>
+    (await listed(ex, kind, pairs({ limit: 100, [name]: value }))).map(({ id }) => id);
   list.filters = (await idsOf('id', first)).join() === first;
-  const ids = reference.ids.slice(0, 100);
   const [up, down] = [await idsOf('order_by', 'id:asc'), await idsOf('order_by', 'id:desc')];
-  list.orders = up.length === ids.length && up.toReversed().join() === down.join() && up.join() !== down.join();
+  const isWhole = up.length === Math.min(ids.length, 100);
+  list.orders = isWhole && up.toReversed().join() === down.join() && up.join() !== down.join();
 }
 
 /** Learns from one kind of record in which ways several expansions can be written. */
 async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
-    const shown = async (query: Ask['query']): Promise<string[]> => {
-      const ask: Ask = { operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query };
-      const exchange = await ex.send(ask);
-      const data = ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []) : [];
-      return Object.keys(RESOURCES[kind].expansions).filter((name) => data.some((item) => Boolean(item[name])));
-    };
     const names = Object.keys(RESOURCES[kind].expansions);
-    const alone = await Promise.all(names.map(async (name) => (await shown([['expand', name]])).includes(name)));
-    const [one, other] = names.filter((_, place) => alone[place]);
+    const shown = async (...query: Ask['query']): Promise<string> => {
+      const data = await listed(ex, kind, query);
+      return names.filter((name) => data.some((item) => Boolean(item[name]))).join();
+    };
+    const alone = await Promise.all(names.map((name) => shown(['expand', name])));
+    const [one, other] = names.filter((name, place) => alone[place]?.split(',').includes(name));
     if (one === undefined || other === undefined) continue;
-    const ways: readonly Ask['query'][] = [
-      [
-        ['expand', one],
-        ['expand', other],
-      ],
-      [
-        ['expand', other],
-        ['expand', one],
-      ],
-      [['expand[]', one]],
-      [['expand', `${other},${one}`]],
-    ];
-    const works = await Promise.all(ways.map(async (query) => (await shown(query)).join()));
     const both = [one, other].join();
-    if (works[0] === both && works[1] === both) ex.model.forms.add('repeated');
-    if (works[2] === one) ex.model.forms.add('bracketed');
-    if (works[3] === both) ex.model.forms.add('with commas');
+    const isRepeated = (await shown(['expand', one], ['expand', other])) === both;
+    if (isRepeated && (await shown(['expand', other], ['expand', one])) === both) ex.model.forms.add('repeated');
+    if ((await shown(['expand[]', one])) === one) ex.model.forms.add('bracketed');
+    if ((await shown(['expand', `${other},${one}`])) === both) ex.model.forms.add('with commas');
     return;
   }
 }

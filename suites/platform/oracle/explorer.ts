@@ -21,7 +21,7 @@ import { Draw } from '../../../harness/runner/explore/draw.ts';
 import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, send } from '../support/requests.ts';
-import { type Ask, askOf, changedKey, type Exchange, pathOf, queryOf, seenIn } from './exchange.ts';
+import { type Ask, askOf, changedKey, type Exchange, pairs, pathOf, queryOf, seenIn } from './exchange.ts';
 import { causeOf, type Found } from './found.ts';
 import { judge } from './judge.ts';
 import { type About, Judgement, type Words } from './judgement.ts';
@@ -248,11 +248,7 @@ export class Explorer {
     let total = 0;
     let last: Exchange | undefined;
     for (let page = 0; page < most; page += 1) {
-      const query = [
-        ['limit', '100'],
-        ['offset', String(page * 100)],
-        ['expand', 'total_count'],
-      ] as const;
+      const query = pairs({ limit: '100', offset: page * 100, expand: 'total_count' });
       list.isStale = true;
       const exchange = await this.look({ operation, version: this.newest, key: 'full', ids: [], query });
       last = exchange;

@@ -1,5 +1,7 @@
-/** Section 4.2, by the conventions of JSON: fields of what is created, each with values that do not belong there. */
+/** Section 4.2, by the conventions of JSON: what is created, with each value in turn that does not belong there. */
+import { ok, refused } from '../support/requests.ts';
 import { type Explorer, operation } from './explorer.ts';
+import { UNKNOWN } from './refusals.ts';
 import { AT_ONCE, type World } from './world.ts';
 
 type Place = readonly string[];
@@ -37,6 +39,25 @@ export async function wrongFields(ex: Explorer, { writes }: World): Promise<void
         return kind === undefined ? ex.look(given) : ex.write(given, kind, {});
       }),
     );
+}
+
+/** Bodies that were accepted, each with an id that nothing has in place of one, or beside those of an array. */
+export async function unknownReferences(ex: Explorer, { writes }: World): Promise<void> {
+  const isId = (value: unknown): value is string => typeof value === 'string' && ex.model.records.has(value);
+  const nothing = (id: string): string => `${id.slice(0, id.lastIndexOf('_') + 1)}${UNKNOWN}`;
+  for (const [id, body] of writes.bodies)
+    for (const { place, value } of placesIn(body)) {
+      const ids = Array.isArray(value) ? value.filter(isId) : [];
+      const [first] = ids;
+      const other = first !== undefined ? [...ids, nothing(first)] : isId(value) ? nothing(value) : undefined;
+      if (other === undefined || ex.budget.isLate) continue;
+      const asked = { operation: operation(id), version: ex.newest, key: 'full', ids: [], query: [] } as const;
+      const exchange = await ex.send({ ...asked, body: put(writes.renewed(body), place, other) });
+      const about = { what: 'accepted', path: ' unknown reference' } as const;
+      ex.hold(exchange, refused(exchange), about, 'a 4xx to an id that nothing has', exchange.status);
+      const { kind } = asked.operation;
+      if (ok(exchange) && kind !== undefined) ex.model.list(kind).isStale = true;
+    }
 }
 
 /** Where each value within stands, at any depth. */

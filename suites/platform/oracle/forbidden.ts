@@ -75,49 +75,23 @@ function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undef
 /** The record and the body of a write; undefined where something that it needs is not there. */
 function bodyOf(
   { id }: Operation,
-  world: World,
+  { writes, types, devices, groups }: World,
   staged: KnownRecord | undefined,
 ): Pick<Ask, 'ids' | 'body'> | undefined {
-  const {
-    writes,
-    types: [type],
-    devices: [device],
-    groups,
-    parts: [part],
-  } = world;
-  const group = groups.at(-1);
-  const [name, of] = [writes.names.next(), (record: { id: string } | undefined) => (record ? [record.id] : undefined)];
-  const schema = part?.schema.id;
-  const [ids, body] = ((): [readonly string[] | undefined, object] => {
-    switch (id) {
-      case 'createDevice':
-      case 'createGroup':
-        return [[], { name }];
-      case 'createConfigType':
-        return [[], { name, slug: name }];
-      case 'createRelease':
-        return [schema && [], { version: `v1.${writes.names.number}.1`, config_schema_ids: [schema] }] as [[], object];
-      case 'createConfigInstance':
-        return [schema && [], { config_schema_id: schema, content: { format: 'json', data: '{}' } }] as [[], object];
-      case 'updateDevice':
-        return [of(device), { name }];
-      case 'pingDevice':
-        return [of(device), { timeout_nanos: MILLISECOND_NANOS }];
-      case 'updateConfigType':
-        return [of(type), { name }];
-      case 'updateGroup':
-        return [of(group), { name }];
-      case 'moveGroup':
-        return [of(group), { parent_id: null }];
-      case 'archiveDeployment':
-        return [of(staged), {}];
-      case 'createProvisioningToken':
-        return [[], {}];
-      default:
-        return [undefined, {}];
-    }
-  })();
-  return ids && { ids, body };
+  const made = writes.bodies.get(id);
+  if (made !== undefined) return { ids: [], body: writes.renewed(made) };
+  const name = writes.names.next();
+  const changes: Readonly<Record<string, readonly [KnownRecord | undefined, object]>> = {
+    updateDevice: [devices[0], { name }],
+    pingDevice: [devices[0], { timeout_nanos: MILLISECOND_NANOS }],
+    updateConfigType: [types[0], { name }],
+    updateGroup: [groups.at(-1), { name }],
+    moveGroup: [groups.at(-1), { parent_id: null }],
+    archiveDeployment: [staged, {}],
+  };
+  const [record, body] = changes[id] ?? [];
+  if (id === 'createProvisioningToken') return { ids: [], body: {} };
+  return record && { ids: [record.id], body };
 }
 
 const PINGS = 3;

@@ -3,6 +3,7 @@
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../../watched.ts';
+import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
 import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
@@ -55,25 +56,36 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
 
 /** Section 4.2: a list is answered with 200 and JSON; so is all else, as published. */
 function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
-  const { status, operation, headers, json } = exchange;
+  const { status, operation, headers } = exchange;
+  const type = headers['content-type'] ?? 'none';
   if (operation.method === 'GET') judgement.hold(status === 200, { what: 'status', path: '' }, '200', status);
   if (operation.answer !== 'binary' && status !== 204)
-    judgement.hold(
-      isJson({ headers }),
-      { what: 'media', path: '' },
-      'application/json',
-      headers['content-type'] ?? 'none',
-    );
-  if (operation.id !== 'pingDevice') return;
-  // Section 2.5.
+    judgement.hold(isJson({ headers }), { what: 'media', path: '' }, 'application/json', type);
+  if (operation.id === 'pingDevice') judgePing(judgement, exchange);
+}
+
+/** Tolerance for a platform whose clock runs differently from ours. */
+const CLOCK_DRIFT = 1.05;
+const CLOCK_RESOLUTION_MS = 5;
+/** No round trip over a network is shorter. */
+const SHORTEST_TRIP_NANOS = 1000;
+
+/** Section 2.5. A recording may lack how long the call took. */
+export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
   const hold = (isSo: boolean, path: string, expected: string, actual: unknown): void =>
     judgement.hold(isSo, { what: 'shape', path }, expected, actual);
-  hold(typeof code === 'string' || status !== 200, '/code', 'a code', exchange.text);
+  hold(typeof code === 'string' || status !== 200, '/code', 'a code', text);
   if (code !== 'success') return;
   hold(status === 200, '', '200 with code success', status);
   const isTrip = typeof trip === 'number' && Number.isInteger(trip) && trip >= 0;
   hold(isTrip, '/round_trip_nanos', 'an integer of 0 or more', trip);
+  if (!isTrip) return;
+  const tookMs = asked.duration_ms > 0 ? asked.duration_ms : Number.POSITIVE_INFINITY;
+  const most = (tookMs * CLOCK_DRIFT + CLOCK_RESOLUTION_MS) * MILLISECOND_NANOS;
+  hold(trip <= most, '/round_trip_nanos', `nanoseconds, no more than the call took: ${Math.round(tookMs)} ms`, trip);
+  const isLong = trip === 0 || trip >= SHORTEST_TRIP_NANOS;
+  hold(isLong, '/round_trip_nanos short', 'nanoseconds: no round trip takes less than a microsecond', trip);
 }
 
 /** Whether what is served in one version, or with plain parameters, is served otherwise too. */

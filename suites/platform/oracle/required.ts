@@ -1,13 +1,12 @@
 /** Writes of section 9: each once, in every version that has it. */
-import { codenamesFrom, type SupportedVersion, versionNamed } from '../../../harness/contract/versions.ts';
+import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';
 import type { Ask, Exchange } from './exchange.ts';
 import { createOf, type Explorer, getOf, operation } from './explorer.ts';
-import { wrongFields } from './fields.ts';
+import { unknownReferences, wrongFields } from './fields.ts';
 import { circles, groupsAtOnce, groupsOfDevices } from './groups.ts';
 import type { KnownRecord } from './model.ts';
-import { UNKNOWN } from './refusals.ts';
 import { read, type World } from './world.ts';
 
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
@@ -156,46 +155,5 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     const about = { what: 'accepted', kind: 'config_type', path: '/slug' } as const;
     ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
     await read(ex, type, version);
-  }
-}
-
-/** Ids that nothing has, alone and among others that are there. */
-async function unknownReferences(
-  ex: Explorer,
-  { writes, parts: [part], devices: [device], types: [type] }: World,
-): Promise<void> {
-  const nothing = (of: KnownRecord): string => `${of.id.slice(0, of.id.lastIndexOf('_') + 1)}${UNKNOWN}`;
-  const version: SupportedVersion = ex.newest;
-  if (part === undefined || device === undefined || type === undefined) return;
-  const {
-    release,
-    instances: [instance],
-    schema,
-  } = part;
-  if (instance === undefined) return;
-  const number = `v1.${writes.names.number}.0`;
-  const deployment = {
-    device_id: device.id,
-    release_id: release.id,
-    config_instance_ids: [instance.id],
-    description: 'refers to something that does not exist',
-    target_status: 'staged',
-  };
-  const content = { format: 'json', data: '{}' };
-  const bodies: [string, object][] = [
-    ['createRelease', { version: number, config_schema_ids: [schema.id, nothing(schema)] }],
-    ['createConfigInstance', { config_schema_id: nothing(schema), content }],
-    ['createDeployment', { ...deployment, device_id: nothing(device) }],
-    ['createDeployment', { ...deployment, release_id: nothing(release) }],
-    ['createDeployment', { ...deployment, config_instance_ids: [instance.id, nothing(instance)] }],
-    ['createGroup', { name: writes.names.next(), parent_id: 'grp_0unknown0' }],
-  ];
-  for (const [id, body] of bodies) {
-    const asked = operation(id);
-    if (!ex.model.served.has(`${id} ${version}`)) continue;
-    const exchange = await ex.send({ operation: asked, version, key: 'full', ids: [], query: [], body });
-    const expected = 'a 4xx to an id that nothing has';
-    ex.hold(exchange, refused(exchange), { what: 'accepted', path: ' unknown reference' }, expected, exchange.status);
-    if (ok(exchange) && asked.kind !== undefined) ex.model.list(asked.kind).isStale = true;
   }
 }

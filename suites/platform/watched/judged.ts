@@ -8,7 +8,9 @@ import { decide } from '../oracle/decides.ts';
 import type { Exchange } from '../oracle/exchange.ts';
 import type { Found } from '../oracle/found.ts';
 import { judgeBody } from '../oracle/judge.ts';
+import { Judgement } from '../oracle/judgement.ts';
 import { isObject, Model } from '../oracle/model.ts';
+import { judgePing } from '../oracle/refusals.ts';
 
 interface Judged {
   /** Ids of the requirements that it was held to, with a finding about each that it breaks. */
@@ -44,10 +46,13 @@ export const inAnswers =
 
 function judgedIn(seen: Happening, version: string): Judged | undefined {
   const exchange = exchangeIn(seen, version);
-  const { kind } = exchange?.operation ?? {};
-  if (exchange === undefined || kind === undefined) return undefined;
+  if (exchange === undefined) return undefined;
   const model = new Model();
-  const found = judgeBody(model, exchange, kind).filter((each) => decide(each).level === 'MUST');
+  const judgement = new Judgement(model, exchange);
+  const { kind } = exchange.operation;
+  if (kind === undefined) judgePing(judgement, exchange);
+  const all = kind === undefined ? judgement.found : judgeBody(model, exchange, kind);
+  const found = all.filter((each) => decide(each).level === 'MUST');
   const ids = new Map<string, Found | undefined>();
   for (const { looked } of model.looks.values()) for (const id of decide(looked).ids) ids.set(id, undefined);
   for (const each of found.toReversed()) for (const id of decide(each).ids) ids.set(id, each);
@@ -66,7 +71,9 @@ function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   return { operation, version, key: 'full', ids: [], query: pairs, status, headers, json, text, asked };
 }
 
-const ROUTES = OPERATIONS.filter(({ kind, answer }) => kind !== undefined && answer === undefined).map((operation) => ({
+const ROUTES = OPERATIONS.filter(
+  ({ id, kind, answer }) => id === 'pingDevice' || (kind !== undefined && answer === undefined),
+).map((operation) => ({
   operation,
   route: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));
