@@ -24,7 +24,7 @@ import { ok, type Platform, send } from '../support/requests.ts';
 import { type Ask, askOf, changedKey, type Exchange, pairs, pathOf, queryOf, seenIn } from './exchange.ts';
 import { causeOf, type Found } from './found.ts';
 import { judge } from './judge.ts';
-import { type About, Judgement, type Words } from './judgement.ts';
+import { Judgement, type More, type Words } from './judgement.ts';
 import { Model, type Shown } from './model.ts';
 
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
@@ -62,7 +62,6 @@ export class Explorer {
   readonly #began = Date.now();
   /** A request on a connection that was used before got no answer: no other is sent so. */
   #wasClosed = false;
-  /** Requests in a row that no answer came to. */
   /** Operations that were not answered the last time, by id. */
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
   /** Created by this run: how far the platform's clock was from ours, milliseconds. */
@@ -196,9 +195,16 @@ export class Explorer {
   }
 
   /** Notes what an answer shows beside what is judged of all of them. */
-  hold(exchange: Exchange, isSo: boolean, about: About, expected: Words, actual: unknown): void {
+  hold(
+    exchange: Exchange,
+    isSo: boolean,
+    about: Pick<Found, 'what' | 'path'> & More,
+    expected: Words,
+    actual: unknown,
+  ): void {
     const judgement = new Judgement(this.model, exchange);
-    judgement.hold(isSo, about, expected, actual);
+    const { what, path, ...more } = about;
+    judgement.hold(isSo, what, path, expected, actual, more);
     this.note(judgement.found);
   }
 

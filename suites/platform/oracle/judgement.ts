@@ -1,9 +1,12 @@
 /** Holds an answer to what is known: all that is looked at is counted, and what does not agree is found. */
 import { askOf, type Exchange } from './exchange.ts';
-import type { Found, Looked } from './found.ts';
+import type { Found, What } from './found.ts';
 import type { Model } from './model.ts';
 
-export type About = Omit<Looked, 'exchange'> & Partial<Pick<Found, 'certain' | 'earlier' | 'id' | 'restsOn'>>;
+/** `certain` unless it says otherwise: the answer alone shows it. */
+export type More = Partial<Pick<Found, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>>;
+/** What others may have changed. */
+export const UNSURE = { certain: false } as const;
 /** Formatted on demand, where that takes long. */
 export type Words = string | (() => string);
 
@@ -20,21 +23,19 @@ export class Judgement {
     this.#suffix = suffix;
   }
 
-  /** `certain` unless it says otherwise: the answer alone shows it. */
-  hold(isSo: boolean, given: About, expected: Words, actual: unknown): void {
-    const about = { ...given, path: `${given.path}${this.#suffix}` };
-    const { what, path, kind, isWritten } = about;
-    const { operation, version, key } = this.#exchange;
+  hold(isSo: boolean, what: What, pointer: string, expected: Words, actual: unknown, more: More = {}): void {
+    const exchange = this.#exchange;
+    const { operation, version, key } = exchange;
+    const { kind, isWritten } = more;
+    const path = `${pointer}${this.#suffix}`;
     const cell = `${what} ${operation.id} ${version} ${key} ${path}${isWritten === true ? ' as written' : ''}`;
-    const known = this.#model.looks.get(cell);
-    if (known === undefined)
-      this.#model.looks.set(cell, {
-        looked: { what, path, kind, isWritten, exchange: askOf(this.#exchange) },
-        count: 1,
-      });
-    else known.count += 1;
+    const { looks } = this.#model;
+    const looked = { what, path, kind, isWritten, exchange };
+    const known = looks.get(cell) ?? { looked: { ...looked, exchange: askOf(exchange) }, count: 0 };
+    known.count += 1;
+    looks.set(cell, known);
     if (isSo) return;
     const words = typeof expected === 'string' ? expected : expected();
-    this.found.push({ certain: true, ...about, exchange: this.#exchange, expected: words, actual });
+    this.found.push({ certain: true, ...more, ...looked, expected: words, actual });
   }
 }

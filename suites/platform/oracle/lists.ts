@@ -6,7 +6,7 @@ import { isSame } from '../../../harness/runner/explore/same.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
 import { type Exchange, expansionsOf, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
-import { Judgement } from './judgement.ts';
+import { Judgement, UNSURE } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
 
 /** A page of a list. Of a list below another resource only the page itself is judged. */
@@ -14,12 +14,7 @@ export function judgePage(model: Model, exchange: Exchange): Found[] {
   const [name, rule] = oddParameter(exchange);
   const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
   const problems = envelopeProblems(exchange.json);
-  judgement.hold(
-    problems.length === 0,
-    { what: 'envelope', path: '' },
-    'the list envelope of section 2.6',
-    problems.join('; '),
-  );
+  judgement.hold(problems.length === 0, 'envelope', '', 'the list envelope of section 2.6', problems.join('; '));
   if (problems.length > 0) return judgement.found;
   const page = exchange.json as Page;
   const { kind, sub } = exchange.operation;
@@ -71,7 +66,7 @@ function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): 
   const given = asked(exchange, 'limit') ?? 0;
   const rule = ruleOf(exchange, 'limit');
   const hold = (isSo: boolean, path: string, expected: string): void =>
-    judgement.hold(isSo, { what: 'limit', path }, expected, `limit ${limit}`);
+    judgement.hold(isSo, 'limit', path, expected, `limit ${limit}`);
   if (rule === 'nonsense' || (rule !== '' && rule !== 'default' && given < limitMinimum)) {
     hold(limit >= 0 && limit <= limitMaximum, '/limit', `a limit from 0 to ${limitMaximum}`);
     if (rule === 'nonsense' || limit < 0 || limit > limitMaximum) return;
@@ -89,12 +84,7 @@ function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }:
   const given = asked(exchange, 'offset') ?? 0;
   const rule = ruleOf(exchange, 'offset');
   const hold = (isSo: boolean, expected: string): void =>
-    judgement.hold(
-      isSo,
-      { what: 'offset', path: rule === 'default' ? '/offset by default' : '/offset' },
-      expected,
-      `offset ${offset}`,
-    );
+    judgement.hold(isSo, 'offset', rule === 'default' ? '/offset by default' : '/offset', expected, `offset ${offset}`);
   if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
   else if (given <= 0) hold(offset === 0, 'offset 0');
   // One past the end may be clamped.
@@ -104,38 +94,25 @@ function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }:
 function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page): void {
   const isFull = !more || data.length === limit || limit === 0;
   const expected = data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`;
-  judgement.hold(
-    data.length <= limit && isFull,
-    { what: 'size', path: '/data' },
-    expected,
-    `${data.length} items with limit ${limit} and has_more ${more}`,
-  );
+  const actual = `${data.length} items with limit ${limit} and has_more ${more}`;
+  judgement.hold(data.length <= limit && isFull, 'size', '/data', expected, actual);
   if (data.length === 0) return;
   const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
-  judgement.hold(
-    repeated === undefined,
-    { what: 'twice', path: '/data' },
-    'each item of a page once',
-    `${repeated?.id} twice`,
-  );
+  judgement.hold(repeated === undefined, 'twice', '/data', 'each item of a page once', `${repeated?.id} twice`);
 }
 
 function judgeCount(judgement: Judgement, exchange: Exchange, { total_count: count }: Page): void {
   const names = expansionsOf(exchange);
+  const [isCount, expected] = [typeof count === 'number' && count >= 0, 'total_count with expand=total_count'];
   if (names.includes('total_count')) {
-    if (!formIsPlain(exchange)) return;
-    judgement.hold(
-      typeof count === 'number' && count >= 0,
-      { what: 'count', path: '/total_count' },
-      'total_count with expand=total_count',
-      count ?? 'none',
-    );
+    if (formIsPlain(exchange)) judgement.hold(isCount, 'count', '/total_count', expected, count ?? 'none');
   } else if (!names.some((name) => name.includes('total_count')))
     judgement.hold(
       count === undefined,
-      { what: 'count', path: '/total_count unasked' },
+      'count',
+      '/total_count unasked',
       'no total_count without expand=total_count',
-      `total_count ${JSON.stringify(count)}`,
+      count,
     );
 }
 
@@ -189,16 +166,12 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   const dueIds = new Set(due.map(({ id }) => id));
   const strange = data.find(({ id }) => !dueIds.has(id));
   const expected = filters.length > 0 ? `items that match ${filters.join(' and ')} alone` : 'items of the list';
-  judgement.hold(strange === undefined, { what, path: '/data', certain: false }, expected, strange?.id);
+  judgement.hold(strange === undefined, what, '/data', expected, strange?.id, UNSURE);
   if (strange !== undefined) return;
   judgeEnds(judgement, what, compared);
+  const counted = `total_count ${due.length}`;
   if (typeof count === 'number')
-    judgement.hold(
-      count === due.length,
-      { what: 'count', path: '/total_count', certain: false },
-      `total_count ${due.length}`,
-      `total_count ${count}`,
-    );
+    judgement.hold(count === due.length, 'count', '/total_count', counted, `total_count ${count}`, UNSURE);
   judgeOrder(judgement, compared);
 }
 
@@ -210,21 +183,11 @@ function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, p
   const isPast = isPastEnd || (asked(exchange, 'offset') ?? 0) >= due.length;
   const where = (isBeyond: boolean): string => (isBeyond ? ' past the end' : '');
   const expected = `${left} items at offset ${offset} of ${due.length}`;
-  judgement.hold(
-    data.length === left,
-    { what, path: `/data${where(isPastEnd)}`, certain: false },
-    expected,
-    `${data.length} items`,
-  );
+  judgement.hold(data.length === left, what, `/data${where(isPastEnd)}`, expected, `${data.length} items`, UNSURE);
   if (limit === 0 || data.length !== left) return;
   const hasMore = offset + limit < due.length && !isPast;
   const follows = `has_more ${hasMore} at offset ${offset} with limit ${limit} of ${due.length} items`;
-  judgement.hold(
-    more === hasMore,
-    { what: 'more', path: `/has_more${where(isPast)}`, certain: false },
-    follows,
-    `has_more ${more}`,
-  );
+  judgement.hold(more === hasMore, 'more', `/has_more${where(isPast)}`, follows, `has_more ${more}`, UNSURE);
 }
 
 function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset }, due }: Compared): void {
@@ -232,20 +195,12 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
   if (order === undefined) {
     if (list.isUnordered) return;
     const wrong = data.findIndex(({ id }, place) => due[offset + place]?.id !== id);
-    judgement.hold(
-      wrong < 0,
-      { what: 'items', path: '/data place', certain: false },
-      `${due[offset + wrong]?.id} at place ${offset + wrong} of the list`,
-      data[wrong]?.id,
-    );
+    const expected = `${due[offset + wrong]?.id} at place ${offset + wrong} of the list`;
+    judgement.hold(wrong < 0, 'items', '/data place', expected, data[wrong]?.id, UNSURE);
   } else if (list.orders) {
     const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
-    judgement.hold(
-      wrong < 1,
-      { what: 'order', path: '/data', certain: false },
-      `items by ${order}`,
-      `${data[wrong - 1]?.id} before ${data[wrong]?.id}`,
-    );
+    const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
+    judgement.hold(wrong < 1, 'order', '/data', `items by ${order}`, actual, UNSURE);
   }
 }
 

@@ -7,7 +7,7 @@ import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
 import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
-import { Judgement } from './judgement.ts';
+import { Judgement, UNSURE } from './judgement.ts';
 import { oddParameter } from './lists.ts';
 import type { Model } from './model.ts';
 
@@ -15,7 +15,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   const { status, operation } = exchange;
   const judgement = new Judgement(model, exchange);
   const why = dueRefusal(exchange);
-  judgement.hold(status !== 0, { what: 'silent', path: '', certain: false }, 'an answer', exchange.text);
+  judgement.hold(status !== 0, 'silent', '', 'an answer', exchange.text, UNSURE);
   if (why !== undefined) {
     judgeRefusal(judgement, model, exchange, why);
     return judgement.found;
@@ -24,12 +24,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
     const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
-    judgement.hold(
-      status < 500 || status === 501,
-      { what: 'error', path, certain: false },
-      'no 5xx',
-      exchange.text || status,
-    );
+    judgement.hold(status < 500 || status === 501, 'error', path, 'no 5xx', exchange.text || status, UNSURE);
   }
   if (judgement.found.length > 0) return judgement.found;
   if (ok(exchange)) judgeSuccess(judgement, exchange);
@@ -46,21 +41,21 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
   const expected = `a refusal that shows nothing: ${why}`;
-  judgement.hold(!ok(exchange) && leaked === undefined, { what: 'served', path }, expected, leaked ?? status);
+  judgement.hold(!ok(exchange) && leaked === undefined, 'served', path, expected, leaked ?? status);
   if (ok(exchange) || status === 0 || (operation.method !== 'GET' && operation.id !== 'pingDevice')) return;
   const usual = key === 'full' ? undefined : key === 'limited' ? [403] : [401, 403];
   const isUsual = usual?.includes(status) ?? refused(exchange);
   const words = `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`;
-  judgement.hold(isUsual, { what: 'unrefused', path, certain: false }, words, status);
+  judgement.hold(isUsual, 'unrefused', path, words, status, UNSURE);
 }
 
 /** Section 4.2: a list is answered with 200 and JSON; so is all else, as published. */
 function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   const { status, operation, headers } = exchange;
   const type = headers['content-type'] ?? 'none';
-  if (operation.method === 'GET') judgement.hold(status === 200, { what: 'status', path: '' }, '200', status);
+  if (operation.method === 'GET') judgement.hold(status === 200, 'status', '', '200', status);
   if (operation.answer !== 'binary' && status !== 204)
-    judgement.hold(isJson({ headers }), { what: 'media', path: '' }, 'application/json', type);
+    judgement.hold(isJson({ headers }), 'media', '', 'application/json', type);
   if (operation.id === 'pingDevice') judgePing(judgement, exchange);
 }
 
@@ -74,7 +69,7 @@ const SHORTEST_TRIP_NANOS = 1000;
 export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
   const hold = (isSo: boolean, path: string, expected: string, actual: unknown): void =>
-    judgement.hold(isSo, { what: 'shape', path }, expected, actual);
+    judgement.hold(isSo, 'shape', path, expected, actual);
   hold(typeof code === 'string' || status !== 200, '/code', 'a code', text);
   if (code !== 'success') return;
   hold(status === 200, '', '200 with code success', status);
@@ -98,7 +93,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     model.served.add(`${operation.id} ${version}`);
   }
   const hold = (isSo: boolean, path: string, expected: string, earlier?: Seen): void =>
-    judgement.hold(isSo, { what: 'refused', path, certain: false, earlier }, expected, status);
+    judgement.hold(isSo, 'refused', path, expected, status, { certain: false, earlier });
   const form = formOf(exchange);
   if (form !== 'plain' && form !== 'odd') {
     const asked = `${operation.id} ${form}`;
@@ -152,9 +147,8 @@ function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): voi
   if (!isServed && ![401, 403, 404].includes(status)) return;
   const answer = isServed ? 'served' : 'refused';
   const earlier = model.adoptions.take(`limited ${operation.id}`, answer, seenIn(exchange));
-  const about = { what: answer, path: '', earlier: earlier?.seen, certain: false } as const;
-  const expected = `${earlier?.answer}, as with this key elsewhere`;
-  judgement.hold(earlier === undefined, about, expected, `${answer} (${status})`);
+  const [expected, actual] = [`${earlier?.answer}, as with this key elsewhere`, `${answer} (${status})`];
+  judgement.hold(earlier === undefined, answer, '', expected, actual, { earlier: earlier?.seen, ...UNSURE });
 }
 
 /** Parts of a request that may be the reason of a refusal. */

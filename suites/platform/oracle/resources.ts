@@ -8,7 +8,7 @@ import { isPlatformVersion, NEWEST_VERSION, type SupportedVersion } from '../../
 import { holds, isSame } from '../../../harness/runner/explore/same.ts';
 import { type Exchange, expansionsOf, type Seen, seenIn } from './exchange.ts';
 import type { Found, What } from './found.ts';
-import { Judgement, type Words } from './judgement.ts';
+import { Judgement, type More, UNSURE, type Words } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
 import { fieldsOf, isObject, type KnownRecord, knows, type Model, type Shown } from './model.ts';
 import { judgeMoments } from './moments.ts';
@@ -51,12 +51,11 @@ interface Answer {
 function judgeAt(answer: Answer, shown: unknown, place: Place): void {
   const { kind, path, due } = place;
   const isWhole = isObject(shown) && typeof shown['id'] === 'string';
-  answer.judgement.hold(isWhole, { what: 'shape', kind, path, certain: false }, `a ${kind} with an id`, shown);
+  answer.judgement.hold(isWhole, 'shape', path, `a ${kind} with an id`, shown, { kind, certain: false });
   if (isWhole) new OneResource(answer, shown as Shown, place).judge(due);
 }
 
-const UNSURE = { certain: false };
-type More = Partial<Pick<Found, 'certain' | 'earlier' | 'isWritten' | 'path' | 'restsOn'>>;
+type Own = More & { path?: string };
 
 class OneResource {
   readonly #answer: Answer;
@@ -90,10 +89,10 @@ class OneResource {
     for (const name of Object.keys(expansions)) this.#expansion(name);
   }
 
-  #hold(isSo: boolean, what: What, member: string, expected: Words, actual: unknown, more: More = {}): void {
+  #hold(isSo: boolean, what: What, member: string, expected: Words, actual: unknown, more: Own = {}): void {
     const path = member === '' ? this.#place.path : `${this.#place.path}/${member}`;
-    const about = { what, kind: this.#kind, member, id: this.#item.id, path, ...more };
-    this.#answer.judgement.hold(isSo, about, expected, actual);
+    const about = { kind: this.#kind, member, id: this.#item.id, ...more };
+    this.#answer.judgement.hold(isSo, what, more.path ?? path, expected, actual, about);
   }
 
   #fields(version = this.#answer.version) {
