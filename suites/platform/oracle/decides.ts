@@ -154,13 +154,22 @@ const ROWS: readonly Row[] = [
 /** All requirements that the table names. */
 export const DECIDED: readonly string[] = [...new Set(ROWS.flatMap(({ ids }) => ids))];
 
-export function decide(looked: Looked): Pick<Row, 'ids' | 'level'> {
+type Decision = Pick<Row, 'ids' | 'level'>;
+
+/** Checks ask about the same comparisons, each in its turn. */
+const DECISIONS = new WeakMap<Looked, Decision>();
+
+export function decide(looked: Looked): Decision {
+  const known = DECISIONS.get(looked);
+  if (known !== undefined) return known;
   const row = ROWS.find(
     ({ what, kind, member, also }) =>
-      [what].flat().includes(looked.what) &&
+      (typeof what === 'string' ? what === looked.what : what.includes(looked.what)) &&
       (kind === undefined || kind === looked.kind) &&
       (member === undefined || member.test(looked.path)) &&
       also?.(looked) !== false,
   );
-  return row ?? should('platform.resource.same', looked.what);
+  const decision = row ?? should('platform.resource.same', looked.what);
+  DECISIONS.set(looked, decision);
+  return decision;
 }

@@ -6,7 +6,7 @@ import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { decide } from '../oracle/decides.ts';
 import type { Exchange } from '../oracle/exchange.ts';
-import type { Found } from '../oracle/found.ts';
+import type { Found, Looked } from '../oracle/found.ts';
 import { judgeBody } from '../oracle/judge.ts';
 import { Judgement } from '../oracle/judgement.ts';
 import { isObject, Model } from '../oracle/model.ts';
@@ -54,9 +54,20 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
   const all = kind === undefined ? judgement.found : judgeBody(model, exchange, kind);
   const found = all.filter((each) => decide(each).level === 'MUST');
   const ids = new Map<string, Found | undefined>();
-  for (const { looked } of model.looks.values()) for (const id of decide(looked).ids) ids.set(id, undefined);
+  for (const [cell, { looked }] of model.looks) for (const id of idsOf(cell, looked)) ids.set(id, undefined);
   for (const each of found.toReversed()) for (const id of decide(each).ids) ids.set(id, each);
   return { ids, text: exchange.text };
+}
+
+/** Ids by comparison, since answers repeat themselves. Members may have any name, so that there is a bound. */
+const IDS = new Map<string, readonly string[]>();
+const MOST_COMPARISONS = 10_000;
+
+function idsOf(cell: string, looked: Looked): readonly string[] {
+  const ids = IDS.get(cell) ?? decide(looked).ids;
+  if (IDS.size >= MOST_COMPARISONS) IDS.clear();
+  IDS.set(cell, ids);
+  return ids;
 }
 
 /** The answer as one to an operation of the contract, or to the read of a resource where it is one. */
