@@ -23,6 +23,6 @@ const isAtOnce = ({ path }: Looked): boolean => path.endsWith(' at once');
 check(
   ...byExploring(tree, {
     ...{ ...options, aspect: 'concurrent', premises: [tree.id] },
-    ...{ makes: 'group', isMeant: isAtOnce, part: 'groupsAtOnce' },
+    ...{ makes: 'group', isMeant: isAtOnce, part: 'groupsAtOnce', isFree: 'a group shows no parent_id' },
   }),
 );

@@ -61,6 +61,9 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
     .filter((each) => each.decision.ids.includes(id) && isMeant(each));
   const [first] = all.toSorted((one, other) => rank(one.decision.level) - rank(other.decision.level));
   const isMade = makes === undefined || model.of(makes, true).length > 0;
+  const isOver = explorer.over.has(part);
+  if (first !== undefined || isOver) await explorer.tidy();
+  if (first === undefined && isMade && values === 0 && isOver && isFree !== undefined) t.notApplicable(isFree);
   if (first === undefined && (!isMade || (values === 0 && makes !== undefined))) {
     const refused = refusedOperation(lacking, makes);
     const { status, text = '' } = lacking.get(refused) ?? {};
@@ -68,8 +71,6 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
     const why = status === 403 ? 'the API key may not write' : `no ${makes} could be made`;
     t.undecided(status === undefined ? why : `${why}: ${refused} was answered ${status} ${text.slice(0, 120)}`);
   }
-  if (first !== undefined || explorer.over.has(part)) await explorer.tidy();
-  if (first === undefined && values === 0 && isFree !== undefined) t.notApplicable(isFree);
   if (first === undefined) return;
   for (const seen of exchangesOf(first)) show(t, seen);
   const others = all.filter((each) => each !== first);

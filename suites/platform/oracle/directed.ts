@@ -19,7 +19,7 @@ const WRONG_VERSIONS = [
   ...[`${NEWEST_VERSION}.1`, `${NEWEST_VERSION},${NEWEST_VERSION}`, 'v1', 'latest', '*', '0', 'null', '-"{/'],
 ];
 /** Behind an id that nothing has. */
-const TAILS = ['', 'x7', 'é', '日本', '🤖', "' OR '1'='1", '%', '\u0000', '<b>', '/'];
+const TAILS = ['', 'x7', 'é', '日本', '🤖', "' OR '1'='1", '%', '\u0000', '<b>'];
 
 /** Each operation without a key or with a wrong one, with the limited one, for an unknown id; in each version. */
 export function refusals(ex: Explorer): Ask[] {

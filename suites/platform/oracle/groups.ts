@@ -73,6 +73,9 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const groups = [await add(writes), await add(writes), await add(writes)];
     const [one, other, third] = groups;
     if (one === undefined || other === undefined || third === undefined) return;
+    const { json } = (await read(ex, one.record, ex.newest)) ?? {};
+    // A group may show its parent under another name.
+    if ((json as Readonly<Record<string, unknown>> | undefined)?.['parent_id'] !== null) return;
     const { newest } = ex;
     const [down, up] = await Promise.all([
       writes.move(newest, one.record, other.record.id),
