@@ -1,7 +1,7 @@
 /**
  * Writes the requests of every second check in an equivalent form, drawn by the run's seed. A finding there is retried
- * in the usual form before it is reported: one that comes in that form alone counts where the form is promised to make no
- * difference.
+ * in the usual form before it is reported. One that comes in that form alone counts where the form is promised to make
+ * no difference.
  */
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { isFinding } from './attempts.ts';

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
+import type { CursorRequest } from '../device/stream/protocol.ts';
 import { type Change, declaring, inGroups } from './define.ts';
 
 /** Decisions that differ, by group. */
@@ -34,6 +35,21 @@ export const onRequest = (
     seen(request, response);
     return false;
   });
+
+/** Reads the cursors of a request otherwise where its form is not as expected. */
+export const onForm =
+  (isExpected: (request: IncomingMessage) => boolean, otherwise: (request: CursorRequest) => CursorRequest) =>
+  (): DeviceChanges => {
+    let isUsual = true;
+    return {
+      ...onRequest((request) => {
+        isUsual = isExpected(request);
+      }),
+      stream: ({ chooseCursor }) => ({
+        chooseCursor: (request) => chooseCursor(isUsual ? request : otherwise(request)),
+      }),
+    };
+  };
 
 /** Calls back once a request is over: a stream with its connection, any other answer before it. */
 export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {

@@ -15,7 +15,8 @@ test('an agent that refuses a log with a torn line fails the requirement of torn
   );
   writeFileSync(at('strict.ts'), strict);
   const [socket, control, file] = [at('agent.sock'), at('control.sock'), at('report.json')];
-  const command = `exec ${process.execPath} ${at('strict.ts')} --dir ${at('.')} --socket ${socket} --control ${control}`;
+  const served = `--dir ${at('.')} --socket ${socket} --control ${control}`;
+  const command = `exec ${process.execPath} ${at('strict.ts')} ${served}`;
   const only = ['device.log.*', 'device.events.expired.*', 'device.deployment.*'];
   const where = typed`--socket ${socket} --control ${control} --only ${only} --report json=${file}`;
   const { code } = await muster('check', 'device', '--command', command, '--fast', ...where);

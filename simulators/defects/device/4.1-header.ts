@@ -1,6 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import type { CursorRequest } from '../../device/stream/protocol.ts';
-import { type DeviceChanges, defect, onRequest } from '../define-device.ts';
+import { type DeviceChanges, defect, onForm } from '../define-device.ts';
 
 const AFTER_WINS = ['device.events.after-wins'];
 
@@ -15,21 +13,6 @@ const cursorOfBoth = (choose: (...cursors: number[]) => number): DeviceChanges =
   }),
 });
 
-/** Reads the cursors of a request otherwise where its form is not as expected. */
-const onForm =
-  (isExpected: (request: IncomingMessage) => boolean, otherwise: (request: CursorRequest) => CursorRequest) =>
-  (): DeviceChanges => {
-    let isUsual = true;
-    return {
-      ...onRequest((request) => {
-        isUsual = isExpected(request);
-      }),
-      stream: ({ chooseCursor }) => ({
-        chooseCursor: (request) => chooseCursor(isUsual ? request : otherwise(request)),
-      }),
-    };
-  };
-
 export const defects = [
   defect('header-ignored', 'Ignores Last-Event-ID.', ['device.events.header-cursor', 'device.events.client'], {
     stream: ({ chooseCursor }) => ({
@@ -43,15 +26,6 @@ export const defects = [
     onForm(
       ({ rawHeaders }) => rawHeaders.includes('last-event-id'),
       ({ after }) => ({ after, lastEventId: undefined }),
-    ),
-  ),
-  defect(
-    'after-comes-first',
-    'Knows after as the first parameter alone, so that types before it hide it.',
-    ['device.events.types'],
-    onForm(
-      ({ url = '' }) => /\/events(\?after|$|\?(?!.*after))/.test(url),
-      ({ lastEventId }) => ({ after: [], lastEventId }),
     ),
   ),
   defect('header-inclusive', 'Repeats the event that Last-Event-ID names.', ['device.events.header-cursor'], {

@@ -1,6 +1,6 @@
 import { isEventType } from '../../../harness/contract/enums.ts';
 import type { StoredEvent } from '../../device/log/line.ts';
-import { type DeviceChanges, defect, onRequest, onSome, rewritten, variant } from '../define-device.ts';
+import { type DeviceChanges, defect, onForm, onRequest, onSome, rewritten, variant } from '../define-device.ts';
 
 const TYPES = ['device.events.types'];
 
@@ -16,6 +16,15 @@ const typesFromUrl = (read: (raw: string) => string[]) => (): DeviceChanges => {
 };
 
 export const defects = [
+  defect(
+    'after-comes-first',
+    'Knows after as the first parameter alone, so that types before it hide it.',
+    ['device.events.types'],
+    onForm(
+      ({ url = '' }) => /\/events(\?after|$|\?(?!.*after))/.test(url),
+      ({ lastEventId }) => ({ after: [], lastEventId }),
+    ),
+  ),
   defect('types-ignored', 'Sends all types whatever the filter says.', TYPES, { stream: { wants: () => true } }),
   defect('types-ignored-in-replay', 'Filters live events, and replays all.', TYPES, {
     stream: ({ wants }) => ({

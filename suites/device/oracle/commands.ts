@@ -100,7 +100,8 @@ export const openStream = (opening: Opening): Command => ({
 function describeOpening({ back, way, other, types, accept, coding, used, form }: Opening): string {
   const cursor = way === 'none' ? 'no cursor' : `${way} ${back} back${way === 'both' ? `, header ${other} back` : ''}`;
   const filter = types === 'all' ? '' : `, types ${types}`;
-  return `${cursor}${filter}, accept ${accept ?? 'none'}, coding ${coding ?? 'none'}${used ? ', used connection' : ''}${form === undefined ? '' : `, ${form.name}`}`;
+  const how = [...(used ? ['used connection'] : []), ...(form === undefined ? [] : [form.name])];
+  return [`${cursor}${filter}`, `accept ${accept ?? 'none'}`, `coding ${coding ?? 'none'}`, ...how].join(', ');
 }
 
 export const PLAIN: Opening = {
