@@ -1,3 +1,4 @@
+/** Section 2.2: how activity and error status merge. */
 import { byOracle } from './oracle/checks.ts';
 import { type Device, STREAM } from './support/check.ts';
 import { expectMergedStatus, parseObject } from './support/events.ts';

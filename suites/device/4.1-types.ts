@@ -1,3 +1,4 @@
+/** Section 4.1: the filter by event type. */
 import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE } from './support/check.ts';
 import { publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';

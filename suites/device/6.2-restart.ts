@@ -1,3 +1,4 @@
+/** Section 6.2, rule 5: events are stored, so they outlive the agent's process, however that ends. */
 import { byOracle } from './oracle/checks.ts';
 import { CURRENT_SHOWN } from './support/check.ts';
 import { section } from './support/section.ts';

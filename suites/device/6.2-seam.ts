@@ -1,3 +1,4 @@
+/** Section 6.2, rules 1 and 2: no event is lost between replay and live, or between one connection and the next. */
 import { byOracle } from './oracle/checks.ts';
 import type { Device } from './support/check.ts';
 import { asMany, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';

@@ -1,3 +1,4 @@
+/** Section 7: 410 for a cursor that is older than the earliest retained event. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { byOracle } from './oracle/checks.ts';
 import { compact, type Device, inTime, LIVE, STREAM } from './support/check.ts';
