@@ -37,20 +37,35 @@ export const defects = [
   }),
 ];
 
+/** One tells an expansion by a member that the other always shows. */
+const UNEXPANDED = { alternative: 'unexpanded fields' };
+
 export const variants = [
-  variant('unexpanded-is-null', 'Shows unexpanded fields as null.', {
-    resource: (kind, resource, version) => {
-      const names = Object.entries(RESOURCES[kind].expansions).filter(([, expansion]) => inVersion(expansion, version));
-      return { ...Object.fromEntries(names.map(([name]) => [name, null])), ...resource };
+  variant(
+    'unexpanded-is-null',
+    'Shows unexpanded fields as null.',
+    {
+      resource: (kind, resource, version) => {
+        const names = Object.entries(RESOURCES[kind].expansions).filter(([, expansion]) =>
+          inVersion(expansion, version),
+        );
+        return { ...Object.fromEntries(names.map(([name]) => [name, null])), ...resource };
+      },
     },
-  }),
-  variant('lists-expand-no-resources', 'Expands a single device, but refuses to expand lists of devices.', {
-    envelope: (envelope) => {
-      const items = envelope['data'] as Record<string, unknown>[];
-      if (items.some((item) => 'current_release' in item || 'current_deployment' in item)) {
-        throw new PlatformError(400, 'invalid_request', 'expand: lists expand nothing but total_count');
-      }
-      return envelope;
+    UNEXPANDED,
+  ),
+  variant(
+    'lists-expand-no-resources',
+    'Expands a single device, but refuses to expand lists of devices.',
+    {
+      envelope: (envelope) => {
+        const items = envelope['data'] as Record<string, unknown>[];
+        if (items.some((item) => 'current_release' in item || 'current_deployment' in item)) {
+          throw new PlatformError(400, 'invalid_request', 'expand: lists expand nothing but total_count');
+        }
+        return envelope;
+      },
     },
-  }),
+    UNEXPANDED,
+  ),
 ];
