@@ -94,13 +94,6 @@ describe('backoff', () => {
     expect(delays).toEqual([15, 30, 60, 100, 100, 100]);
   });
 
-  it('spreads by its jitter in both directions', () => {
-    const spread = { firstMs: 100, longestMs: 1000, jitter: 0.25 };
-    expect(backoffMs(spread, 1, () => 0)).toBe(150);
-    expect(backoffMs(spread, 1, () => 0.5)).toBe(200);
-    expect(backoffMs(spread, 1, () => 0.999)).toBeCloseTo(250, 0);
-  });
-
   it('never exceeds the longest delay, whatever the attempt and the jitter', () => {
     const cases = fc.record({ attempt: fc.nat(), random: fc.double({ min: 0, max: 0.999, noNaN: true }) });
     fc.assert(

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
-import { AgentEnded, type CallName, type Control, type ControlCall, ControlError, noControl } from './control.ts';
-import { canFill, combinedControl, layered, processControl, withFilling } from './layers.ts';
+import { type CallName, type Control, type ControlCall, ControlError, noControl } from './control.ts';
+import { canFill, combinedControl, layered, withFilling } from './layers.ts';
 import { CALLS as CALL, fakeControl } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
@@ -38,36 +38,6 @@ test('each call goes to the first control that offers it, and `info` names what 
   await both.close();
   expect(closed).toEqual(['first', 'second']);
   expect([combinedControl(noControl, second), combinedControl(first, noControl)]).toEqual([second, first]);
-});
-
-test('no control can do nothing', async () => {
-  expect([await noControl.info(), noControl.line({ name: 'start' })]).toEqual([{ capabilities: [] }, undefined]);
-  await expect(noControl.publish(1)).rejects.toThrow(/^the target has no control: give --control/);
-});
-
-test('a process restarts, and nothing else', async () => {
-  const asked: unknown[] = [];
-  const { signal } = new AbortController();
-  let how: string | undefined;
-  const control = processControl({
-    stop: async (by) => void asked.push(by),
-    start: async (by) => {
-      asked.push(by === signal);
-      if (asked.length > 2) throw new RangeError('it did not');
-    },
-    endedByItself: () => how,
-  });
-  expect([control.kind, await control.info()]).toEqual(['process', { capabilities: ['restart'] }]);
-  await control.stop('SIGKILL');
-  await control.start(signal);
-  expect(asked).toEqual(['SIGKILL', true]);
-  const failure = () => control.start().catch((error: Error) => error);
-  expect(await failure()).toMatchObject({ name: 'ControlError', message: 'it did not' });
-  how = 'ended with exit code 7';
-  expect(await failure()).toBeInstanceOf(AgentEnded);
-  await expect(control.deploy()).rejects.toThrow('the target has no control');
-  await control.stop();
-  expect(asked.at(-1)).toBe('SIGTERM');
 });
 
 const fillingOf = (log: string, line: string) => ({ log, line, env: process.env, cwd: folder, files: hostFiles });
