@@ -75,7 +75,7 @@ const toldLater = (result: Explored): Explored => {
   return { ...result, trouble: new TooLittleSeen(`the exploration ended early: ${message}`) };
 };
 
-const MOST_FINDINGS = 6;
+const MOST_FINDINGS = 9;
 /** Milliseconds after which nothing more is begun, and after which nothing is drawn by chance. */
 const EXPLORING_MS = 40_000;
 /** The same where each event takes long. */
