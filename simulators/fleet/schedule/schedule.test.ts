@@ -78,7 +78,9 @@ describe('the plan of a fleet', () => {
       fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 1000 }), (robots, permille) => {
         const kill = { do: 'kill', share: `${permille / 10}%`, over: '1s' } as const;
         const streams = streamsOf({ seed: 1, robots }, 0, kill, membersOf(robots));
-        expect(streams).toHaveLength(Math.max(1, Math.round((permille / 1000) * robots)));
+        // Of two that are as near, such as 14 and 15 for 58 % of 25, either will do.
+        const off = Math.abs(streams.length - Math.max(1, (permille * robots) / 1000));
+        expect(off).toBeLessThanOrEqual(0.5 + 1e-9);
       }),
     );
   });
