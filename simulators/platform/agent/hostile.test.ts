@@ -1,0 +1,134 @@
+/** Hostile requests to the agent routes: they answer 4xx and go on serving. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anyCharacter } from '../../common/testing/scratch.ts';
+import { provisionRobot } from '../broker/testing/mosquitto.ts';
+import { type AgentHost, agentHost, robotKey } from './testing/agent-host.ts';
+
+let host: AgentHost;
+let token: string;
+let deploymentId: string;
+beforeAll(async () => {
+  host = await agentHost();
+  const robot = await provisionRobot(host, 'robot');
+  deploymentId = host.platform.deploy(robot.device.id, { '/a': '1' }).id;
+  token = robot.token;
+});
+afterAll(() => host[Symbol.asyncDispose]());
+
+const HOSTILE_TEXTS = [
+  '',
+  '..',
+  '%2e%2e',
+  '%00',
+  '%',
+  '%ff',
+  '__proto__',
+  'constructor',
+  "' OR 1=1 --",
+  '😀',
+  '\u2028',
+  'x'.repeat(5000),
+];
+const text = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.string(), fc.string({ unit: anyCharacter }));
+const segment = fc.oneof(
+  fc.constantFrom('devices', 'device', 'deployments', 'config_instances', 'content', 'token', 'provision', 'releases'),
+  text.map(encodeAnyText),
+);
+const path = fc.array(segment, { maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
+const knownPath = fc.constantFrom(
+  '/devices/provision',
+  '/devices/reprovision',
+  '/devices/token',
+  '/deployments',
+  '/device',
+  '/version',
+);
+const query = fc.dictionary(
+  fc.constantFrom('limit', 'offset', 'expand', 'expand[]', 'activity_status', 'disposition', '__proto__'),
+  fc.oneof(text, fc.array(text, { maxLength: 3 })),
+);
+const json = fc.oneof(
+  fc.json(),
+  fc
+    .record(
+      {
+        public_key_pem: fc.oneof(text, fc.constant(robotKey().publicPem)),
+        agent_version: fc.oneof(text, fc.integer()),
+        name: fc.oneof(text, fc.constant(null)),
+        activity_status: fc.oneof(text, fc.constantFrom('queued', 'archived')),
+        error_status: text,
+        deployed_at: text,
+      },
+      { requiredKeys: [] },
+    )
+    .map((value) => JSON.stringify(value)),
+);
+const body = fc.oneof(
+  json.map((value) => Buffer.from(value)),
+  fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+);
+const contentType = fc.constantFrom(
+  'application/json',
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'x',
+  undefined,
+);
+const authorization = fc.oneof(
+  fc.constantFrom('', 'Bearer', 'Bearer ', 'Basic eDp5', 'Bearer a.b.c', 'VALID', 'VALID'),
+  fc.string({ unit: 'grapheme-ascii' }).map((value) => `Bearer ${value.trim()}`),
+);
+
+function encodeAnyText(value: string): string {
+  return value.isWellFormed() ? encodeURIComponent(value) : '%ED%A0%80';
+}
+
+it('a hostile request is answered 4xx without a valid token, and never 5xx', async () => {
+  const request = fc.record({
+    method: fc.constantFrom('GET' as const, 'POST' as const, 'PATCH' as const, 'PUT' as const, 'DELETE' as const),
+    path: fc.oneof(path, knownPath, fc.constant(`/deployments/${deploymentId}`)),
+    query,
+    body,
+    contentType,
+    authorization,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      request,
+      async ({ method, path: at, query: parameters, body: payload, contentType: type, ...rest }) => {
+        const search = new URLSearchParams(
+          Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((each) => [name, each])),
+        );
+        const response = await host.app.inject({
+          method,
+          url: `/agent/v1${at}?${search}`,
+          headers: {
+            'service-version': 'v0.4',
+            authorization: rest.authorization === 'VALID' ? `Bearer ${token}` : rest.authorization,
+            ...(type !== undefined && { 'content-type': type }),
+          },
+          ...(method !== 'GET' && { payload }),
+        });
+        expect(response.statusCode).toBeLessThan(500);
+        if (rest.authorization !== 'VALID') expect(response.statusCode).toBeGreaterThanOrEqual(400);
+      },
+    ),
+    { numRuns: 600 },
+  );
+  const alive = await host.app.inject({
+    url: '/agent/v1/device',
+    headers: { 'service-version': 'v0.4', authorization: `Bearer ${token}` },
+  });
+  expect(alive.statusCode).toBe(200);
+});
+
+it('a body that is larger than any agent needs is refused', async () => {
+  const answer = await host.app.inject({
+    method: 'POST',
+    url: '/agent/v1/devices/provision',
+    headers: { 'service-version': 'v0.4', authorization: 'Bearer x', 'content-type': 'application/json' },
+    payload: Buffer.alloc(100_000, 0x20),
+  });
+  expect(answer.statusCode).toBe(413);
+});
