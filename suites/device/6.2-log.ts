@@ -33,7 +33,7 @@ check(jsonl, { needs: ['log', 'drive'], sharing: 'publishing', premises: LIVE },
 
 check(
   jsonl,
-  { aspect: 'retained', needs: ['log'], sharing: 'exclusive', premises: RETAINED },
+  { aspect: 'retained', needs: ['log'], sharing: 'exclusive', turn: 'last', premises: RETAINED },
   async (t: Device, streams) => {
     const { stream } = await requireRetained(t, streams);
     const events = eventsOf(t, stream);
