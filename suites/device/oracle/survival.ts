@@ -48,7 +48,8 @@ export const compactAway = (): Command => ({
     }
     if (real.clients.length === 0) await real.openStaying(ledger.closed);
     const after = ledger.earliest;
-    if (after > 0n && after <= ledger.closed) {
+    // A long log takes long to replay, and its boundary is no other.
+    if (after > 0n && after <= ledger.closed && ledger.closed - after < MOST_REPLAYED) {
       for (const options of [{ after }, { lastEventId: after }, { after, types: ['deployment.removed'] }])
         await real.open({ way: 'after' in options ? 'after' : 'header', options, after });
       // One that is off by a few is wrong here.
@@ -62,6 +63,7 @@ export const compactAway = (): Command => ({
 
 const MOST_AT_ONCE = 2001;
 const USUAL_RETENTION = 500;
+const MOST_REPLAYED = 2500n;
 
 /** Every stream has ended; two are opened again, one of which replays as much as is retained. */
 async function comeBack(real: Reality): Promise<void> {
