@@ -190,7 +190,9 @@ export class Reality {
       ledger.earliest = ledger.newest;
       return;
     }
-    if (fate === 'expired' && (stream.status !== 410 || isEventStream(stream)) && !isThrottled(stream)) {
+    // Types may be refused before the cursor is looked at.
+    const isRefused = asking.mayRefuse === true && stream.status >= 400 && stream.status < 500;
+    if (fate === 'expired' && !isRefused && (stream.status !== 410 || isEventStream(stream)) && !isThrottled(stream)) {
       const actual = await this.#answer(stream);
       return this.departs(
         'served though gone',
