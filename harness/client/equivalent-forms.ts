@@ -11,7 +11,7 @@ export interface Form {
   /** Of the query as text, without its question mark. */
   readonly query?: (query: string) => string;
   readonly chunked?: true;
-  /** Where it is promised that the form makes no difference. Without it, a difference is no finding. */
+  /** Source of the promise that the form makes no difference; without one, a difference is an observation. */
   readonly promise?: string;
 }
 

@@ -144,8 +144,8 @@ interface Shared {
 }
 
 /**
- * HTTP client of the checks. It follows no redirects and sends nothing twice: a check must see what the target does. It
- * connects again where the listener is full.
+ * HTTP client of the checks. It follows no redirects, and sends nothing twice but a GET whose kept connection was
+ * closed: a check must see what the target does. It connects again where the listener is full.
  */
 export class HttpClient {
   readonly endpoint: Endpoint;

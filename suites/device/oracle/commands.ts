@@ -2,6 +2,7 @@
 import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { eventBudget, publish } from '../support/drive.ts';
+import { CURRENT, request } from '../support/requests.ts';
 import { mostEvents } from '../support/retention.ts';
 import type { Asking, Reality } from './reality.ts';
 
@@ -56,7 +57,7 @@ export interface Opening {
   /** Counted back from the newest. */
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
-  /** Place of the cursor that does not count. */
+  /** Cursor that does not count, counted back likewise. */
   other: number;
   types: keyof typeof TYPES;
   accept: string | undefined;
@@ -70,7 +71,7 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
-  /** Types that no device sends, and that one by their beginning or their end would let others through. */
+  /** Includes types that no device sends, but that share a beginning or an end with one that it does. */
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 
@@ -90,7 +91,7 @@ export const openStream = (opening: Opening): Command => ({
       headers: { accept, 'accept-encoding': coding },
     };
     const http = t.http.with({ keepsAlive: used, form });
-    if (used) await http.get('/deployments/current');
+    if (used) await request(t, { path: CURRENT }, 'an answer before the connection is used again', http);
     await real.open({ way, options, after, http, mayRefuse: types === 'near' });
     if (types === 'near') t.saw('filters by types near others');
     await real.catchUp(ledger.closed);
@@ -168,11 +169,11 @@ export const openFuture = (beyond: bigint): Command => ({
 /** Cursors near the earliest event, and expired ones beside valid ones. */
 export const openExpired = (back: number, way: 'after' | 'header' | 'both', types?: readonly string[]): Command => ({
   text: `open(${way} ${back} before the earliest${types === undefined ? '' : `, types ${types.join(',')}`})`,
-  isPossible: ({ ledger }) => ledger.events.some(({ id }) => id < ledger.earliest),
+  isPossible: ({ ledger }) => ledger.gone.length > 0,
   async run(real) {
     const { ledger } = real;
-    const gone = ledger.events.filter(({ id }) => id < ledger.earliest);
-    const old = gone.at(-back)?.id ?? gone[0]?.id ?? 0n;
+    const { gone } = ledger;
+    const old = gone.at(-back) ?? gone[0] ?? 0n;
     const retained = ledger.events.find(({ id }) => id >= ledger.earliest)?.id ?? ledger.closed;
     const cursor: OpenEvents =
       way === 'both' ? { after: old, lastEventId: retained } : way === 'header' ? { lastEventId: old } : { after: old };
@@ -208,8 +209,8 @@ export const openZero = (): Command => ({
     for (const options of [{ after: 0n }, { after: 0n, lastEventId: ledger.closed }, { after: 0n }])
       firsts.push(await ask(options));
     t.saw('cursors of zero');
-    const [alone, both, again] = firsts;
-    if (alone === again && alone !== both && both !== 'throttled')
+    const [alone, both, repeated] = firsts;
+    if (alone === repeated && alone !== both && both !== 'throttled')
       real.departs(
         'missing',
         { expected: `${alone} for after=0 beside a header, as without`, actual: `${both}` },

@@ -14,7 +14,7 @@ import type { Matter } from './decides.ts';
 import type { Kind } from './model.ts';
 
 /** Target of the looks, and receiver of their departures. */
-export interface Place {
+export interface AgentUnderTest {
   readonly t: Device;
   departs(what: Kind | Matter, finding: { expected: string; actual: string }): never;
   isWithin(member: string, written: unknown, since: number, until: number): boolean;
@@ -29,7 +29,7 @@ const FIXED = ['object', 'id', 'description', 'device_id', 'release_id', 'create
 const STATUSES = ['status', 'activity_status', 'error_status', 'target_status'] as const;
 
 export class CurrentDeployment {
-  readonly #real: Place;
+  readonly #real: AgentUnderTest;
   /** Deployment that is to be shown: null for none, undefined for an unknown one. */
   #shown: Members | null | undefined;
   /** It may move on by itself: it has failed, is being retried, or has not reached its target. */
@@ -43,7 +43,7 @@ export class CurrentDeployment {
   /** The last one that was removed. */
   #removedId: string | undefined;
 
-  constructor(real: Place) {
+  constructor(real: AgentUnderTest) {
     this.#real = real;
   }
 
@@ -66,7 +66,7 @@ export class CurrentDeployment {
 
   /** A deployment was made: it is current, with what was asked for. */
   async made(request: ControlDeployment, made: Deployment, since: number): Promise<void> {
-    const real: Place = this.#real;
+    const real: AgentUnderTest = this.#real;
     const isPlain = made.activity_status === 'deployed' && made.error_status === 'none';
     this.#moves = moves(made);
     const body = await currentDeployment(real.t);
@@ -95,7 +95,7 @@ export class CurrentDeployment {
 
   /** Looks at it: as it was the last time. `restarted`: the agent was, since then. */
   async look({ restarted = false } = {}): Promise<void> {
-    const real: Place = this.#real;
+    const real: AgentUnderTest = this.#real;
     // Every second look comes on a connection that was used before.
     this.#looks += 1;
     const http = this.#looks % 2 === 0 ? real.t.http.with({ keepsAlive: true }) : real.t.http;
@@ -153,7 +153,7 @@ export class CurrentDeployment {
 
   /** It is removed: archived, or not shown any more, and its files are gone. */
   async removed(id: string): Promise<void> {
-    const real: Place = this.#real;
+    const real: AgentUnderTest = this.#real;
     const { t } = real;
     const gone = this.files;
     this.files = [];
@@ -179,7 +179,7 @@ export class CurrentDeployment {
   }
 
   async #expectFilesGone(files: readonly ConfigFile[]): Promise<void> {
-    const real: Place = this.#real;
+    const real: AgentUnderTest = this.#real;
     const { t } = real;
     const root = configRoot(t);
     let left: ConfigFile | undefined;
@@ -200,7 +200,7 @@ export class CurrentDeployment {
 
   /** Its files are on the device as they were given. */
   async expectFiles(): Promise<void> {
-    const real: Place = this.#real;
+    const real: AgentUnderTest = this.#real;
     if (this.files.length === 0) return;
     const { lost } = await compareFiles(real.t, configRoot(real.t), this.files);
     if (lost.length === 0) return;
@@ -212,7 +212,7 @@ export class CurrentDeployment {
 
   /** The payload of its `deployment.deployed`. */
   expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): void {
-    const real: Place = this.#real;
+    const real: AgentUnderTest = this.#real;
     const data = payloadOf(event);
     const expected: Record<string, unknown> = {
       deployment_id: made.id,

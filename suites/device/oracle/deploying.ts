@@ -39,16 +39,16 @@ export const deploy = (request: ControlDeployment): Command => ({
     // Its event is the first that streams without a cursor are owed.
     const born = ledger.events.find(({ id }) => id > ledger.closed)?.id;
     await real.settle(await publish(t, 1), since, born);
-    const told = ledger.events.filter((event) => isDeployedEvent(event, made.id));
-    const [first] = told;
+    const announced = ledger.events.filter((event) => isDeployedEvent(event, made.id));
+    const [first] = announced;
     if (isDeployed && first !== undefined) current.expectPayload(first, request, made, since);
-    if (isDeployed && told.length > 1 && !current.moves)
+    if (isDeployed && announced.length > 1 && !current.moves)
       real.remarks('deployed twice', {
         expected: `one deployment.deployed of ${made.id}`,
-        actual: `${told.length}`,
+        actual: `${announced.length}`,
       });
-    const toldAs = first && payloadOf(first)['activity_status'];
-    const isEarly = toldAs !== 'deployed' && toldAs === made.activity_status;
+    const announcedAs = first && payloadOf(first)['activity_status'];
+    const isEarly = announcedAs !== 'deployed' && announcedAs === made.activity_status;
     if (!isDeployed && first !== undefined && (!current.moves || isEarly))
       real.departs('deployed unasked', {
         expected: `no deployment.deployed of ${made.id}, which is ${made.activity_status}`,

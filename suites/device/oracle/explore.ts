@@ -1,6 +1,6 @@
 /**
- * The exploration: once a run, however many requirements it decides. Short sequences of commands, those that chance
- * does not reach among them; what departs from the model is reported once, and the exploration goes on.
+ * Explores the agent once a run, for all requirements that the model decides: short sequences of commands, directed and
+ * drawn. Reports each departure from the model once, and goes on.
  */
 import fc from 'fast-check';
 import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
@@ -56,7 +56,7 @@ const EXPLORED = new Fact<Promise<Explored> | undefined>(() => undefined);
 /** The exploration of the target; whichever check asks first makes it. */
 export async function explored(t: Device): Promise<Explored> {
   const known = t.session.get(EXPLORED);
-  if (known !== undefined) return known.then(toldLater);
+  if (known !== undefined) return known.then(asSeenLater);
   const exploring = explore(t);
   t.session.set(EXPLORED, exploring);
   try {
@@ -68,8 +68,8 @@ export async function explored(t: Device): Promise<Explored> {
   }
 }
 
-/** The trouble is the business of the check that came upon it. */
-const toldLater = (result: Explored): Explored => {
+/** Names the trouble only: the check that came upon it reports it. */
+const asSeenLater = (result: Explored): Explored => {
   if (result.trouble === undefined) return result;
   const { message } = result.trouble as Error;
   return { ...result, trouble: new TooLittleSeen(`the exploration ended early: ${message}`) };
@@ -87,7 +87,7 @@ const MOST_TRIES = 3;
 const SEQUENCES = 25;
 
 async function explore(t: Device): Promise<Explored> {
-  requireRoomFor(t, 3);
+  requireRoomFor(t, 1);
   const result: Explored = { found: new Map(), trouble: undefined, counts: new Map(), notes: new Set() };
   const counting: Device = {
     ...t,
@@ -127,7 +127,7 @@ async function explore(t: Device): Promise<Explored> {
   return result;
 }
 
-/** The plain ones first, then those that chance does not reach, among drawn ones; restarts early. */
+/** Sequences in the order of their runs: the plain one, then directed ones between drawn ones. */
 function sequences(t: Device): readonly { commands: readonly Command[]; isDirected: boolean }[] {
   const name = uniqueName('oracle');
   const paths = ['a', 'b/c', 'd'].map((file) => `/etc/robot/${name}/${file}.json`);

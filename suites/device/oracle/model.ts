@@ -4,7 +4,7 @@
  */
 import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
-/** Kinds of difference between the events of a stream and those that it is owed. */
+/** Ways in which a stream departs from the events that it is owed. */
 export type Kind =
   | 'missing'
   | 'invented'
@@ -44,6 +44,8 @@ export class Ledger {
   closed: bigint;
   /** Events below this id are gone for ever. */
   earliest = 0n;
+  /** Ids of events that were there before, the oldest of a long log. */
+  #oldest: readonly bigint[] = [];
   /** Newest events that were published and not read. */
   #unread = { first: 0n, last: -1n };
 
@@ -87,6 +89,16 @@ export class Ledger {
     this.closed = last;
   }
 
+  /** Notes ids of the oldest events in a log that is too long to be filled. */
+  remember(oldest: readonly bigint[]): void {
+    this.#oldest = oldest;
+  }
+
+  /** Ids of known events that compaction has removed, in order. */
+  get gone(): readonly bigint[] {
+    return [...this.#oldest, ...this.events.map(({ id }) => id)].filter((id) => id < this.earliest);
+  }
+
   /** The events that a stream is owed. */
   owed({ after, upTo, types }: Owed): SeenEvent[] {
     return this.events.filter(
@@ -102,10 +114,9 @@ export class Ledger {
     if (cursor >= this.earliest) return 'served';
     const { first, last } = this.#unread;
     const isUnread = (id: bigint): boolean => id >= first && id <= last;
-    const lost =
-      this.events.some(({ id }) => id > cursor && id < this.earliest) ||
-      (cursor + 1n < this.earliest && isUnread(cursor + 1n));
-    return lost && (this.#byId.has(cursor) || isUnread(cursor)) ? 'expired' : 'open';
+    const lost = this.gone.some((id) => id > cursor) || (cursor + 1n < this.earliest && isUnread(cursor + 1n));
+    const isKnown = this.#byId.has(cursor) || this.#oldest.includes(cursor) || isUnread(cursor);
+    return lost && isKnown ? 'expired' : 'open';
   }
 }
 
@@ -121,7 +132,7 @@ function changeOf(known: SeenEvent, event: SeenEvent): Difference | undefined {
   };
 }
 
-/** Difference between the events that came on a stream and those that it is owed. */
+/** First departure of the events that came on a stream from the ones owed; undefined for none. */
 export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Owed): Difference | undefined {
   const { after, upTo, types, beginsAnywhere = false } = owed;
   const first = came[0]?.id;

@@ -21,7 +21,7 @@ export class Departure extends Violation {
   override name = 'Departure';
   readonly id: string;
   readonly isShould: boolean;
-  /** The agent did not come up, and has been brought back since: nobody need ask whether it is there. */
+  /** Set where the agent did not come up and was started once more, so that its absence explains nothing. */
   readonly isOver: boolean;
   constructor(
     id: string,
@@ -102,7 +102,7 @@ export class Reality {
     return this.clients.find(({ stays }) => stays) ?? this.t.blocked('no stream is open');
   }
 
-  /** A SHOULD does not hold: that is told, and everything goes on. */
+  /** Notes a SHOULD that does not hold, and goes on. */
   remarks(what: Kind | Matter, finding: { expected: string; actual: string }): void {
     this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, { isShould: true }));
   }
@@ -184,7 +184,7 @@ export class Reality {
     if (fate === 'expired') t.saw('expired cursors');
     if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
     if (stream.status === 410 && !mayRefuse && this.situation === 'tear') {
-      // Clients are told, and nothing says how much of such a log is kept.
+      // A 410 tells clients of the loss, and no section says how much of a torn log is kept.
       await stream.close();
       this.remarks('refused', { expected: `the events before a torn last line, after ${asking.after}`, actual: '410' });
       ledger.earliest = ledger.newest;
@@ -205,7 +205,8 @@ export class Reality {
       const what = stream.status === 410 ? 'refused' : 'not served';
       return this.departs(what, { expected: '200 and an event stream', actual }, client);
     }
-    if (stream.status === 200 && stream.headers['content-encoding'] === undefined) this.clients.push(client);
+    const isFollowed = options.cutAfterBytes === undefined && stream.headers['content-encoding'] === undefined;
+    if (stream.status === 200 && isFollowed) this.clients.push(client);
     else await stream.close();
   }
 
@@ -219,7 +220,7 @@ export class Reality {
     return String(stream.status);
   }
 
-  /** Judges the events of a client that was cut off: they begin those that it was owed. */
+  /** Compares the events of a client that was cut off with the first ones owed. */
   expectBeginning(came: readonly SeenEvent[], after: bigint, upTo: bigint): void {
     const difference = judgeStream(this.ledger, came, { after, upTo });
     if (difference !== undefined) this.departs(difference.kind, difference);
@@ -405,7 +406,7 @@ export class Reality {
     await Promise.all(this.clients.splice(0).map(({ subscription }) => subscription.close()));
   }
 
-  /** The streams of a sequence are closed; those that stay go on. */
+  /** Closes the streams of a sequence; staying ones go on. */
   async endSequence(): Promise<void> {
     const over = this.clients.filter(({ stays }) => !stays);
     this.clients = this.clients.filter(({ stays }) => stays);

@@ -4,7 +4,9 @@ import { AgentEnded, ControlError } from '../../../harness/targets/control/contr
 import { compact, relocate, restart } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
 import { eventBudget, publish, publishUnread } from '../support/drive.ts';
+import { eventsOf } from '../support/events.ts';
 import { mostEvents } from '../support/retention.ts';
+import { sampleRetained } from '../support/sample.ts';
 import { type Command, can, publishSome } from './commands.ts';
 import type { Reality } from './reality.ts';
 
@@ -23,7 +25,7 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
     if (earliest > ledger.earliest) ledger.earliest = earliest;
     t.saw('compactions survived');
     // At once, while a compaction that never was is known for that.
-    const after = ledger.events.filter(({ id }) => ledger.fate(id) === 'expired').at(-1)?.id;
+    const after = ledger.gone.findLast((id) => ledger.fate(id) === 'expired');
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
     if (t.info.compact_restarts === true) return comeBack(real);
     if (isLast) return;
@@ -33,37 +35,52 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
   },
 });
 
-/** Events that were seen go: so many are published, with no stream open, that the oldest are no longer kept. */
+/** Publishes and compacts, with no stream open, until events that were seen are gone. */
 export const compactAway = (): Command => ({
   text: 'publish and compact until events are gone',
   isPossible: can('compact'),
   async run(real) {
     const { t, ledger } = real;
     await real.closeAll();
-    const many = Math.min(MOST_AT_ONCE, (t.info.retention ?? USUAL_RETENTION) + 1);
-    for (let tries = 0; tries < 2; tries += 1) {
+    const { retention = USUAL_RETENTION } = t.info;
+    const isLong = retention > LONG_LOG;
+    const oldest = isLong ? await sampleRetained(t, real.streams, OLDEST_BYTES) : undefined;
+    if (oldest !== undefined) ledger.remember(eventsOf(t, oldest.stream).map(({ id }) => id));
+    await oldest?.close();
+    let published = 0;
+    for (let many = isLong ? FIRST_BATCH : retention + 1; published <= 2 * retention; many *= 2) {
+      if (many * t.session.typicalMs('publish') > FILLING_MS) break;
       if (!t.session.isMostlySlow('publish')) ledger.skip(await publishUnread(t, many));
+      published += many;
       await compactLog({ isLast: true }).run(real);
-      if (ledger.events.filter(({ id }) => id < ledger.earliest).length > 1) break;
+      if (ledger.gone.length > 1) break;
     }
     if (real.clients.length === 0) await real.openStaying(ledger.closed);
-    const after = ledger.earliest;
-    // A long log takes long to replay, and its boundary is no other.
-    if (after > 0n && after <= ledger.closed && ledger.closed - after < MOST_REPLAYED) {
-      for (const options of [{ after }, { lastEventId: after }, { after, types: ['deployment.removed'] }])
-        await real.open({ way: 'after' in options ? 'after' : 'header', options, after });
-      // One that is off by a few is wrong here.
-      for (const before of [2n, 3n, 4n].map((distance) => after - distance))
-        if (ledger.fate(before) === 'expired')
-          await real.open({ way: 'after', options: { after: before }, after: before });
-    }
+    if (ledger.earliest > 0n && ledger.earliest <= ledger.closed) await openAtBoundary(real);
     await publishSome(3).run(real);
   },
 });
 
-const MOST_AT_ONCE = 2001;
+/** A longer log is not filled where it is full already: its oldest events are the first to go. */
+const LONG_LOG = 2000;
+const FIRST_BATCH = 101;
+const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
+/** Milliseconds in which one batch is published. */
+const FILLING_MS = 20_000;
+/** Events; of a longer log the answer alone is looked at, since its replay takes long. */
 const MOST_REPLAYED = 2500n;
+
+/** Opens streams at the earliest event, which is served, and a little before it, which is not. */
+async function openAtBoundary(real: Reality): Promise<void> {
+  const { ledger } = real;
+  const after = ledger.earliest;
+  const cut = ledger.closed - after < MOST_REPLAYED ? {} : { cutAfterBytes: 1 };
+  for (const options of [{ after }, { lastEventId: after }, { after, types: ['deployment.removed'] }])
+    await real.open({ way: 'after' in options ? 'after' : 'header', options: { ...options, ...cut }, after });
+  for (const before of [2n, 3n, 4n].map((distance) => after - distance))
+    if (ledger.fate(before) === 'expired') await real.open({ way: 'after', options: { after: before }, after: before });
+}
 
 /** Every stream has ended; two are opened again, one of which replays as much as is retained. */
 async function comeBack(real: Reality): Promise<void> {

@@ -1,4 +1,4 @@
-/** A difference that no check tells would be lost. */
+/** Every difference belongs to a check, or it would be lost. */
 import { expect, it } from 'vitest';
 import { platformSuite } from '../index.ts';
 import { EXPLORED_IDS } from './decided.ts';

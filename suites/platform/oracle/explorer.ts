@@ -1,6 +1,6 @@
 /**
- * Asks a platform, and compares each whole answer with what is known of it. What others may have changed is asked again
- * before it is told.
+ * Asks a platform, and compares each whole answer with what is known of it. Asks once more before it reports a value
+ * that others may have changed.
  */
 
 import { NoAnswer } from '../../../harness/client/errors.ts';
@@ -283,11 +283,11 @@ export class Explorer {
   }
 }
 
-/** One read in so many opens a connection. */
+/** Reads for each that opens a connection of its own. */
 const NEW_ONE_IN = 4;
 /** Each silence costs the patience of the run, so that an operation is asked no further after two. */
 const MOST_SILENCES_OF_ONE = 2;
-/** With so many silent operations the platform itself hangs. */
+/** Silent operations after which the platform itself counts as hanging. */
 const MOST_SILENT = 3;
 /** Between two creations a clock may be set. */
 const CLOCK_MS = 60_000;

@@ -17,7 +17,7 @@ const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
 };
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** Of many fields a slow platform is asked for one in so many. */
+/** Fields of a slow platform for each that is tried. */
 const ONE_OF_WHERE_SLOW = 8;
 
 /** Every body that was accepted, with one value replaced, wherever it stands. */

@@ -21,7 +21,7 @@ export const WHATS = [
   /** A parent of a deployment is refused or accepted otherwise than section 9 says; a device has two targets. */
   'parent',
   'targets',
-  /** What was archived, or has drifted, is deployed. */ 'revived',
+  /** An archived or drifted deployment is deployed. */ 'revived',
   /** When it was queued, deployed or archived does not fit what is known of it; or may have another reason. */
   'moment',
   'odd-moment',

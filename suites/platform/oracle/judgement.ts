@@ -5,7 +5,7 @@ import type { Model } from './model.ts';
 
 /** `certain` unless it says otherwise: the answer alone shows it. */
 export type More = Partial<Pick<Found, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>>;
-/** What others may have changed. */
+/** Marks a difference that others may have caused. */
 export const UNSURE = { certain: false } as const;
 /** Formatted on demand, where that takes long. */
 export type Words = string | (() => string);

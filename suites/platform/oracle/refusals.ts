@@ -1,4 +1,4 @@
-/** Requests that must be refused, and those that must not. */
+/** Requests that must be refused, beside equal ones that must be served. */
 
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';

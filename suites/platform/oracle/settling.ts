@@ -16,7 +16,7 @@ const CACHED_MS = 1100;
 const FIRST_PAUSE_MS = 50;
 /** Readings of a list whose order has changed once. */
 const READ_AGAIN = 3;
-/** Lists that others write to are asked for so many times. */
+/** Attempts at a list that others write to meanwhile. */
 const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size']);
 const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);

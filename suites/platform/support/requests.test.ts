@@ -1,9 +1,8 @@
 /** How long checks pause after a 429, and which requests are of one kind. */
 
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
-import { HttpClient } from '../../../harness/client/http.ts';
+import { describe, expect, it } from 'vitest';
+import { clientOf } from '../../../harness/client/testing/served.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { kindOfRequest, type Platform, pauseMs, send } from './requests.ts';
@@ -25,13 +24,6 @@ it('a kind of request is the same for every id', () => {
   expect(kindOfRequest('GET', '/devices/dvc_1')).not.toBe(kindOfRequest('GET', '/devices'));
 });
 
-// Nothing of a check goes on when the check is over.
-
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
 /** A platform as far as a check of it needs one, and a check that can be ended. */
 async function started(answer: RequestListener): Promise<{ t: Platform; end(): void; asked: string[] }> {
   const asked: string[] = [];
@@ -39,15 +31,8 @@ async function started(answer: RequestListener): Promise<{ t: Platform; end(): v
     asked.push(`${request.method} ${request.url}`);
     answer(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const over = new AbortController();
-  const { port } = server.address() as AddressInfo;
-  const http = new HttpClient({ endpoint: { origin: `http://127.0.0.1:${port}` }, signal: over.signal });
-  closing.push(
-    () => server.close(),
-    () => server.closeAllConnections(),
-    () => http.close(),
-  );
+  const http = await clientOf(server, { signal: over.signal });
   const t = {
     http,
     session: new Session(),

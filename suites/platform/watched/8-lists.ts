@@ -7,7 +7,7 @@ import { envelope } from '../2.6-list-envelope.ts';
 import { defaults, inRange, limitAbove, limitBelow, nearest, negativeOffset } from '../8-lists.ts';
 import { describeResponse } from '../support/requests.ts';
 import { pageIn } from '../support/seen.ts';
-import { tell } from './judged.ts';
+import { judgeByModel } from './judged.ts';
 import { listAnswerIn } from './support.ts';
 
 /** 203 and 206 are answers that something between has changed, or that were asked for in parts. */
@@ -65,10 +65,10 @@ const offsetRule = (): Rule => {
 /** Whatever else a platform takes may say how much it gives. */
 const KNOWN = new Set(['limit', 'offset', 'expand']);
 
-/** What the model finds in a page, where nothing else that was asked for may be the reason. */
+/** Finding of the model about a page whose request names known parameters alone, so that no other is the cause. */
 const defaultsRule = (): Rule => (seen, judge: Judge) => {
   const { query } = listAnswerIn(seen) ?? {};
-  if (query !== undefined && [...query.keys()].every((name) => KNOWN.has(name))) tell(judge, seen, defaults.id);
+  if (query !== undefined && [...query.keys()].every((name) => KNOWN.has(name))) judgeByModel(judge, seen, defaults.id);
 };
 
 /** A parameter that the platform must clamp. */
@@ -76,7 +76,7 @@ interface Clamp {
   name: Name;
   /** The numbers that the rule is about. */
   isMeant(value: number): boolean;
-  /** What becomes of them, in words. */
+  /** Their treatment in words. */
   becomes: string;
 }
 
@@ -122,7 +122,7 @@ function clamp(requirement: Requirement, { name, isMeant, becomes }: Clamp) {
       }
       if (pageIn(seen) !== undefined) {
         state.taken = true;
-        return tell(judge, seen, requirement.id);
+        return judgeByModel(judge, seen, requirement.id);
       }
       if (isOtherInRange) refuse(state, answer.status);
       if (state.refused < TELLING) return;

@@ -12,7 +12,7 @@ import { removing } from '../2.1-deployments.ts';
 import { archived } from '../9-devices.ts';
 import { endOfLife, malformed, OTHERWISE, unknown } from '../9-versions.ts';
 import { describeResponse, ok, refused } from '../support/requests.ts';
-import { tell } from './judged.ts';
+import { judgeByModel } from './judged.ts';
 import { answerShown, versions } from './support.ts';
 
 /** What is missing or there twice is for nobody: section 9 does not say what becomes of it. */
@@ -49,7 +49,7 @@ const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => 
   return (seen, judge: Judge) => {
     const version = versionIn(seen);
     if (version === undefined || !isPlatformVersion(version) || isEnded(version) || atLeast(version, since)) return;
-    tell(judge, seen, id, version);
+    judgeByModel(judge, seen, id, version);
   };
 };
 

@@ -9,14 +9,14 @@ import { success } from '../2.5-ping.ts';
 import { pingCode } from '../support/ping.ts';
 import { rules as lists } from './8-lists.ts';
 import { rules as versions } from './9-versions.ts';
-import { tell } from './judged.ts';
+import { judgeByModel } from './judged.ts';
 import { answerIn } from './support.ts';
 
 /** Other outcomes are not shown. */
 const ping = watchedRule(success, [success.id], () => (seen, judge) => {
   const { request, answer } = answerIn(seen) ?? {};
   if (request === undefined || answer === undefined || !isPing(request) || pingCode(answer) !== 'success') return;
-  tell(judge, seen, success.id);
+  judgeByModel(judge, seen, success.id);
 });
 
 export const watchedRules: readonly Check<unknown>[] = [...lists, ...versions, ping];

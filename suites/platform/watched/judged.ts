@@ -21,8 +21,8 @@ interface Judged {
 /** Several rules ask about the same answer. */
 const JUDGED = new WeakMap<Happening, Map<string, Judged | undefined>>();
 
-/** Holds an answer to a requirement as far as it can be told from that answer alone. */
-export function tell(judge: Judge, seen: Happening, id: string, version: string = NEWEST_VERSION): void {
+/** Holds an answer to a requirement as far as that answer alone decides it. */
+export function judgeByModel(judge: Judge, seen: Happening, id: string, version: string = NEWEST_VERSION): void {
   const known = JUDGED.get(seen) ?? new Map<string, Judged | undefined>();
   JUDGED.set(seen, known);
   if (!known.has(version)) known.set(version, judgedIn(seen, version));
@@ -37,12 +37,12 @@ export function tell(judge: Judge, seen: Happening, id: string, version: string 
   });
 }
 
-/** Rule that tells what the model finds about one requirement in any answer. */
+/** Rule that judges every answer by what the model says of one requirement. */
 export const inAnswers =
   (id: string): (() => Rule) =>
   () =>
   (seen, judge) =>
-    tell(judge, seen, id);
+    judgeByModel(judge, seen, id);
 
 function judgedIn(seen: Happening, version: string): Judged | undefined {
   const exchange = exchangeIn(seen, version);
@@ -96,7 +96,7 @@ function operationAt(method: string, address: string): Operation | undefined {
   return ROUTES.find(({ operation, route }) => operation.method === method && route.test(below))?.operation;
 }
 
-/** What belongs to an agent may show resources too. */
+/** Read of the resource that an answer names: routes of agents show resources too. */
 function readOf(json: unknown): Operation | undefined {
   const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
   return kind === undefined ? undefined : operationOf(kind);

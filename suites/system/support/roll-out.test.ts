@@ -1,17 +1,11 @@
-/** What a check of a system leaves behind: its deployments are archived, also when it is over. */
+/** Deployments of a check are archived, also once the check is over. */
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
-import { HttpClient } from '../../../harness/client/http.ts';
+import { expect, it } from 'vitest';
+import { clientOf } from '../../../harness/client/testing/served.ts';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../../platform/support/requests.ts';
 import { archiveMade, CheckState, type ReleaseFixture, tryDeployment } from './roll-out.ts';
-
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
 
 /** A platform as far as a check needs one; the check has made a deployment, and can be ended. */
 async function deployed(answer: RequestListener) {
@@ -20,15 +14,8 @@ async function deployed(answer: RequestListener) {
     asked.push(`${request.method} ${request.url}`);
     answer(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const over = new AbortController();
-  const { port } = server.address() as AddressInfo;
-  const http = new HttpClient({ endpoint: { origin: `http://127.0.0.1:${port}` }, signal: over.signal });
-  closing.push(
-    () => server.close(),
-    () => server.closeAllConnections(),
-    () => http.close(),
-  );
+  const http = await clientOf(server, { signal: over.signal });
   const t = { http, session: new Session(), signal: over.signal, patienceMs: 5000 } as unknown as Platform;
   const state = new CheckState();
   const fixture = { release: { id: 'rls_1' }, instance: { id: 'cfi_1' } } as unknown as ReleaseFixture;

@@ -10,7 +10,7 @@ import { create, createConfigType, createdItem } from '../../platform/support/cr
 import { envelopeProblems, getList, type Item, type Page } from '../../platform/support/lists.ts';
 import { ok, type Platform, refused, send, speaksAtLeast } from '../../platform/support/requests.ts';
 
-/** What one check keeps of itself, however often its context is copied. */
+/** State of one check, shared by all copies of its context. */
 export class CheckState {
   /** Ids of the deployments that it has made and not archived yet. */
   readonly made = new Set<string>();
@@ -106,7 +106,7 @@ export async function tryDeployment(
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
   send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
 
-/** What a check that is over gets to tidy up: no later check may run beside it for long. */
+/** Milliseconds in which a check that is over tidies up: no later one may run beside it for long. */
 const TIDYING_MS = 900;
 
 /**
