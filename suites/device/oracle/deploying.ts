@@ -37,7 +37,7 @@ export const deploy = (request: ControlDeployment): Command => ({
       }
     }
     // Its event is the first that streams without a cursor are owed.
-    const born = ledger.events.find(({ id }) => id > ledger.closed)?.id;
+    const born = ledger.events.find((event) => event.id > ledger.closed && isDeployedEvent(event, made.id))?.id;
     await real.settle(await publish(t, 1), since, born);
     const announced = ledger.events.filter((event) => isDeployedEvent(event, made.id));
     const [first] = announced;

@@ -143,7 +143,7 @@ export class Reality {
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
-      await new Promise((resolve) => setTimeout(resolve, SUBSCRIBED_MS));
+      await new Promise((resolve) => setTimeout(resolve, this.#subscribedMs));
     }
     if (mostEvents(this.t) > 3)
       await this.open({ way: 'header', options: { lastEventId: closed }, after: closed }, true);
@@ -170,7 +170,7 @@ export class Reality {
       way === 'future' ||
       fate !== 'served' ||
       mayBeGone(t, options) ||
-      !this.#isKept(asking.after);
+      !this.isKept(asking.after);
     const follow = eventsAfter(t, asking.after);
     if (stream.status === 200 && Number.isFinite(follow)) this.#keeps = Math.max(this.#keeps, follow);
     const client: Client = {
@@ -211,7 +211,7 @@ export class Reality {
   }
 
   /** Counts on a quarter of the events that a log without a declared retention was seen to keep. */
-  #isKept(after: bigint): boolean {
+  isKept(after: bigint): boolean {
     return this.t.info.retention !== undefined || eventsAfter(this.t, after) <= this.#keeps / 4;
   }
 
@@ -271,8 +271,7 @@ export class Reality {
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
     for (const client of this.clients) {
-      // A device may answer a moment before it subscribes.
-      if (client.isOwed || born === undefined || born.since - client.openedMs < SUBSCRIBED_MS) continue;
+      if (client.isOwed || born === undefined || born.since - client.openedMs < this.#subscribedMs) continue;
       client.isOwed = true;
       client.after = born.first - 1n;
     }
@@ -280,6 +279,11 @@ export class Reality {
     await Promise.all([...this.clients].map((client) => this.#reachOwed(client)));
     for (const client of this.clients) this.#learn(client);
     for (const client of this.clients) this.#judge(client);
+  }
+
+  /** Milliseconds after its answer in which a device may subscribe a stream: a slow one takes as long as for an event. */
+  get #subscribedMs(): number {
+    return Math.max(SUBSCRIBED_MS, this.t.session.waits.device.slowestMs('event'));
   }
 
   /** Whether a stream has brought the `deployment.deployed` of it after that event. */
