@@ -1,13 +1,14 @@
 /** Options of `muster fleet`, and their conversion into a run. */
 import { existsSync, readdirSync } from 'node:fs';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
 import { leastRobotsOf } from '../../simulators/fleet/scenario/classes.ts';
 import { contradictionsIn, parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
-import { LARGEST_FLEET, type Scenario } from '../../simulators/fleet/scenario/scenario.ts';
-import { UPLINKS } from '../../simulators/fleet/scenario/uplinks.ts';
+import { LARGEST_FLEET, type Phase, ratePerSecond, type Scenario } from '../../simulators/fleet/scenario/scenario.ts';
+import { TRAFFIC_NAMES, UPLINKS } from '../../simulators/fleet/scenario/uplinks.ts';
 import { isAddress } from '../common/otlp.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -21,6 +22,11 @@ const RESULT = optionsIn('Result');
 
 export const fleetOptions = {
   for: FLEET.text('Repeat the scenario for this time, e.g. 72h; started again after it was killed, it goes on'),
+  rate: FLEET.whole("Requests a second over the whole fleet: the scenario's lists, reads and pings, in proportion", {
+    from: 1,
+    to: 1_000_000,
+    defaultText: "the scenario's",
+  }),
   interim: FLEET.text('With --for: time between two interim reports', { defaultText: '1h' }),
   robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: LARGEST_FLEET, defaultText: "the scenario's" }),
   scenario: FLEET.text('calls, rollout, steady, storm, or a YAML file', {
@@ -76,6 +82,9 @@ export const fleetOptions = {
   defect: FLEET.list('Plant a defect in one robot: NAME@INDEX, e.g. seam-gap@137'),
   platform: PLATFORM.text("Base URL of the Platform API, or embedded for Muster's own"),
   'api-key': PLATFORM.text('API key; better in MUSTER_API_KEY', { secret: 'MUSTER_API_KEY' }),
+  header: PLATFORM.list(
+    "NAME: VALUE to send with every request, robots' own included, e.g. for a gateway; masked in what Muster writes",
+  ),
   'agent-url': PLATFORM.text("Where /agent/v1 is, when not on the platform's host"),
   mqtt: PLATFORM.text('mqtt://… or mqtts://… of the broker'),
   region: PLATFORM.list(
@@ -149,12 +158,59 @@ export function runIdFrom(
  * Scenario by name or file, with the uplink replaced if one is given. Throws UsageError with line and column, and for a
  * phase that does not suit the uplink.
  */
-export function scenarioFrom({ scenario: name, uplink }: Pick<FleetArguments, 'scenario' | 'uplink'>): Scenario {
-  const { scenario } = readScenario(name ?? (uplink === 'calls' ? 'calls' : 'rollout'));
+export function scenarioFrom({
+  scenario: name,
+  uplink,
+  rate,
+}: Partial<Pick<FleetArguments, 'scenario' | 'uplink' | 'rate'>>): Scenario {
+  const read = readScenario(name ?? (uplink === 'calls' ? 'calls' : 'rollout')).scenario;
+  const scenario = rate === undefined ? read : atRate(read, rate);
   if (uplink === undefined) return scenario;
   const [reason] = contradictionsIn({ ...scenario, uplink });
   if (reason !== undefined) throw new UsageError(`--uplink ${uplink}: ${reason}; --scenario names another`);
   return { ...scenario, uplink };
+}
+
+/** The scenario with that many requests a second in each phase that has traffic, shared out as it was. */
+function atRate(scenario: Scenario, rate: number): Scenario {
+  const rateOf = (phase: Phase, name: (typeof TRAFFIC_NAMES)[number]): number => ratePerSecond(phase[name] ?? '0/s');
+  const phases = scenario.phases.map((phase): Phase => {
+    const sum = TRAFFIC_NAMES.reduce((all, name) => all + rateOf(phase, name), 0);
+    if (sum === 0) return phase;
+    const names = TRAFFIC_NAMES.filter((name) => phase[name] !== undefined);
+    const scaled = names.map((name) => [name, `${((rateOf(phase, name) * rate) / sum).toFixed(4)}/s`]);
+    return { ...phase, ...Object.fromEntries(scaled) };
+  });
+  if (phases.some((phase, at) => phase !== scenario.phases[at])) return { ...scenario, phases };
+  const accepted = `a scenario with ${TRAFFIC_NAMES.join(', ')}, such as calls or steady`;
+  throw new UsageError(`--rate: the scenario ${scenario.name} has no traffic to set; accepted: ${accepted}`);
+}
+
+/** Set by the fleet or its connections; another value would break them. */
+const OWN_HEADERS = /^(x-api-key|authorization|host|connection|content-.*|transfer-encoding|traceparent|.*-version)$/i;
+
+/** Headers by name, from lines such as `X-Tenant: acme`. Throws UsageError, which never shows a value. */
+export function headersFrom(lines: readonly string[] = []): Record<string, string> {
+  const headers = lines.map((line): [string, string] => {
+    const [name = '', ...rest] = line.split(':');
+    const value = rest.join(':').trim();
+    if (rest.length === 0 || value === '')
+      throw new UsageError(
+        "--header: a line without a name or a value; accepted: 'NAME: VALUE', e.g. 'X-Tenant: acme'",
+      );
+    if (OWN_HEADERS.test(name))
+      throw new UsageError(`--header: ${name} is set by the fleet itself; accepted: any other name`);
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    } catch {
+      throw new UsageError(
+        `--header: '${name.slice(0, 40)}' is no name of a header, or its value has a character that none may have`,
+      );
+    }
+    return [name, value];
+  });
+  return Object.fromEntries(headers);
 }
 
 export function readScenario(name: string): { scenario: Scenario; text: string } {

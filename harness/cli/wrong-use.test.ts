@@ -103,6 +103,16 @@ it.each([
   [['fleet', '--platform', 'embedded', '--for', '0s'], '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   [['fleet', '--platform', 'embedded', '--for', '1h', '--shard', '1/2'], '--for: not with --shard'],
   [['fleet', '--platform', 'embedded', '--interim', '1h'], '--interim: needs --for'],
+  [['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-Tenant'], "accepted: 'NAME: VALUE'"],
+  [
+    ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-API-Key: a'],
+    'X-API-Key is set by the fleet itself',
+  ],
+  [
+    ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X Tenant: a'],
+    "'X Tenant' is no name of a header",
+  ],
+  [['fleet', '--platform', 'embedded', '--rate', '10'], '--rate: the scenario rollout has no traffic to set'],
   [
     ['fleet', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--region', 'eu=http://127.0.0.1:1'],
     "--region: 'eu=http://127.0.0.1:1' names no region of the scenario; the scenario has no regions",

@@ -33,6 +33,7 @@ import {
   emptyClasses,
   type FleetArguments,
   fleetOptions,
+  headersFrom,
   regionsFrom,
   runIdFrom,
   scenarioFrom,
@@ -53,6 +54,10 @@ export const fleet = command({
     [
       'muster fleet --uplink calls --robots 2000 --platform https://api.example.com/beta',
       'Lists, reads and pings of devices that exist, on any Platform API',
+    ],
+    [
+      "muster fleet --uplink calls --rate 500 --for 5m --header 'X-Tenant: acme' --platform https://api.example.com/beta",
+      'at 500 requests a second, for five minutes, through a gateway',
     ],
     ['muster fleet --scenario storm --platform https://api.example.com/beta --shard 2/8', 'One of eight machines'],
     [
@@ -250,6 +255,7 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
   if (args.platform === 'embedded') {
     if (args.region !== undefined)
       throw new UsageError('--region: the embedded platform has one address for all robots');
+    if (args.header !== undefined) throw new UsageError('--header: the embedded platform takes no other header');
     return 'embedded';
   }
   const url = urlFrom('platform', args.platform, ['http:', 'https:']);
@@ -265,6 +271,7 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
     mqttUrl: args.mqtt === undefined ? undefined : urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href,
     apiKey: headerSecret('--api-key', apiKey),
     dialect: args.dialect,
+    headers: headersFrom(args.header),
     regions: regionsFrom(args.region, scenario),
     ...defined({ apiVersion: args['api-version'] }),
   };

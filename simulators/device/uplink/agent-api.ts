@@ -92,7 +92,7 @@ export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   return Object.assign(shared, {
     keepAlive: new KeepAlive(shared.time),
     mqtt: { ...mqttAddress(options.mqtt, host), ca, dial },
-    headers: agentHeaders(dialect),
+    headers: { ...options.headers, ...agentHeaders(dialect) },
     versionOf,
     versionHeader: `${DIALECT_NAMES[dialect].agentHeaderPrefix}-Version`,
     token,

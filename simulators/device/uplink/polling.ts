@@ -106,7 +106,7 @@ export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
   const baseUrl = parseUrl('platform', options.platform, ['http:', 'https:']);
   if (baseUrl.pathname === '/') baseUrl.pathname = DEFAULT_BASE_PATH;
-  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
+  const headers = { ...options.headers, 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
   const unfiltered: PollingHub['unfiltered'] = new Set();
   return Object.assign(share(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
 }

@@ -199,6 +199,8 @@ export interface CommonOptions {
   ca?: string | Buffer;
   /** HTTP connections to the platform, shared by all robots of this uplink. Default 32. */
   connections?: number;
+  /** Sent with every request, beside those of the API. */
+  headers?: Readonly<Record<string, string>>;
   /** Connects to the platform and its broker in place of the system. The socket emits `connect` when ready. */
   dial?: Dial | undefined;
   time?: Time;

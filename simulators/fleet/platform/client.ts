@@ -117,6 +117,8 @@ export interface PlatformAddress {
   apiKey: string;
   /** Names of the API's headers. Default `spec`. */
   dialect?: Dialect;
+  /** Sent with every request of the fleet and its robots, e.g. for a gateway before the platform. May be secrets. */
+  headers?: Readonly<Record<string, string>>;
   /** Default: the newest. */
   apiVersion?: SupportedVersion;
   /** Addresses that replace the above for robots of a region, by region. */
@@ -138,7 +140,7 @@ export function withoutKey(text: string, { apiKey }: Pick<PlatformAddress, 'apiK
 const redactor = new Redactor();
 
 interface PlatformClientOptions
-  extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion'>,
+  extends Pick<PlatformAddress, 'url' | 'apiKey' | 'dialect' | 'apiVersion' | 'headers'>,
     Pick<PlatformHttpOptions, 'onAnswer'> {
   /** Most connections to the platform. Default 256. */
   connections?: number | undefined;
@@ -194,7 +196,7 @@ export class PlatformClient {
   readonly #patience: SetUpOptions;
 
   constructor(options: PlatformClientOptions) {
-    const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION } = options;
+    const { url, apiKey, dialect = 'spec', apiVersion = NEWEST_VERSION, headers = {} } = options;
     const { connections: most = 256, setUpMs, onAnswer, onOpened, onCrowded } = options;
     const baseUrl = new URL(url);
     const sender = new Connections({
@@ -204,7 +206,8 @@ export class PlatformClient {
       ...defined({ onOpened, onCrowded }),
     });
     this.#http = new PlatformHttp({ baseUrl, sender, onAnswer });
-    this.#headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
+    for (const value of Object.values(headers)) redactor.add(value);
+    this.#headers = { ...headers, 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
     this.#apiKey = apiKey;
     this.#patience = defined({ signal: this.#closed.signal, limitMs: setUpMs });
   }

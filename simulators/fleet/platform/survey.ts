@@ -390,10 +390,10 @@ class Surveyor {
   }
 
   async #findAgentApi(): Promise<string | undefined> {
-    const { url, agentUrl, apiKey, dialect } = this.#options.address;
+    const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
     // A platform may check the key before the route; the Platform API key goes only to its own host.
     const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
-    const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...defined({ dialect }) });
+    const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...defined({ dialect, headers }) });
     try {
       const path = `${AGENT_BASE_PATH}/deployments?limit=1`;
       return (await look(client.ask({ method: 'GET', path }, anything), UNAUTHORIZED)).why;

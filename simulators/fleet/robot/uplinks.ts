@@ -86,8 +86,11 @@ function uplinkOptions(
   { onRetry, onCrowded, onAnswer, signal }: UplinkEvents,
 ): UplinkOptions {
   const { devices = [], takesStaged } = offer;
-  const { dialect = 'spec', apiVersion } = platform;
-  const shared = { random: random(`${seed}/uplink`), dialect, connections: UPLINK_CONNECTIONS, onRetry, onCrowded };
+  const { dialect = 'spec', apiVersion, headers = {} } = platform;
+  const shared = {
+    ...{ random: random(`${seed}/uplink`), dialect, headers },
+    ...{ connections: UPLINK_CONNECTIONS, onRetry, onCrowded },
+  };
   if (kind === 'polling')
     return {
       ...shared,

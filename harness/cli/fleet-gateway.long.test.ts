@@ -1,0 +1,79 @@
+/** A platform behind a gateway that wants a header of its own, at a rate of the command line. */
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { scenarioFrom } from './fleet-options.ts';
+import { unlessSaturated, useFleetRuns } from './testing/muster.ts';
+
+const fleets = useFleetRuns();
+const TENANT = 'tenant-7f3a9c1e5b';
+
+/** Passes on requests with the header of this tenant, and refuses all others. */
+async function gateway(upstream: string, breaksOn = /^$/) {
+  const counts = { passed: 0, refused: 0 };
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.headers['x-tenant'] !== TENANT) {
+      counts.refused += 1;
+      outgoing.writeHead(403).end('no tenant, or the wrong one');
+      return;
+    }
+    counts.passed += 1;
+    const { url = '', method, headers } = incoming;
+    if (breaksOn.test(url)) {
+      outgoing.writeHead(500).end(`out of order for ${TENANT}`);
+      return;
+    }
+    const onward = request(new URL(url, upstream), { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(onward.on('error', () => outgoing.destroy()));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    counts,
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.dispose]: () => void server.close().closeAllConnections(),
+  };
+}
+
+it.each(['agent', 'polling', 'calls'])('robots of the uplink %s pass a gateway with --header', async (uplink) => {
+  await using platform = await simulatePlatform({ devices: 8, minKeyBits: 1024 });
+  using front = await gateway(platform.url);
+  const { code, stdout, stderr } = await fleets.run(
+    fleets.words('  - { do: hold, for: 1s, reads: 1/s, lists: 1/s }\n', {
+      platform: `${front.origin}${new URL(platform.url).pathname}`,
+      'api-key': platform.apiKey,
+      ...(uplink === 'agent' && { mqtt: platform.mqttUrl }),
+      ...{ uplink, rate: '20', header: `X-Tenant: ${TENANT}`, threshold: 'http.errors.count==0' },
+    }),
+  );
+  const result = fleets.result();
+  expect(code, stdout + stderr).toBe(unlessSaturated(0, result));
+  expect(front.counts.refused).toBe(0);
+  expect(front.counts.passed).toBeGreaterThanOrEqual(20);
+  expect(stdout + stderr + JSON.stringify(result)).not.toContain(TENANT);
+});
+
+it('errors that repeat the value of --header are shown without it', async () => {
+  await using platform = await simulatePlatform({ devices: 8 });
+  using front = await gateway(platform.url, /\/devices\/[^/?]+$/);
+  const words = fleets.words('  - { do: hold, for: 1s, reads: 20/s }\n', {
+    platform: `${front.origin}${new URL(platform.url).pathname}`,
+    ...{ 'api-key': platform.apiKey, uplink: 'calls', header: `X-Tenant: ${TENANT}` },
+  });
+  const { stdout, stderr } = await fleets.run([...words, '--force']);
+  const shown = stdout + stderr + JSON.stringify(fleets.result());
+  expect(shown).toContain('out of order for');
+  expect(shown).not.toContain(TENANT);
+});
+
+it('--rate shares its requests out as the scenario does', () => {
+  const traffic = scenarioFrom({ scenario: 'calls', rate: 184 }).phases.at(-1);
+  expect(traffic).toMatchObject({ lists: '20.0000/s', reads: '80.0000/s', expands: '4.0000/s', ping: '80.0000/s' });
+  expect(() => scenarioFrom({ scenario: 'rollout', rate: 5 })).toThrow(
+    '--rate: the scenario rollout has no traffic to set; accepted: a scenario with ping, lists, reads, expands',
+  );
+});
