@@ -126,13 +126,13 @@ export const openMany = (count: number): Command => ({
 
 const AT_ONCE = 11;
 
-/** Waits longer than any time of the agent may be off. */
+/** Waits longer than any time of the agent may be off, and until its streams are subscribed. */
 export const passTime = (): Command => ({
-  text: 'pass 0.3 s',
-  run: () => new Promise((resolve) => setTimeout(resolve, PASSING_MS)),
+  text: 'pass time',
+  run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, MOST_PASSING_MS))),
 });
 
-const PASSING_MS = 300;
+const MOST_PASSING_MS = 2000;
 
 /** A client is cut off at any byte, and comes back with the last id that it saw whole. */
 export const cutAndComeBack = (back: number, bytes: number): Command => ({

@@ -2,6 +2,7 @@
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import { type ConfigFile, compareFiles, configRoot } from '../support/disk.ts';
 import { ignoreRefusal, isDeployedEvent, payloadOf, publish, readUpToDeployed } from '../support/drive.ts';
+import type { SeenEvent } from '../support/events.ts';
 import { type Command, publishSome } from './commands.ts';
 
 /** A deployment in any state, with files. */
@@ -36,8 +37,10 @@ export const deploy = (request: ControlDeployment): Command => ({
           });
       }
     }
-    // Its event is the first that streams without a cursor are owed.
-    const born = ledger.events.find((event) => event.id > ledger.closed && isDeployedEvent(event, made.id))?.id;
+    // Streams without a cursor are owed its events, and none that came by itself before they were open.
+    const isOfNow = ({ envelope }: SeenEvent): boolean =>
+      real.isWithin('occurred_at', envelope?.['occurred_at'], since, Date.now());
+    const born = ledger.events.find((event) => event.id > ledger.closed && isOfNow(event))?.id;
     await real.settle(await publish(t, 1), since, born);
     const announced = ledger.events.filter((event) => isDeployedEvent(event, made.id));
     const [first] = announced;

@@ -143,7 +143,7 @@ export class Reality {
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
-      await new Promise((resolve) => setTimeout(resolve, this.#subscribedMs));
+      await new Promise((resolve) => setTimeout(resolve, this.subscribedMs));
     }
     if (mostEvents(this.t) > 3)
       await this.open({ way: 'header', options: { lastEventId: closed }, after: closed }, true);
@@ -271,7 +271,7 @@ export class Reality {
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
     for (const client of this.clients) {
-      if (client.isOwed || born === undefined || born.since - client.openedMs < this.#subscribedMs) continue;
+      if (client.isOwed || born === undefined || born.since - client.openedMs < this.subscribedMs) continue;
       client.isOwed = true;
       client.after = born.first - 1n;
     }
@@ -281,8 +281,8 @@ export class Reality {
     for (const client of this.clients) this.#judge(client);
   }
 
-  /** Milliseconds after its answer in which a device may subscribe a stream: a slow one takes as long as for an event. */
-  get #subscribedMs(): number {
+  /** Milliseconds in which a device subscribes a stream that it has answered: no sooner than its slowest event came. */
+  get subscribedMs(): number {
     return Math.max(SUBSCRIBED_MS, this.t.session.waits.device.slowestMs('event'));
   }
 
