@@ -59,9 +59,11 @@ const matrix = (api: string, atOnce: number, kinds?: string): Step => ({
 const change = (): Stage[] => [
   BUILD,
   [[AGENT], [{ name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` }]],
+  // References decide every check, for which some need more events a second than a full machine gives.
+  [[matrix('device', 3, 'reference')]],
   // A matrix is one process: devices mostly wait, and platforms fill a processor each.
   [
-    [matrix('device', 5)],
+    [matrix('device', 5, 'defect,variant,null,unwilling,starved')],
     [matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')],
     [
       matrix('platform', 4, 'reference,variant,null'),
