@@ -52,6 +52,9 @@ it.each(['agent', 'polling', 'calls'])('robots of the uplink %s pass a gateway w
   );
   const result = fleets.result();
   expect(code, stdout + stderr).toBe(unlessSaturated(0, result));
+  const { 'http.ms': all, 'list.ms': lists, 'read.ms': reads } = result.metrics;
+  expect(all?.count).toBe((lists?.count ?? 0) + (reads?.count ?? 0));
+  expect(stdout).toMatch(/^ {2}requests +\d+ in .+: [\d.]+ a second$/m);
   expect(front.counts.refused).toBe(0);
   expect(front.counts.passed).toBeGreaterThanOrEqual(20);
   expect(stdout + stderr + JSON.stringify(result)).not.toContain(TENANT);

@@ -43,6 +43,8 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
 /** Metrics that users ask for most, in that order; the report has all. */
 const METRICS_SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
 const BY_CLASS = ['ping.ms', 'reconnect.ms'];
+/** Parts of `http.ms`. */
+const OPERATIONS = { 'list.ms': 'lists', 'read.ms': 'reads', 'expand.ms': 'expands', 'deploy.ms': 'deployments' };
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
   valid: ['✓', 'green', 'the generator kept up'],
@@ -126,7 +128,7 @@ const sectionsText = (sections: readonly (readonly string[])[]): string =>
     .join('\n')}`;
 
 function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[] {
-  const { metrics, counters } = result;
+  const { metrics, counters, measured_seconds: seconds } = result;
   const row = (label: string, metric: Summary | undefined): string[] => {
     if (metric === undefined) return [];
     const percents = [metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
@@ -143,7 +145,13 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
       row(`  ${leg.padEnd(8)}${LEG_ENDS[leg]}`, metrics[`rollout.${leg}.ms`]).map((line) => paint('dim', line)),
     ),
     ...byClass('rollout.ms'),
-    ...METRICS_SHOWN.flatMap((name) => [...named(name), ...(BY_CLASS.includes(name) ? byClass(name) : [])]),
+    ...METRICS_SHOWN.flatMap((name) => [
+      ...named(name),
+      ...(name === 'http.ms'
+        ? Object.entries(OPERATIONS).flatMap(([part, words]) => row(`  ${words}`, metrics[part]))
+        : []),
+      ...(BY_CLASS.includes(name) ? byClass(name) : []),
+    ]),
     ...named('schedule.lateness.ms'),
     ...named('schedule.burst.ms'),
   ];
@@ -155,12 +163,17 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
     const among = attempts === undefined ? '' : ` of ${digits(attempts)}`;
     return [paint('yellow', `${name.padEnd(NAME_COLUMNS)}${digits(failed).padStart(CELL_COLUMNS)}${among}`)];
   });
+  const requests = counters['http.attempts'] ?? 0;
+  const aSecond = digits(Number((requests / seconds).toPrecision(3)));
+  const count = digits(requests).padStart(CELL_COLUMNS);
+  const pace = `${count} in ${readableDuration(seconds * 1000)}: ${aSecond} a second`;
+  const asked = requests === 0 || seconds === 0 ? [] : [`${'requests'.padEnd(NAME_COLUMNS)}${pace}`];
   // Not among the errors: the device may be off.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
   const head = (figuresCount(result) ? '' : 'they decide nothing').padEnd(NAME_COLUMNS);
-  return [paint('dim', head + columns), ...rows, ...told, ...errors];
+  return [paint('dim', head + columns), ...rows, ...asked, ...told, ...errors];
 }
 
 const cost = ({ costs, answers: judged }: FleetResult, paint: Paint): string[] => [

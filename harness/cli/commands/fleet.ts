@@ -56,8 +56,8 @@ export const fleet = command({
       'Lists, reads and pings of devices that exist, on any Platform API',
     ],
     [
-      "muster fleet --uplink calls --rate 500 --for 5m --header 'X-Tenant: acme' --platform https://api.example.com/beta",
-      'at 500 requests a second, for five minutes, through a gateway',
+      'muster fleet --uplink calls --rate 500 --header "X-Tenant: acme" --platform https://api.example.com/beta',
+      'at 500 requests a second, through a gateway',
     ],
     ['muster fleet --scenario storm --platform https://api.example.com/beta --shard 2/8', 'One of eight machines'],
     [

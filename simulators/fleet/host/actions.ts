@@ -176,7 +176,7 @@ export class Actions {
       case 'list':
       case 'expand':
       case 'read':
-        return this.#read(action);
+        return this.#read(action, kind);
       case 'rollout':
         return this.#rollout(action);
       case 'storm':
@@ -261,13 +261,13 @@ export class Actions {
     };
   }
 
-  async #read(action: Action): Promise<void> {
-    const { kind, robot, pages } = action;
+  async #read(action: Action, kind: 'list' | 'read' | 'expand'): Promise<void> {
+    const { robot, pages } = action;
     const { robots, offer = {} } = this.#options.config;
     const { devices, collection, expand = 'current_deployment', readsPages } = offer;
     const listed = Math.max(devices?.length ?? robots, 1);
     const { deviceId } = robot;
-    await this.#http<unknown>(action, (client, sending) => {
+    await this.#http<unknown>(action, `${kind}.ms`, (client, sending) => {
       if (kind === 'read' && readsPages !== true && deviceId !== undefined) return client.readDevice(deviceId, sending);
       if (kind === 'read') return client.listPage({ collection, limit: 1, offset: robot.index % listed }, sending);
       const offset = pages?.integer(0, listed - 1) ?? 0;
@@ -292,7 +292,7 @@ export class Actions {
       // A phase by hand is numbered after the scenario's phases and carries no trace.
       const traceparent =
         index < scenario.phases.length ? traceparentOf(traced, { phase: index, round, robot: robot.index }) : undefined;
-      const { id: deploymentId } = await this.#http(action, (client, sending) =>
+      const { id: deploymentId } = await this.#http(action, 'deploy.ms', (client, sending) =>
         client.deploy(deviceId, release, `Roll-out of phase ${index}`, { ...sending, traceparent }),
       );
       row.deployment_id = deploymentId;
@@ -316,7 +316,12 @@ export class Actions {
     }
   }
 
-  async #http<T>(action: Action, send: (client: PlatformClient, sending: Sending) => Promise<T>): Promise<T> {
+  /** Sends a request that counts in the figures of all requests and in those of its `operation`. */
+  async #http<T>(
+    action: Action,
+    operation: DurationName,
+    send: (client: PlatformClient, sending: Sending) => Promise<T>,
+  ): Promise<T> {
     const { record, intended } = action;
     const { client } = this.#options;
     if (client === undefined) throw new Error('this fleet has no platform');
@@ -324,7 +329,9 @@ export class Actions {
     record.count('http.errors', 0);
     try {
       const answer = await this.#sent(action, 'http.target.ms', (sending) => send(client, sending));
-      record.time('http.ms', monotonicMs() - intended);
+      const ms = monotonicMs() - intended;
+      record.time('http.ms', ms);
+      record.time(operation, ms);
       return answer;
     } catch (error) {
       record.count('http.errors');
