@@ -47,6 +47,13 @@ check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t)
 
 const OF_CURSOR = { needs: FOLLOW, premises: [...RECONNECT, CURSOR] } as const;
 
+// Nothing says that ids begin with 1.
+check(cursor, { ...OF_CURSOR, aspect: 'zero' }, async (t) => {
+  await using run: StreamRun = await StreamRun.after(t, [event(0)]);
+  run.current.cut();
+  expectCursor(run, await run.stream(), '0');
+});
+
 const bigIds = requirement({
   id: 'client.delivery.big-ids',
   level: 'MUST',

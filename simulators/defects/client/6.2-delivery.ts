@@ -35,6 +35,9 @@ export const defects = [
   defect('first-cursor', 'Names the first event that it ever got.', ['client.delivery.cursor'], {
     follow: { cursor: ({ id }, before) => before ?? (id === '' ? undefined : id) },
   }),
+  defect('cursor-zero-dropped', 'Takes the id 0 for no id.', ['client.delivery.cursor.zero'], {
+    follow: { cursor: ({ id }) => (id === '' || id === '0' ? undefined : id) },
+  }),
   defect('cursor-misnamed', 'Sends its cursor as since.', ['client.delivery.cursor'], {
     follow: ({ request }) => ({
       request: (path, cursor) => request(cursor === undefined ? path : `${path}?since=${cursor}`, undefined),
