@@ -1,11 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { muster, printed, refusal, useFolder } from './testing/muster.ts';
 
 const place = useFolder();
+const METRIC = { count: 1, p50: 1, p90: 1, p95: 1, p99: 1, p999: 1, max: 1, unit: 'ms' } as const;
 
 const kept = (name: string, checks: CheckResult[], startedAt = '2026-11-20T00:00:00.000Z'): string => {
   writeFileSync(place(name), JSON.stringify({ ...sampleReport(checks, { complete: true }), started_at: startedAt }));
@@ -85,5 +87,41 @@ describe('muster compare', () => {
     [[good, place(), '--report', 'html='], /the file after = is missing/],
   ])('refuses %j', async (words, message) => {
     expect(await refusal(['compare', ...words])).toMatch(message);
+  });
+});
+
+describe('muster compare with results of a fleet', () => {
+  const result = (name: string, change: Parameters<typeof resultWith>[0]): string => {
+    writeFileSync(place(name), JSON.stringify(resultWith({ metrics: { 'ping.ms': METRIC }, ...change })));
+    return place(name);
+  };
+  const usual = result('usual.json', { counters: { 'http.attempts': 1000, 'http.errors': 2 } });
+  const failing = result('failing.json', { counters: { 'http.attempts': 1000, 'http.errors': 200 } });
+  const saturated = result('saturated.json', { verdict: 'invalid' });
+
+  it('gates a platform by the run before', async () => {
+    expect(await compared(usual, failing)).toEqual([
+      0,
+      expect.stringMatching(/http\.errors\.rate +0\.2 % +20 % +✗ worse/),
+    ]);
+    expect(await compared(usual, failing, '--gate', 'regressions')).toEqual([1, expect.stringContaining('1 WORSE')]);
+    expect(await compared(failing, usual, '--gate', 'regressions')).toEqual([
+      0,
+      expect.stringContaining('NOTHING WORSE'),
+    ]);
+    expect(await compared(usual, saturated, '--gate', 'regressions')).toEqual([
+      2,
+      expect.stringContaining('NOT COMPARABLE'),
+    ]);
+  });
+
+  it('writes JSON, and says what else it takes', async () => {
+    const [, text] = await compared(usual, failing, '--report', 'json');
+    expect(JSON.parse(text)).toMatchObject({ files: [usual, failing], exit_code: 0, reasons: [] });
+    expect(await refusal(['compare', usual])).toContain('one result of a fleet; accepted: two');
+    expect(await refusal(['compare', usual, failing, '--report', 'html=x.html'])).toContain(
+      'accepted are pretty, json',
+    );
+    expect(await refusal(['compare', usual, kept('report.json', [sampleResult()])])).toContain('report.json');
   });
 });

@@ -21,6 +21,7 @@ import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
 import { loadSuites } from '../catalogue.ts';
+import { type ComparedFleets, comparedFleets, fleetsJson, fleetsText, isFleet } from '../fleet-compare.ts';
 import {
   type CommandContext,
   columns,
@@ -36,7 +37,7 @@ import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 
 const options = {
-  file: OPTION.list('Reports in JSON, certificates, or folders of these as a history', {
+  file: OPTION.list('Reports in JSON, certificates, or folders of these as a history; or two result.json of a fleet', {
     positional: true,
     path: wholePath,
   }),
@@ -64,6 +65,7 @@ export const compare = command({
     ['muster compare 1.2.json 1.3.json --gate regressions', 'two releases'],
     ['muster compare mine.json theirs.json --report html=compare.html', 'two implementations, as a page'],
     ['muster compare reports/', 'a folder of reports as a history'],
+    ['muster compare monday/result.json today/result.json --gate regressions', 'two runs of a fleet'],
     [
       'muster compare --image agent:1.2 --image agent:1.3 -- --socket /run/agent.sock --fast',
       'check two images first: options after -- are those of muster check',
@@ -73,8 +75,10 @@ export const compare = command({
     'Certificates are read without a look at their signature: muster verify checks it.\n\n' +
     `Exit codes: ${exitCodesText('compare')}.`,
   async run(args, context) {
-    const formats = (args.report ?? ['pretty']).map(wanted);
-    const kept = readEntries(args.file ?? []);
+    const files = args.file ?? [];
+    if (files.some((file) => file.endsWith('.json') && isFleet(readJson(file)))) return fleets(files, args);
+    const formats = (args.report ?? ['pretty']).map((spec) => wanted(spec, FORMATS));
+    const kept = readEntries(files);
     using interrupt = interruptSignal();
     const made = await checked(args, context, interrupt.signal);
     if (typeof made === 'number') return made;
@@ -115,8 +119,32 @@ const FORMATS: readonly CompareFormat[] = [
   { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
 ];
 
-function wanted(spec: string): { format: CompareFormat; file: string | undefined } {
-  const { format, file } = formatOf(spec, FORMATS);
+const FLEET_FORMATS = [
+  {
+    name: 'pretty',
+    text: (compared: ComparedFleets, terminal: boolean) =>
+      fleetsText(compared, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' })),
+  },
+  { name: 'json', text: fleetsJson },
+] as const;
+
+/** Compares the results of two fleets. */
+function fleets(files: readonly string[], { gate, report = ['pretty'] }: Args): number {
+  const formats = report.map((spec) => wanted(spec, FLEET_FORMATS));
+  const compared = comparedFleets(files, gate !== 'none');
+  for (const { format, file } of formats) {
+    const text = format.text(compared, file === undefined);
+    if (file === undefined) process.stdout.write(text);
+    else writeWhole(file, text);
+  }
+  return compared.code;
+}
+
+function wanted<Format extends { readonly name: string }>(
+  spec: string,
+  formats: readonly Format[],
+): { format: Format; file: string | undefined } {
+  const { format, file } = formatOf(spec, formats);
   return { format, file: file === undefined ? undefined : prepareFile(`--report ${spec}`, file) };
 }
 

@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { exitCode, type FleetResult } from '../../../simulators/fleet/result/result.ts';
-import { ResultError, readResult } from '../../../simulators/fleet/result/shards.ts';
 import { Redactor } from '../../common/redact.ts';
 import { painter } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
@@ -11,6 +10,7 @@ import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
 import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/json.ts';
+import { fleetIn, isFleet } from '../fleet-compare.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
 import { command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
 
@@ -57,18 +57,6 @@ async function renderCheck(
   // Masked when the report was written.
   const reporters = createReporters(formats, { redactor: new Redactor(), stdout, stderr, env, verbose });
   for (const reporter of reporters) await reporter.onEnd?.(run);
-}
-
-const isFleet = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
-
-function fleetIn(file: string): FleetResult {
-  try {
-    return readResult(file);
-  } catch (error) {
-    if (error instanceof ResultError) throw new UsageError(error.message);
-    throw error;
-  }
 }
 
 interface FleetFormat {

@@ -1,0 +1,122 @@
+/** Compares two results of a fleet: figures that differ by more than their samples can, by phase and class. */
+import { decode, labelled, percentileMs, unlabelled } from '../measure/metrics.ts';
+import { type FleetResult, figuresCount, isMissed } from './result.ts';
+
+/** Figure of two runs, before and after. */
+export interface FigureChange {
+  /** As in thresholds, e.g. `rollout.ms{phase=2-rollout}.p99` or `http.errors.rate`. */
+  name: string;
+  /** Milliseconds, or a share from 0 to 1; null where a run did not measure it. */
+  before: number | null;
+  after: number | null;
+  /** `same`: no difference that the samples could not have by chance. */
+  change: 'worse' | 'better' | 'same' | 'gone' | 'new';
+}
+
+export interface FleetComparison {
+  figures: FigureChange[];
+  /** Thresholds that the first run met and the second missed. */
+  missed: string[];
+  /** Settings that differ, so that a difference may be theirs. */
+  settings: { name: string; before: string; after: string }[];
+  /** Reasons for which the figures cannot be compared. */
+  reasons: string[];
+}
+
+/** Standard errors between two figures: by chance one comparison of some ten thousand shows as much. */
+const DEVIATIONS = 4;
+/** Share of a duration that differs between two runs of one fleet, whatever their samples. */
+const LEAST_CHANGE = 0.1;
+
+/** Durations of the generator itself. */
+const OWN = /^(schedule\.|start\.ms)/;
+const FAILURES = /\.(errors|missed)$/;
+const PERCENTS = [50, 99] as const;
+const SETTINGS = ['scenario', 'robots', 'uplink', 'seed', 'key_bits', 'workers', 'platform'] as const;
+
+/** Compares figures of the whole run, and those of each phase and class. */
+export function compareFleets(before: FleetResult, after: FleetResult): FleetComparison {
+  const durations = Object.keys({ ...before.histograms, ...after.histograms }).filter((name) => !OWN.test(name));
+  const errors = Object.keys({ ...before.counters, ...after.counters }).filter((name) =>
+    FAILURES.test(unlabelled(name).name),
+  );
+  const metBefore = new Set(before.thresholds.filter(({ ok }) => ok).map(({ expr }) => expr));
+  return {
+    figures: [
+      ...durations.sort().flatMap((name) => PERCENTS.map((percent) => durationChange(name, percent, before, after))),
+      ...errors.sort().flatMap((name) => rateChange(name, before, after) ?? []),
+    ],
+    missed: after.thresholds.flatMap((one) => (isMissed(one) && metBefore.has(one.expr) ? [one.expr] : [])),
+    settings: SETTINGS.flatMap((name) => {
+      const [old, now] = [String(before[name]), String(after[name])];
+      return old === now ? [] : [{ name, before: old, after: now }];
+    }),
+    reasons: [
+      ...[before, after].flatMap((result, index) => (figuresCount(result) ? [] : [uncounted(result, index)])),
+      ...(before.scenario === after.scenario ? [] : ['the runs are of different scenarios']),
+    ],
+  };
+}
+
+const uncounted = ({ complete }: FleetResult, index: number): string =>
+  `the ${index === 0 ? 'first' : 'second'} run ${complete ? 'measured its own load generator' : 'is not complete'}`;
+
+function durationChange(name: string, percent: number, before: FleetResult, after: FleetResult): FigureChange {
+  const [old, now] = [before, after].map(({ histograms }) => {
+    const text = histograms[name];
+    return text === undefined ? undefined : spread(decode(text), percent);
+  });
+  const isSlower = old !== undefined && now !== undefined && now.low > old.high * (1 + LEAST_CHANGE);
+  const isQuicker = old !== undefined && now !== undefined && old.low > now.high * (1 + LEAST_CHANGE);
+  return changeOf(`${name}.p${percent}`, old?.at, now?.at, isSlower, isQuicker);
+}
+
+/** A percentile of a sample, and the range in which that of another sample of the same lies. Milliseconds. */
+function spread(times: ReturnType<typeof decode>, percent: number): { at: number; low: number; high: number } {
+  const share = percent / 100;
+  const error = 100 * (DEVIATIONS / Math.SQRT2) * Math.sqrt((share * (1 - share)) / Math.max(1, times.totalCount));
+  const from = (wanted: number): number => percentileMs(times, Math.min(100, Math.max(0, wanted)));
+  // Beyond the slowest of a small sample there may be anything.
+  const high = percent + error >= 100 ? Number.POSITIVE_INFINITY : from(percent + error);
+  return { at: from(percent), low: from(percent - error), high };
+}
+
+function rateChange(name: string, before: FleetResult, after: FleetResult): FigureChange | undefined {
+  const [old, now] = [before, after].map(({ counters }) => {
+    const { name: plain, labels = {} } = unlabelled(name);
+    const attempts = counters[labelled(plain.replace(FAILURES, '.attempts'), labels)] ?? 0;
+    return attempts === 0 ? undefined : { rate: (counters[name] ?? 0) / attempts, attempts };
+  });
+  if (old === undefined && now === undefined) return undefined;
+  const differs = old !== undefined && now !== undefined && isMoreThanChance(old, now);
+  const [rate, rateNow] = [old?.rate, now?.rate];
+  const [isWorse, isBetter] = [(rateNow ?? 0) > (rate ?? 0), (rateNow ?? 0) < (rate ?? 0)];
+  return changeOf(`${name}.rate`, rate, rateNow, differs && isWorse, differs && isBetter);
+}
+
+interface Rate {
+  rate: number;
+  attempts: number;
+}
+
+/** Whether two shares differ by more standard errors than chance allows (test of two proportions). */
+function isMoreThanChance(old: Rate, now: Rate): boolean {
+  const attempts = old.attempts + now.attempts;
+  const pooled = (old.rate * old.attempts + now.rate * now.attempts) / attempts;
+  const error = Math.sqrt(pooled * (1 - pooled) * (1 / old.attempts + 1 / now.attempts));
+  return Math.abs(now.rate - old.rate) > DEVIATIONS * error;
+}
+
+const changeOf = (
+  name: string,
+  before: number | undefined,
+  after: number | undefined,
+  isWorse: boolean,
+  isBetter: boolean,
+): FigureChange => ({
+  name,
+  before: before ?? null,
+  after: after ?? null,
+  change:
+    before === undefined ? 'new' : after === undefined ? 'gone' : isWorse ? 'worse' : isBetter ? 'better' : 'same',
+});
