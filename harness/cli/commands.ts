@@ -111,6 +111,18 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       ),
     ],
   },
+  {
+    name: 'clean',
+    describe: 'Archive what earlier runs left',
+    missing: 'Name what to clean: platform.',
+    members: [
+      entry(
+        'platform',
+        'Archive the deployments that earlier runs left on their devices, and say what stays',
+        async () => (await import('./commands/clean.ts')).cleanPlatform,
+      ),
+    ],
+  },
   entry(
     'fleet',
     'Run a scenario with thousands of simulated robots against a platform',

@@ -2,8 +2,12 @@ import { randomBytes, randomInt } from 'node:crypto';
 
 /**
  * Unique name on the target, earlier runs included, so not drawn from the seed. Short, of lower-case letters, digits
- * and dashes, because the specification does not say what a name may contain.
+ * and dashes, because the specification does not say what a name may contain; an administrator finds all by `muster`.
  */
 export const uniqueName = (what: string): string =>
   // A digit first, so that findings of two runs compare without it.
-  `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
+  `muster-${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
+
+/** Whether a run gave a record this name, or one that the model of a platform numbers (`muster…x12`). */
+export const isOwnName = (name: string): boolean =>
+  /(?<![a-z])muster(-[a-z-]+-\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d+)(?![0-9a-z])/.test(name);

@@ -1,5 +1,7 @@
 /** `muster check device`, `platform`, `system` and `client`: options, examples and opening of the target. */
+import { defined } from '../../common/defined.ts';
 import { exitCodesText } from '../../common/usage.ts';
+import type { PlatformContext } from '../../targets/opened.ts';
 import {
   type Checked,
   type CheckTable,
@@ -15,7 +17,7 @@ import {
   refuseOwnPlatform,
   systemTargetOptions,
 } from '../check-options.ts';
-import type { Command } from '../options.ts';
+import { type Command, complete, type OptionTable, optionsIn } from '../options.ts';
 
 /** Command of a check; loads the runner only when it runs. */
 const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, Context>): Command<T> => ({
@@ -59,9 +61,15 @@ export const checkDevice = checkCommand({
   },
 });
 
-export const checkPlatform = checkCommand({
+const PLATFORM_OPTIONS = {
+  ...platformTargetOptions,
+  ...planOptions,
+  'dry-run': optionsIn('How').flag('Only list the records that a run would make, by trying it on a platform of Muster'),
+} as const satisfies OptionTable;
+
+const platformChecks = {
   api: 'platform',
-  options: { ...platformTargetOptions, ...planOptions },
+  options: PLATFORM_OPTIONS,
   examples: [
     ['MUSTER_API_KEY=… muster check platform --url https://api.example.com/beta --read-only', 'sends nothing but GET'],
     ['muster check platform --url http://127.0.0.1:8080/beta --api-key KEY', 'everything'],
@@ -72,7 +80,20 @@ export const checkPlatform = checkCommand({
     const target = { ...platformTarget(args, opening), ...firstAnswer(args, opening) };
     return openPlatformTarget({ ...target, readOnly: isReadOnly(args) });
   },
-});
+} satisfies Checked<typeof PLATFORM_OPTIONS, PlatformContext>;
+
+export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
+  ...checkCommand(platformChecks),
+  async run(options, context) {
+    if (!options['dry-run']) return checkCommand(platformChecks).run(options, context);
+    const { dryRun } = await import('../dry-run.ts');
+    const { only, section, fast, profile, runs, seed, dialect, url } = options;
+    const same = { ...defined({ only, section, profile, runs, dialect }), fast, 'read-only': isReadOnly(options) };
+    return dryRun({ url, seed, dialect }, async (change) =>
+      checkCommand(platformChecks).run(complete(PLATFORM_OPTIONS, { ...same, ...change }), context),
+    );
+  },
+};
 
 export const checkSystem = checkCommand({
   api: 'system',

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { PlatformClient } from '../../simulators/fleet/platform/client.ts';
+import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts';
+import { isOwnName, uniqueName } from '../common/names.ts';
+import { shape } from '../contract/shape.ts';
+import { Type } from '../contract/type.ts';
+import { printed, refusal } from './testing/muster.ts';
+
+const fleets = useFleets();
+const created = shape('resource', Type.Object({ id: Type.String() }));
+
+it('archives what an interrupted run left on its devices, and nothing of others', async () => {
+  const { url, apiKey } = fleets.platform;
+  const client = new PlatformClient(fleets.platform);
+  const named = async (name: string): Promise<string> =>
+    (await client.ask({ method: 'POST', path: '/devices', body: { name } }, created)).id;
+  const [own, numbered, other] = [
+    await named(uniqueName('device')),
+    await named('mustern977qpx12'),
+    await named('mustermann'),
+  ];
+  const release = await client.createReleaseFixture('clean', '{}');
+  const staged = { target_status: 'staged', release_id: release.releaseId, description: 'of a run that was killed' };
+  for (const device_id of [own, numbered, other]) {
+    const body = { ...staged, device_id, config_instance_ids: release.configInstanceIds };
+    await client.ask({ method: 'POST', path: '/deployments', body }, created);
+  }
+  await client.deploy(numbered, release, 'queued: no platform archives it');
+  await client.close();
+  const targets = async (): Promise<string[]> =>
+    (await listOf<{ device_id: string; target_status: string }>(fleets.platform, '/deployments'))
+      .map(({ device_id, target_status }) => `${[own, numbered, other].indexOf(device_id)} ${target_status}`)
+      .toSorted();
+  const words = ['clean', 'platform', '--url', url, '--api-key', apiKey];
+
+  const before = await targets();
+  expect(before).toEqual(['0 staged', '1 deployed', '1 staged', '2 staged']);
+  expect(await printed([...words, '--dry-run'])).toMatchObject({
+    code: 0,
+    text: expect.stringMatching(/^3 deployments are not/),
+  });
+  expect(await targets()).toEqual(before);
+  expect(await printed(words)).toMatchObject({
+    code: 0,
+    text: expect.stringMatching(/^2 of 3 deployments archived; 1 could/),
+  });
+  expect(await targets()).toEqual(['0 archived', '1 archived', '1 deployed', '2 staged']);
+  expect(await printed(words)).toMatchObject({ code: 0, text: expect.stringMatching(/^0 of 1 .*\n.*: 2 devices/) });
+});
+
+it('refuses an address that is none, and says what a platform answered without the key', async () => {
+  expect(await refusal(['clean', 'platform', '--api-key', 'k'])).toContain('--url: must be');
+  const { code, text } = await printed([
+    'clean',
+    'platform',
+    '--url',
+    fleets.platform.url,
+    '--api-key',
+    'secret-of-ours',
+  ]);
+  expect([code, text]).toEqual([2, '']);
+});
+
+it('knows the names of its runs', () => {
+  for (const name of [
+    uniqueName('device'),
+    `é ${uniqueName('config-type')}`,
+    'muster1vk3zzx4',
+    'Gerät Ñandú mustern977qpx306',
+  ])
+    expect([name, isOwnName(name)]).toEqual([name, true]);
+  for (const name of ['muster', 'mustermann-12', 'Muster-1', 'muster-fleet', 'robot-000042', 'clustermuster1x2'])
+    expect([name, isOwnName(name)]).toEqual([name, false]);
+});
+
+describe('check platform --dry-run', () => {
+  it.each([
+    [[], /^ {2}devices +[1-9]/m],
+    [['--read-only'], /^ {2}devices +0$/m],
+  ])('with %j lists the records, and sends nothing to the platform', async (more, devices) => {
+    let connections = 0;
+    const server = createServer(() => {
+      connections += 1;
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+    const words = ['check', 'platform', '--url', url, '--dry-run', '--fast', '--only', 'platform.device.*', ...more];
+    const { code, text } = await printed(words);
+    server.close();
+    expect([code, connections]).toEqual([0, 0]);
+    expect(text).toMatch(devices);
+    expect(text).toContain(`would make on ${url}`);
+  });
+});

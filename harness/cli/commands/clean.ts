@@ -1,0 +1,133 @@
+/** `muster clean platform`: archives the deployments that earlier runs left on their own devices. */
+import process from 'node:process';
+import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import { HttpClient, type HttpResponse } from '../../client/http.ts';
+import { Recorder } from '../../client/recorder.ts';
+import { isOwnName } from '../../common/names.ts';
+import { Redactor } from '../../common/redact.ts';
+import { printableLine } from '../../common/terminal.ts';
+import { EXIT, headerSecret, UsageError } from '../../common/usage.ts';
+import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
+import { command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
+
+const options = {
+  url: OPTION.text('Base URL of the Platform API'),
+  'api-key': OPTION.text('API key; better in MUSTER_API_KEY', { secret: 'MUSTER_API_KEY' }),
+  dialect: OPTION.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
+  'api-version': OPTION.oneOf(SUPPORTED_VERSIONS, 'API version to use', { defaultText: 'the newest' }),
+  'dry-run': OPTION.flag('Only say what would be archived, and what stays'),
+} as const satisfies OptionTable;
+
+export const cleanPlatform = command({
+  options,
+  examples: [
+    ['muster clean platform --url https://api.example.com/beta --dry-run', 'what earlier runs left'],
+    ['MUSTER_API_KEY=… muster clean platform --url https://api.example.com/beta', 'archive it'],
+  ],
+  epilogue:
+    'Earlier runs are known by their names: devices with "muster" in them. A deployment on any other device is left ' +
+    `alone, whatever its release.\n\nExit codes: 0 all that the platform lets a client archive is archived · 2 it answered an error.`,
+  async run(args) {
+    const http = clientFor(args);
+    try {
+      return await clean(http, args['dry-run']);
+    } catch (error) {
+      if (!(error instanceof NoAnswer || error instanceof Unreachable || error instanceof NoListError)) throw error;
+      process.stderr.write(`muster: ${printableLine(error.message)}\n`);
+      return EXIT.incomplete;
+    } finally {
+      await http.close();
+    }
+  },
+});
+
+function clientFor({
+  url,
+  'api-key': given,
+  dialect,
+  'api-version': version = NEWEST_VERSION,
+}: OptionsOf<typeof options>) {
+  const base = url === undefined ? null : URL.parse(url);
+  if (base === null || !/^https?:$/.test(base.protocol))
+    throw new UsageError('--url: must be the http or https address of the Platform API');
+  const key = given ?? process.env['MUSTER_API_KEY'];
+  if (key === undefined || key === '') throw new UsageError('--api-key: missing; here or in MUSTER_API_KEY');
+  const headers = {
+    'x-api-key': headerSecret('--api-key', key),
+    [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: version,
+  };
+  const recorder = new Recorder(new Redactor([key]));
+  return new HttpClient({
+    endpoint: { origin: base.origin },
+    basePath: base.pathname.replace(/\/$/, ''),
+    headers,
+    recorder,
+  });
+}
+
+/** A list is not served, or is none. */
+class NoListError extends Error {
+  override name = 'NoListError';
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+async function clean(http: HttpClient, isDry: boolean): Promise<number> {
+  const devices = (await allOf(http, '/devices')).filter(({ name }) => isOwnName(String(name)));
+  const own = new Set(devices.map(({ id }) => id));
+  const open = (await allOf(http, '/deployments')).filter(
+    ({ device_id, target_status }) => own.has(device_id) && target_status !== 'archived',
+  );
+  const outcomes = { archived: 0, stay: 0, failed: 0 };
+  for (const { id } of isDry ? [] : open) {
+    const response = await http.post(`/deployments/${encodeURIComponent(String(id))}/archive`, {});
+    // The platform decides which of its deployments can be archived.
+    const outcome = response.status < 300 ? 'archived' : response.status === 409 ? 'stay' : 'failed';
+    outcomes[outcome] += 1;
+    if (outcome !== 'archived')
+      process.stderr.write(`muster: ${printableLine(`deployment ${id} was not archived: ${said(http, response)}`)}\n`);
+  }
+  const { archived, stay, failed } = outcomes;
+  const kept = await Promise.all(NAMED.map(async (collection) => `${await ownIn(http, collection)} ${collection}`));
+  const left = stay + failed === 0 ? '' : `; ${stay + failed} could not be`;
+  const done = isDry
+    ? `${open.length} deployments are not archived yet`
+    : `${archived} of ${open.length} deployments archived${left}`;
+  const stays = [`${devices.length} devices`, ...kept].join(', ').replaceAll('_', ' ');
+  process.stdout.write(`${done}.\nThe API removes nothing, so these stay, with muster in their names: ${stays}.\n`);
+  return failed === 0 ? EXIT.conformant : EXIT.incomplete;
+}
+
+const NAMED = ['groups', 'config_types', 'releases'] as const;
+
+/** Number of records with a name of earlier runs; of a list that is not served, 0. */
+async function ownIn(http: HttpClient, collection: (typeof NAMED)[number]): Promise<number> {
+  const items = await allOf(http, `/${collection}`).catch((error: unknown) => {
+    if (error instanceof NoListError) return [];
+    throw error;
+  });
+  return items.filter(({ name, slug, version }) => [name, slug, version].some((text) => isOwnName(String(text))))
+    .length;
+}
+
+const TIMEOUT_MS = 30_000;
+const PAGE = 100;
+/** A list that others fill meanwhile need not end. */
+const MOST_PAGES = 10_000;
+
+/** All items of a list, page by page (section 8). */
+async function allOf(http: HttpClient, path: string): Promise<Item[]> {
+  const all = new Map<unknown, Item>();
+  for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {
+    const response = await http.get(path, { query: { limit: PAGE, offset }, timeoutMs: TIMEOUT_MS });
+    const { data, has_more } = (response.json ?? {}) as { data?: unknown; has_more?: unknown };
+    if (response.status !== 200 || !Array.isArray(data)) throw new NoListError(`GET ${path}: ${said(http, response)}`);
+    for (const item of data as Item[]) all.set(item['id'], item);
+    offset += data.length;
+    if (data.length === 0 || has_more !== true) break;
+  }
+  return [...all.values()];
+}
+
+const said = ({ recorder: { redactor } }: HttpClient, { status, text }: HttpResponse): string =>
+  `HTTP ${status} ${redactor.text(text.slice(0, 400))}`;

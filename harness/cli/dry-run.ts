@@ -1,0 +1,69 @@
+/** `check platform --dry-run`: lists the records that a run would make, by a run on Muster's own platform. */
+import { randomInt } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { ownedFolder } from '../common/owner.ts';
+import { EXIT } from '../common/usage.ts';
+import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
+
+const COLLECTIONS = [
+  ...['devices', 'groups', 'config_types', 'config_schemas', 'config_instances', 'releases', 'deployments'],
+] as const;
+
+interface Wanted {
+  url?: string | undefined;
+  seed?: number | undefined;
+  dialect?: Dialect | undefined;
+}
+
+/** `run`: carries out the same checks with other options, and gives their exit code. */
+export async function dryRun(
+  wanted: Wanted,
+  run: (change: { url: string; 'api-key': string; seed: number; report: string[] }) => Promise<number>,
+): Promise<number> {
+  const { seed = randomInt(2 ** 31), dialect = 'spec', url = 'the platform' } = wanted;
+  await using platform = await simulatePlatform({ dialect, devices: 3, seed: 1 });
+  const folder = ownedFolder('dry-run');
+  try {
+    const before = await countsOf(platform, dialect);
+    process.stderr.write("trying it on Muster's own platform; nothing is sent anywhere else\n");
+    const report = [`json=${join(folder, 'report.json')}`];
+    const code = await run({ url: platform.url, 'api-key': platform.apiKey, seed, report });
+    if (code > EXIT.incomplete) return code;
+    const after = await countsOf(platform, dialect);
+    const made = COLLECTIONS.map(
+      (name) => `  ${name.replace('_', ' ').padEnd(18)}${(after[name] ?? 0) - (before[name] ?? 0)}`,
+    );
+    process.stdout.write(
+      `With --seed ${seed} a run would make on ${url}, if that takes everything as Muster's own platform does:\n` +
+        `${made.join('\n')}\n` +
+        'Its deployments are archived at the end, where the platform lets them. The API removes nothing, so the records\n' +
+        'stay, most with muster in their names; none that exists is changed. For what a run that is killed leaves there\n' +
+        'is muster clean platform.\n',
+    );
+    return EXIT.conformant;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Number of records by collection. */
+async function countsOf(
+  { url, apiKey }: { url: string; apiKey: string },
+  dialect: Dialect,
+): Promise<Record<string, number>> {
+  const headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
+  const counts = COLLECTIONS.map(async (name): Promise<[string, number]> => {
+    let count = 0;
+    for (let hasMore = true; hasMore; ) {
+      const answer = await fetch(`${url}/${name}?limit=100&offset=${count}`, { headers });
+      const page = (await answer.json()) as { data: unknown[]; has_more: boolean };
+      count += page.data.length;
+      hasMore = page.has_more;
+    }
+    return [name, count];
+  });
+  return Object.fromEntries(await Promise.all(counts));
+}
