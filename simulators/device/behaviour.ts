@@ -136,8 +136,11 @@ export interface LogBehaviour {
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
   /** Order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
-  /** First id that a compaction keeps, in order to keep `ids` ids; a value above `latest` keeps nothing. */
-  keepFrom(plan: { earliest: number; latest: number; ids: number }): number;
+  /**
+   * First id that a compaction keeps, in order to keep `ids` ids, `step` from one event to the next; a value above
+   * `latest` keeps nothing.
+   */
+  keepFrom(plan: { earliest: number; latest: number; ids: number; step: number }): number;
 }
 
 /** Sections 2.1, 2.2, 2.4 and 6.3. */

@@ -47,8 +47,8 @@ export const variants = [
     retain: () => 6,
     tellsRetention: false,
   }),
-  retains('drops-one-by-one', `Keeps 50 events, ${SIZE}, and drops the oldest with each new one.`, ({ idStep }) => ({
+  retains('drops-one-by-one', `Keeps 50 events, ${SIZE}, and drops the oldest with each new one.`, {
     retain: () => 50,
-    keepFrom: ({ latest }) => latest - 49 * idStep,
-  })),
+    keepFrom: ({ latest, step }) => latest - 49 * step,
+  }),
 ];

@@ -306,7 +306,7 @@ export class EventLog {
     const { earliest, latest } = this;
     if (this.#down || this.generation.earliest === undefined) return undefined;
     const ids = latest + 1 - lowestOf(Math.max(1, events) * this.#step, latest, this.generation.gaps);
-    const from = this.#options.behaviour.log.keepFrom({ earliest, latest, ids });
+    const from = this.#options.behaviour.log.keepFrom({ earliest, latest, ids, step: this.#step });
     try {
       if (from > earliest) await this.#file.keep(from);
     } catch (error) {
