@@ -12,7 +12,7 @@ import { TRAFFIC_NAMES, UPLINKS } from '../../simulators/fleet/scenario/uplinks.
 import { isAddress } from '../common/otlp.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
-import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
+import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
 import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfYaml, wholePath } from './options.ts';
 
@@ -187,7 +187,12 @@ function atRate(scenario: Scenario, rate: number): Scenario {
 }
 
 /** Set by the fleet or its connections; another value would break them. */
-const OWN_HEADERS = /^(x-api-key|authorization|host|connection|content-.*|transfer-encoding|traceparent|.*-version)$/i;
+const OWN_HEADERS = new RegExp(
+  `^(x-api-key|authorization|host|connection|content-.*|transfer-encoding|traceparent|${Object.values(DIALECT_NAMES)
+    .flatMap(({ versionHeader, agentHeaderPrefix }) => [versionHeader, `${agentHeaderPrefix}-.*`])
+    .join('|')})$`,
+  'i',
+);
 
 /** Headers by name, from lines such as `X-Tenant: acme`. Throws UsageError, which never shows a value. */
 export function headersFrom(lines: readonly string[] = []): Record<string, string> {

@@ -87,8 +87,12 @@ export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
   async run(options, context) {
     if (!options['dry-run']) return checkCommand(platformChecks).run(options, context);
     const { dryRun } = await import('../dry-run.ts');
-    const { only, section, fast, profile, runs, seed, dialect, url } = options;
-    const same = { ...defined({ only, section, profile, runs, dialect }), fast, 'read-only': isReadOnly(options) };
+    const { only, section, fast, profile, runs, seed, dialect, url, 'api-version': version } = options;
+    const same = {
+      ...defined({ only, section, profile, runs, dialect, 'api-version': version }),
+      fast,
+      'read-only': isReadOnly(options),
+    };
     return dryRun({ url, seed, dialect }, async (change) =>
       checkCommand(platformChecks).run(complete(PLATFORM_OPTIONS, { ...same, ...change }), context),
     );

@@ -25,8 +25,9 @@ export const cleanPlatform = command({
     ['MUSTER_API_KEY=… muster clean platform --url https://api.example.com/beta', 'archive it'],
   ],
   epilogue:
-    'Earlier runs are known by their names: devices with "muster" in them. A deployment on any other device is left ' +
-    `alone, whatever its release.\n\nExit codes: 0 all that the platform lets a client archive is archived · 2 it answered an error.`,
+    'Earlier runs are known by the names of their devices, such as muster-device-1e1bbca6. A deployment on any other ' +
+    'device is left alone. A check that runs meanwhile has such devices too: let it end first.\n\n' +
+    'Exit codes: 0 all that the platform lets a client archive is archived · 2 it answered an error, or not at all.',
   async run(args) {
     const http = clientFor(args);
     try {
