@@ -39,9 +39,9 @@ export async function dryRun(
     process.stdout.write(
       `With --seed ${seed} a run would make on ${url}, if that takes everything as Muster's own platform does:\n` +
         `${made.join('\n')}\n` +
-        'Its deployments are archived at the end, where the platform lets them. The API removes nothing, so the records\n' +
-        'stay, most with muster in their names; none that exists is changed. For what a run that is killed leaves there\n' +
-        'is muster clean platform.\n',
+        'Its deployments are archived at the end, where the platform lets them. The API removes nothing, so the\n' +
+        'records stay, most with muster in their names; none that exists is changed. What a run that is killed\n' +
+        'leaves is archived by muster clean platform.\n',
     );
     return EXIT.conformant;
   } finally {

@@ -124,7 +124,7 @@ test('deploys files by a release with a slot for each; its config type is made o
   expect(await control.deploy({ config_instances })).toEqual({ id: 'dpl_1' });
   await control.deploy({ config_instances, description: 'mine' });
   const slot = { name: expect.any(String), required: true };
-  const unique = (what: string) => expect.stringMatching(`^${what}-\\d[\\da-f]{7}$`);
+  const unique = (what: string) => expect.stringMatching(`^muster-${what}-\\d[\\da-f]{7}$`);
   const asked = { device_id: 'dvc_1', release_id: 'releases null', target_status: 'deployed' };
   const config_instance_ids = ['config_instances "f0"', 'config_instances "f1"'];
   expect(bodies('config_types')).toMatchObject([{ name: unique('type'), slug: unique('type') }]);
@@ -133,7 +133,7 @@ test('deploys files by a release with a slot for each; its config type is made o
       config_type_ref: { id: 'config_types null' },
       language: 'opaque',
       format: 'json',
-      documents: [{ name: 'schema.json', data: expect.stringContaining('"title":"release-') }],
+      documents: [{ name: 'schema.json', data: expect.stringContaining('"title":"muster-release-') }],
       instance_format: 'text',
       instance_slots: [
         { key: 'f0', filepath: '/a.json', ...slot },
