@@ -204,8 +204,8 @@ export const STARVED: readonly Starved[] = [
   {
     api: 'device',
     name: 'small-heap',
-    summary: 'The command has a heap of 80 MiB.',
-    node: ['--max-old-space-size=80'],
+    summary: 'The command has a heap of 64 MiB.',
+    node: ['--max-old-space-size=64'],
     codes: [EXIT.conformant],
   },
   {
