@@ -223,7 +223,8 @@ const LONGEST_MS = 300_000;
 const MOST_OUTPUT = 64 * 1024 * 1024;
 
 async function check({ api, limit = ':', node = [], words = [], codes }: Starved, place: string[]): Promise<Report> {
-  const command = [process.execPath, ...node, CLI, 'check', api, ...place, '--fast', '--report', 'json', ...words];
+  const drawn = ['--fast', '--seed', String(SEED)];
+  const command = [process.execPath, ...node, CLI, 'check', api, ...place, ...drawn, '--report', 'json', ...words];
   const { code, stdout, stderr } = await new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
     const options = { timeout: LONGEST_MS, killSignal: 'SIGKILL', maxBuffer: MOST_OUTPUT } as const;
     execFile('/bin/sh', ['-c', `${limit}; exec "$@"`, 'sh', ...command], options, (error, out, err) =>
