@@ -48,7 +48,7 @@ const MARKS = {
   new: ['not measured before', 'dim'],
 } as const;
 
-/** Figures of the whole runs; of phases and classes those that differ. */
+/** Lists the figures of the whole run, and those of a phase or class that changed. */
 export function fleetsText(compared: ComparedFleets, paint: Paint): string {
   const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
   const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');
@@ -68,7 +68,7 @@ export function fleetsText(compared: ComparedFleets, paint: Paint): string {
     ...missed.map((expr) => paint('red', `✗ missed, and met before: ${expr}`)),
     '',
     ...reasons.map((reason) => paint('red', `- ${reason}`)),
-    paint('bold', word) + paint('dim', ' (differences beyond those of two samples of one fleet, and a tenth)'),
+    paint('bold', word) + paint('dim', ' (beyond chance, and durations by half and 1 ms)'),
     ...(code === EXIT.conformant ? [] : [paint('red', `exit ${code}`)]),
   ];
   return `${lines.join('\n')}\n`;

@@ -40,6 +40,12 @@ describe('two runs of a fleet', () => {
     expect(differing(slow, usual).toSorted()).toEqual(slower.map((name) => `${name} better`).toSorted());
   });
 
+  it('do not differ by what an unchanged platform does between two runs', () => {
+    expect(differing(run('a', { count: 4000 }), run('b', { count: 4000, factor: 1.3 }))).toEqual([]);
+    const [quick, slow] = [0.01, 0.02].map((factor) => run(`${factor}`, { count: 4000, factor }));
+    expect(quick && slow && differing(quick, slow)).toEqual(['ping.ms.p99 worse', `ping.ms${PART}.p99 worse`]);
+  });
+
   it('show more errors, and none in figures of the load generator', () => {
     const changes = differing(run('a'), run('b', { failing: 0.1 }));
     expect(changes).toEqual(expect.arrayContaining(['ping.errors.rate worse', `ping.errors${PART}.rate worse`]));
