@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createServerOfHttp } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { PlatformClient } from '../../simulators/fleet/platform/client.ts';
@@ -6,7 +7,7 @@ import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts'
 import { isOwnName, uniqueName } from '../common/names.ts';
 import { shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import { printed, refusal } from './testing/muster.ts';
+import { muster, printed, refusal } from './testing/muster.ts';
 
 const fleets = useFleets();
 const created = shape('resource', Type.Object({ id: Type.String() }));
@@ -52,15 +53,16 @@ it('archives what an interrupted run left on its devices, and nothing of others'
 
 it('refuses an address that is none, and says what a platform answered without the key', async () => {
   expect(await refusal(['clean', 'platform', '--api-key', 'k'])).toContain('--url: must be');
-  const { code, text } = await printed([
-    'clean',
-    'platform',
-    '--url',
-    fleets.platform.url,
-    '--api-key',
-    'secret-of-ours',
-  ]);
-  expect([code, text]).toEqual([2, '']);
+  const server = createServerOfHttp(({ headers }, answer) => {
+    answer.writeHead(401).end(`no such key: ${headers['x-api-key']}`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+  const { code, stdout, stderr } = await muster('clean', 'platform', '--url', url, '--api-key', 'key-of-ours-7f3a9c1e');
+  server.close();
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('GET /devices: HTTP 401 no such key: ');
+  expect(stderr).not.toContain('7f3a9c1e');
 });
 
 it('knows the names of its runs', () => {

@@ -4,13 +4,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { HttpClient } from '../client/http.ts';
 import { ownedFolder } from '../common/owner.ts';
 import { EXIT } from '../common/usage.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
+import { allOf } from './records.ts';
 
-const COLLECTIONS = [
-  ...['devices', 'groups', 'config_types', 'config_schemas', 'config_instances', 'releases', 'deployments'],
-] as const;
+const COLLECTIONS = 'devices groups config_types config_schemas config_instances releases deployments'.split(' ');
 
 interface Wanted {
   url?: string | undefined;
@@ -25,14 +25,17 @@ export async function dryRun(
 ): Promise<number> {
   const { seed = randomInt(2 ** 31), dialect = 'spec', url = 'the platform' } = wanted;
   await using platform = await simulatePlatform({ dialect, devices: 3, seed: 1 });
+  const { origin, pathname } = new URL(platform.url);
+  const headers = { 'x-api-key': platform.apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
+  const http = new HttpClient({ endpoint: { origin }, basePath: pathname, headers });
   const folder = ownedFolder('dry-run');
   try {
-    const before = await countsOf(platform, dialect);
+    const before = await countsOf(http);
     process.stderr.write("trying it on Muster's own platform; nothing is sent anywhere else\n");
     const report = [`json=${join(folder, 'report.json')}`];
     const code = await run({ url: platform.url, 'api-key': platform.apiKey, seed, report });
     if (code > EXIT.incomplete) return code;
-    const after = await countsOf(platform, dialect);
+    const after = await countsOf(http);
     const made = COLLECTIONS.map(
       (name) => `  ${name.replace('_', ' ').padEnd(18)}${(after[name] ?? 0) - (before[name] ?? 0)}`,
     );
@@ -46,24 +49,14 @@ export async function dryRun(
     return EXIT.conformant;
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    await http.close();
   }
 }
 
 /** Number of records by collection. */
-async function countsOf(
-  { url, apiKey }: { url: string; apiKey: string },
-  dialect: Dialect,
-): Promise<Record<string, number>> {
-  const headers = { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION };
-  const counts = COLLECTIONS.map(async (name): Promise<[string, number]> => {
-    let count = 0;
-    for (let hasMore = true; hasMore; ) {
-      const answer = await fetch(`${url}/${name}?limit=100&offset=${count}`, { headers });
-      const page = (await answer.json()) as { data: unknown[]; has_more: boolean };
-      count += page.data.length;
-      hasMore = page.has_more;
-    }
-    return [name, count];
-  });
+async function countsOf(http: HttpClient): Promise<Record<string, number>> {
+  const counts = COLLECTIONS.map(
+    async (name): Promise<[string, number]> => [name, (await allOf(http, `/${name}`)).length],
+  );
   return Object.fromEntries(await Promise.all(counts));
 }

@@ -82,10 +82,12 @@ const platformChecks = {
   },
 } satisfies Checked<typeof PLATFORM_OPTIONS, PlatformContext>;
 
+const checks = checkCommand(platformChecks);
+
 export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
-  ...checkCommand(platformChecks),
+  ...checks,
   async run(options, context) {
-    if (!options['dry-run']) return checkCommand(platformChecks).run(options, context);
+    if (!options['dry-run']) return checks.run(options, context);
     const { dryRun } = await import('../dry-run.ts');
     const { only, section, fast, profile, runs, seed, dialect, url, 'api-version': version } = options;
     const same = {
@@ -94,7 +96,7 @@ export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
       'read-only': isReadOnly(options),
     };
     return dryRun({ url, seed, dialect }, async (change) =>
-      checkCommand(platformChecks).run(complete(PLATFORM_OPTIONS, { ...same, ...change }), context),
+      checks.run(complete(PLATFORM_OPTIONS, { ...same, ...change }), context),
     );
   },
 };

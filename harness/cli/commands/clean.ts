@@ -1,7 +1,7 @@
 /** `muster clean platform`: archives the deployments that earlier runs left on their own devices. */
 import process from 'node:process';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
-import { HttpClient, type HttpResponse } from '../../client/http.ts';
+import { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { isOwnName } from '../../common/names.ts';
 import { Redactor } from '../../common/redact.ts';
@@ -9,6 +9,7 @@ import { printableLine } from '../../common/terminal.ts';
 import { EXIT, headerSecret, UsageError } from '../../common/usage.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
+import { allOf, describeAnswer, NoListError } from '../records.ts';
 
 const options = {
   url: OPTION.text('Base URL of the Platform API'),
@@ -66,13 +67,6 @@ function clientFor({
   });
 }
 
-/** A list is not served, or is none. */
-class NoListError extends Error {
-  override name = 'NoListError';
-}
-
-type Item = Readonly<Record<string, unknown>>;
-
 async function clean(http: HttpClient, isDry: boolean): Promise<number> {
   const devices = (await allOf(http, '/devices')).filter(({ name }) => isOwnName(String(name)));
   const own = new Set(devices.map(({ id }) => id));
@@ -86,7 +80,9 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
     const outcome = response.status < 300 ? 'archived' : response.status === 409 ? 'stay' : 'failed';
     outcomes[outcome] += 1;
     if (outcome !== 'archived')
-      process.stderr.write(`muster: ${printableLine(`deployment ${id} was not archived: ${said(http, response)}`)}\n`);
+      process.stderr.write(
+        `muster: ${printableLine(`deployment ${id} was not archived: ${describeAnswer(http, response)}`)}\n`,
+      );
   }
   const { archived, stay, failed } = outcomes;
   const kept = await Promise.all(NAMED.map(async (collection) => `${await ownIn(http, collection)} ${collection}`));
@@ -110,25 +106,3 @@ async function ownIn(http: HttpClient, collection: (typeof NAMED)[number]): Prom
   return items.filter(({ name, slug, version }) => [name, slug, version].some((text) => isOwnName(String(text))))
     .length;
 }
-
-const TIMEOUT_MS = 30_000;
-const PAGE = 100;
-/** A list that others fill meanwhile need not end. */
-const MOST_PAGES = 10_000;
-
-/** All items of a list, page by page (section 8). */
-async function allOf(http: HttpClient, path: string): Promise<Item[]> {
-  const all = new Map<unknown, Item>();
-  for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {
-    const response = await http.get(path, { query: { limit: PAGE, offset }, timeoutMs: TIMEOUT_MS });
-    const { data, has_more } = (response.json ?? {}) as { data?: unknown; has_more?: unknown };
-    if (response.status !== 200 || !Array.isArray(data)) throw new NoListError(`GET ${path}: ${said(http, response)}`);
-    for (const item of data as Item[]) all.set(item['id'], item);
-    offset += data.length;
-    if (data.length === 0 || has_more !== true) break;
-  }
-  return [...all.values()];
-}
-
-const said = ({ recorder: { redactor } }: HttpClient, { status, text }: HttpResponse): string =>
-  `HTTP ${status} ${redactor.text(text.slice(0, 400))}`;

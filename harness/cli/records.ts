@@ -1,0 +1,33 @@
+/** Records of a platform, for commands that count or clean them. */
+import type { HttpClient, HttpResponse } from '../client/http.ts';
+
+/** A list is not served, or is none. */
+export class NoListError extends Error {
+  override name = 'NoListError';
+}
+
+export type Item = Readonly<Record<string, unknown>>;
+
+const TIMEOUT_MS = 30_000;
+const PAGE = 100;
+/** A list that others fill meanwhile need not end. */
+const MOST_PAGES = 10_000;
+
+/** All items of a list, page by page (section 8). Throws NoListError, or the errors of HttpClient. */
+export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
+  const all = new Map<unknown, Item>();
+  for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {
+    const response = await http.get(path, { query: { limit: PAGE, offset }, timeoutMs: TIMEOUT_MS });
+    const { data, has_more } = (response.json ?? {}) as { data?: unknown; has_more?: unknown };
+    if (response.status !== 200 || !Array.isArray(data))
+      throw new NoListError(`GET ${path}: ${describeAnswer(http, response)}`);
+    for (const item of data as Item[]) all.set(item['id'], item);
+    offset += data.length;
+    if (data.length === 0 || has_more !== true) break;
+  }
+  return [...all.values()];
+}
+
+/** Status and beginning of the body, without secrets of the client. */
+export const describeAnswer = ({ recorder: { redactor } }: HttpClient, { status, text }: HttpResponse): string =>
+  `HTTP ${status} ${redactor.text(text).slice(0, 400)}`;
