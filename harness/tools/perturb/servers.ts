@@ -26,8 +26,8 @@ export interface Server {
 
 const ALL = '(devices|groups|config_types|config_schemas|config_instances|releases|deployments)';
 const ON_ONE = 'groups/{group_id}/move|deployments/{deployment_id}/(deploy|archive)';
-/** Writes whose bodies section 9 shows; other bodies are a server's own. */
-const NAMED = /^(POST \/groups|PATCH \/(config_types|groups)\/\{\w+\})$/;
+/** Writes to records of a run whose bodies section 9 shows; other bodies are a server's own. */
+const NAMED = /^(POST \/groups|PATCH \/groups\/\{\w+\})$/;
 /** Writes of the reference that the plain server in Node accepts. */
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };

@@ -15,7 +15,7 @@ import { describeAsk, type Seen, seenIn } from './exchange.ts';
 import { explore } from './exploration.ts';
 import { Explorer } from './explorer.ts';
 import type { Found, Looked } from './found.ts';
-import { settle } from './settling.ts';
+import { connectionOf, settle } from './settling.ts';
 
 interface Shared {
   explorer: Explorer;
@@ -76,7 +76,8 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
   const others = all.filter((each) => each !== first);
   if (others.length > 0)
     t.note(`${countInWords('other difference', others.length)}: ${others.map(inWords).join('; ')}`);
-  const finding = { expected: first.expected, actual: first.actual, counterexample: describeAsk(first.exchange) };
+  const counterexample = `${describeAsk(first.exchange)}${await connectionOf(explorer, first)}`;
+  const finding = { expected: first.expected, actual: first.actual, counterexample };
   if (first.decision.level === 'MUST' || level !== 'MUST') t.must(false, finding);
   else t.should(false, finding);
 }

@@ -35,6 +35,8 @@ export interface Ask {
   /** Name and value pairs, not encoded. */
   query: readonly (readonly [string, string])[];
   body?: unknown;
+  /** Whether it is sent on a connection that was used before, where there is one; drawn where undefined. */
+  isKept?: boolean;
   /** The query as it is sent, where it is no list of pairs. */
   rawQuery?: string;
 }
@@ -87,8 +89,9 @@ export function describeAsk(ask: Ask): string {
 const KEYS = { limited: 'with the limited key', none: 'without a key', ...WRONG } as const;
 
 /** The request of an exchange, to be asked again. */
-export const askOf = ({ operation, version, key, ids, query, body, rawQuery }: Ask): Ask => ({
+export const askOf = ({ operation, version, key, ids, query, body, isKept, rawQuery }: Ask): Ask => ({
   ...{ operation, version, key, ids, query },
+  ...(isKept !== undefined && { isKept }),
   ...(body !== undefined && { body }),
   ...(rawQuery !== undefined && { rawQuery }),
 });

@@ -3,7 +3,7 @@
  * that others may have changed.
  */
 
-import { NoAnswer } from '../../../harness/client/errors.ts';
+import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -120,6 +120,14 @@ export class Explorer {
     return client;
   }
 
+  /** Whether to send it on a connection on which others were sent, in another version or with another key. */
+  #drawnKept({ operation: { id }, version }: Ask): boolean {
+    const cellOf = (isKept: boolean) => ({ operation: id, version, connection: isKept ? 'kept' : 'new' });
+    const isKept = this.cells.rarest(this.draw, [true, false], cellOf);
+    this.cells.visit(cellOf(isKept));
+    return isKept;
+  }
+
   /** Sends it, and asks again where the platform throttles. Undefined where no answer came. */
   async send(ask: Ask): Promise<Exchange> {
     const { method, id } = ask.operation;
@@ -130,8 +138,8 @@ export class Explorer {
     const { recorder } = this.t.http;
     // A finding shows its own requests, out of hundreds.
     const own = new Recorder(recorder.redactor, recorder.happened);
-    // Most reads come on a connection on which others have asked, in another version or with another key.
-    const keepsAlive = method === 'GET' && this.budget.requests % NEW_ONE_IN !== 0 && !this.#wasClosed;
+    const isKept = ask.isKept ?? this.#drawnKept(ask);
+    const keepsAlive = isKept && !this.#wasClosed;
     const http = this.#client(ask).with({ recorder: own, keepsAlive });
     const query = queryOf(ask);
     const { timeout_nanos: nanos = 0 } = (body ?? {}) as { timeout_nanos?: number };
@@ -145,10 +153,10 @@ export class Explorer {
       this.#silent.delete(id);
       const { token } = (json ?? {}) as { token?: unknown };
       if (typeof token === 'string') recorder.redactor.add(token);
-      return { ...ask, status, headers, json, text, asked: recorded };
+      return { ...ask, isKept, status, headers, json, text, asked: recorded };
     } catch (error) {
-      if (keepsAlive && error instanceof NoAnswer) {
-        // It may have been closed just then.
+      // The platform may have closed it just then; a write that is late may be carried out yet.
+      if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
       }
@@ -283,8 +291,6 @@ export class Explorer {
   }
 }
 
-/** Reads for each that opens a connection of its own. */
-const NEW_ONE_IN = 4;
 /** Each silence costs the patience of the run, so that an operation is asked no further after two. */
 const MOST_SILENCES_OF_ONE = 2;
 /** Silent operations after which the platform itself counts as hanging. */

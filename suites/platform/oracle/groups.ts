@@ -1,6 +1,7 @@
 /** Groups: a tree after any move, and none of a device's own making (section 9, everglades). */
 import { pollWithin } from '../../../harness/common/waiting.ts';
-import { ok } from '../support/requests.ts';
+import { ok, refused } from '../support/requests.ts';
+import type { Ask, Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
 import { read, type World } from './world.ts';
@@ -68,7 +69,6 @@ const ROUNDS = 3;
 
 /** Moves and renamings at once: what was accepted is shown, in some order. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
-  const before = writes.unclear;
   for (let round = 0; round < ROUNDS; round += 1) {
     const groups = [await add(writes), await add(writes), await add(writes)];
     const [one, other, third] = groups;
@@ -76,29 +76,49 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const { json } = (await read(ex, one.record, ex.newest)) ?? {};
     // A group may show its parent under another name.
     if ((json as Readonly<Record<string, unknown>> | undefined)?.['parent_id'] !== null) return;
-    const { newest } = ex;
-    const [down, up] = await Promise.all([
-      writes.move(newest, one.record, other.record.id),
-      writes.move(newest, other.record, one.record.id),
-    ]);
+    const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);
+    if (swapped === undefined) return;
+    const [isDown = false, isUp = false] = swapped.map(ok);
     // Where both were accepted, the platform may have repaired the tree in its own way.
-    const isOpen = down !== undefined && up !== undefined;
-    one.parent = isOpen ? undefined : (down ?? null);
-    other.parent = isOpen ? undefined : (up ?? null);
-    const [moved, named] = await Promise.all([
-      writes.move(newest, third.record, other.record.id),
-      writes.rename(newest, third.record, 'updateGroup'),
-    ]);
-    third.parent = moved ?? null;
-    if (named !== undefined) third.names = [named];
-    if (writes.unclear > before) return;
+    const isOpen = isDown && isUp;
+    one.parent = isOpen ? undefined : isDown ? other.record.id : null;
+    other.parent = isOpen ? undefined : isUp ? one.record.id : null;
+    const changed = await answersAtOnce(ex, [move(third, other), named(third, writes)]);
+    if (changed === undefined) return;
+    if (changed.map(ok)[0] === true) third.parent = other.record.id;
+    third.names = namesAfter(third, changed.slice(1));
     await expectTree(ex, groups as Group[]);
-    const renamed = await Promise.all([1, 2, 3].map(() => writes.rename(newest, third.record, 'updateGroup')));
-    const accepted = renamed.filter((name) => name !== undefined);
-    if (accepted.length > 0) third.names = accepted;
-    if (writes.unclear > before) return;
+    const renamed = await answersAtOnce(
+      ex,
+      [1, 2, 3].map(() => named(third, writes)),
+    );
+    if (renamed === undefined) return;
+    third.names = namesAfter(third, renamed);
     await expectTree(ex, groups as Group[]);
   }
+}
+
+const move = ({ record: { id } }: Group, to: Group) => ({
+  ...{ operation: operation('moveGroup'), ids: [id], body: { parent_id: to.record.id } },
+});
+const named = ({ record: { id } }: Group, { names }: Writes) => ({
+  ...{ operation: operation('updateGroup'), ids: [id], body: { name: names.next() } },
+});
+
+/** Undefined where one was neither carried out nor refused. Each may show the others, or not, and is judged by none. */
+async function answersAtOnce(ex: Explorer, asks: readonly Pick<Ask, 'operation' | 'ids' | 'body'>[]) {
+  const answers = await Promise.all(asks.map((ask) => ex.send({ ...ask, version: ex.newest, key: 'full', query: [] })));
+  const isClear = answers.every((answer) => ok(answer) || refused(answer));
+  for (const { ids } of asks)
+    for (const name of isClear ? ['updated_at'] : ['updated_at', 'name', 'parent_id'])
+      ex.model.records.get(ids[0] ?? '')?.members.delete(name);
+  return isClear ? answers : undefined;
+}
+
+/** The names that were accepted, or those from before. */
+function namesAfter({ names }: Group, answers: readonly Exchange[]): readonly unknown[] {
+  const accepted = answers.filter(ok).map(({ body }) => (body as { name: string }).name);
+  return accepted.length > 0 ? accepted : names;
 }
 
 /** A group with the names and the parent that it may have; undefined: any parent. */

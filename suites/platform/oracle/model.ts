@@ -117,6 +117,12 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 
+/** Whether a version documents null for a member. */
+export const mayBeNull = (kind: ResourceKind, name: string, version: SupportedVersion): boolean =>
+  (fieldsOf(kind, version)[name] as { anyOf?: readonly { type?: string }[] } | undefined)?.anyOf?.some(
+    ({ type }) => type === 'null',
+  ) === true;
+
 interface Vocabulary {
   enum?: readonly unknown[];
   properties?: Readonly<Record<string, Vocabulary>>;

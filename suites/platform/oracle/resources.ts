@@ -10,7 +10,7 @@ import { type Exchange, expansionsOf, type Seen, seenIn } from './exchange.ts';
 import type { Found, What } from './found.ts';
 import { Judgement, type More, UNSURE, type Words } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
-import { fieldsOf, isObject, type KnownRecord, knows, type Model, type Shown } from './model.ts';
+import { fieldsOf, isObject, type KnownRecord, knows, type Model, mayBeNull, type Shown } from './model.ts';
 import { judgeMoments } from './moments.ts';
 
 /** Place of a resource in an answer. */
@@ -156,10 +156,12 @@ class OneResource {
 
   #member(name: string, value: unknown): void {
     const [kind, record, { version, seen, exchange }] = [this.#kind, this.#record, this.#answer];
-    const known = record.members.get(name);
+    // An older version may show another word for what it does not know.
+    const isOwn = version !== NEWEST_VERSION && VERSIONED.has(name) && !record.members.has(name);
+    const member = isOwn ? `${name} in ${version}` : name;
+    const known = record.members.get(member);
     if (known === undefined) {
-      // An older version may show another word for a status that it does not know.
-      if (version === NEWEST_VERSION || !VERSIONED.has(name)) record.members.set(name, { value, seen, ask: exchange });
+      if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
     // An older version may show anything in place of a value that it does not know.
@@ -168,7 +170,7 @@ class OneResource {
     const isSo = isSame(known.value, value) || (isWritten && holds(known.value, value));
     const { format } = isObject(known.value) ? known.value : {};
     const about = {
-      isWritten,
+      ...{ isWritten, member, path: `${this.#place.path}/${name}` },
       earlier: known.seen,
       certain: kind === 'deployment' && NEVER.has(name) && !isWritten,
       ...(name === 'content' && typeof format === 'string' && { path: `${this.#place.path}/content in ${format}` }),
@@ -216,7 +218,8 @@ class OneResource {
       model.presence.set(key, known);
       const value = this.#item[name];
       // A platform may omit what is null.
-      if ((value ?? this.#record.members.get(name)?.value ?? null) === null || value === null) continue;
+      const before = this.#record.members.get(name)?.value ?? null;
+      if (value === null || (value === undefined && before === null && mayBeNull(this.#kind, name, version))) continue;
       const isThere = value !== undefined;
       const [own, other] = isThere ? [known.shown, known.lacking] : [known.lacking, known.shown];
       if (!own.has(version)) own.set(version, seen);

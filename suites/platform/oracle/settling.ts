@@ -118,6 +118,16 @@ async function sameAgain(ex: Explorer, suspect: Found): Promise<Found | undefine
   return ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
 }
 
+/** Kind of connection on which alone a read shows it, in words; empty where another shows it too. */
+export async function connectionOf(ex: Explorer, found: Found): Promise<string> {
+  const { exchange } = found;
+  const { isKept = false } = exchange;
+  if (exchange.operation.method !== 'GET') return '';
+  const other = await sameAgain(ex, { ...found, exchange: { ...exchange, isKept: !isKept } });
+  if (other !== undefined || (await sameAgain(ex, found)) === undefined) return '';
+  return isKept ? ' on a connection that was used before' : ' on a new connection';
+}
+
 /** Somebody has deleted it meanwhile: no version serves it. */
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
   const read = kind === undefined ? undefined : getOf(kind);

@@ -1,7 +1,7 @@
 /** Writes of the run: few records, of one family of names, and the commands on them. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
-import { ok, refused } from '../support/requests.ts';
+import { ok } from '../support/requests.ts';
 import type { Ask, Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
@@ -44,8 +44,6 @@ export class Writes {
   readonly names: Names;
   /** The last answer to a write. */
   last: Exchange | undefined;
-  /** Number of writes that were neither carried out nor refused, so that nobody knows their effect. */
-  unclear = 0;
   /** Bodies that were accepted for new records in the newest version, by operation. */
   readonly bodies = new Map<string, Body>();
 
@@ -70,7 +68,6 @@ export class Writes {
       const made = (exchange.json as { id?: unknown } | undefined)?.id ?? ids[0];
       return typeof made === 'string' ? this.ex.model.records.get(made) : undefined;
     }
-    if (!refused(exchange)) this.unclear += 1;
     const { lacking } = this.ex;
     if (!lacking.has(id)) lacking.set(id, exchange);
     return undefined;
@@ -118,8 +115,7 @@ export class Writes {
       ...(hasSlots && { instance_format: instanceFormat }),
     };
     const predicted = {
-      config_type_id: type.id,
-      documents: [document],
+      ...{ config_type_id: type.id, language: body.language, documents: [document] },
       ...(hasPath && { instance_slots: paths.map((path) => ({ filepath: path })) }),
       ...(paths.length === 1 && { instance_filepath: filepath }),
     };
@@ -159,19 +155,16 @@ export class Writes {
     return this.#post('createGroup', 'group', version, { body, predicted });
   }
 
-  /** The new name; undefined where it was refused. */
-  async rename(version: string, record: KnownRecord, operationId: string): Promise<string | undefined> {
-    const name = this.names.next();
+  async rename(version: string, record: KnownRecord, operationId: string): Promise<void> {
+    const change = { name: this.names.next() };
     this.#forgetTimes(record);
-    const change = { body: { name }, predicted: { name } };
-    return (await this.#change(operationId, record, version, change)) && name;
+    await this.#change(operationId, record, version, { body: change, predicted: change });
   }
 
-  /** The new parent; undefined where it was refused. */
-  async move(version: string, record: KnownRecord, parent: string | null): Promise<string | null | undefined> {
-    this.#forgetTimes(record);
+  async move(version: string, record: KnownRecord, parent: string | null): Promise<void> {
     const change = { parent_id: parent };
-    return (await this.#change('moveGroup', record, version, { body: change, predicted: change })) && parent;
+    this.#forgetTimes(record);
+    await this.#change('moveGroup', record, version, { body: change, predicted: change });
   }
 
   /** Expects nothing to have changed where the write is refused. */
