@@ -1,3 +1,5 @@
+import { runningMs } from '../../common/waiting.ts';
+
 interface Bounds {
   ms: number;
   /** Most requests. */
@@ -9,7 +11,8 @@ interface Bounds {
 
 /**
  * Bounds of an exploration. Drawing ends after `requests`, or after `ms` if `least` requests were made; `lateMs` ends
- * all of it, so that a slow target has a verdict on the part that was asked.
+ * all of it, so that a slow target has a verdict on the part that was asked. Time in which this process stood still
+ * does not count: a busy machine asks everything.
  */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;
@@ -17,7 +20,7 @@ export class Budget {
   readonly #began: number;
   requests = 0;
 
-  constructor(bounds: Bounds, now = () => performance.now()) {
+  constructor(bounds: Bounds, now = runningMs) {
     this.#bounds = bounds;
     this.#now = now;
     this.#began = now();
