@@ -1,14 +1,6 @@
 import { defect, onSome, variant, whenOver } from '../define-device.ts';
 
 export const defects = [
-  defect('deployment-without-target', 'Leaves target_status out of the deployment.', ['device.deployment.shape'], {
-    http: { deploymentBody: (deployment) => ({ ...deployment, target_status: undefined }) },
-  }),
-  defect('deployment-time-as-number', 'Shows created_at as milliseconds since 1970.', ['device.deployment.shape'], {
-    http: {
-      deploymentBody: (deployment) => ({ ...deployment, created_at: Date.parse(deployment.created_at) }),
-    },
-  }),
   defect('deployment-time-not-iso', 'Shows created_at the way a browser writes a date.', ['device.deployment.shape'], {
     http: {
       deploymentBody: (deployment) => ({ ...deployment, created_at: new Date(deployment.created_at).toUTCString() }),

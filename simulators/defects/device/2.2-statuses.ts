@@ -1,9 +1,6 @@
 import { defect } from '../define-device.ts';
 
 export const defects = [
-  defect('status-from-activity', 'Computes status from the activity alone.', ['device.deployment.merge'], {
-    deployments: { mergeStatus: (activity) => activity },
-  }),
   defect(
     'status-forgets-retrying',
     'Lets only failed win over the activity, and forgets retrying.',

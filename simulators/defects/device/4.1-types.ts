@@ -36,11 +36,6 @@ export const defects = [
       wants: (filter, type, phase) => phase === 'live' || wants(filter, type, phase),
     }),
   }),
-  defect('types-first-only', 'Reads only the first type of the list.', TYPES, {
-    stream: ({ parseTypes }) => ({
-      parseTypes: (values) => parseTypes(values.map((value) => value.split(',', 1)[0] ?? '')),
-    }),
-  }),
   defect('types-by-resource', 'Compares only the resource of a type.', TYPES, {
     stream: {
       wants: (filter, type) => {

@@ -9,8 +9,6 @@ import {
   variant,
 } from '../define-device.ts';
 
-const HOUR_MS = 3_600_000;
-
 type EnvelopeChange = (envelope: Envelope, event: StoredEvent) => Envelope;
 
 const envelope = (change: EnvelopeChange): DeviceChanges => ({
@@ -42,9 +40,6 @@ export const defects = [
       return onSome(({ url }) => url?.includes('/events') === true && ++asked % 2 === 0);
     },
   ),
-  defect('events-cached', 'Lets caches keep the stream.', ['device.events.content-type'], {
-    stream: ({ headers }) => ({ headers: { ...headers, 'Cache-Control': 'max-age=3600' } }),
-  }),
   defect('frame-without-id', 'Sends frames without an id.', ['device.events.frame'], {
     stream: ({ frame }) => ({ frame: (event) => frame(event).replace(/^id: .*\n/, '') }),
   }),
@@ -59,34 +54,14 @@ export const defects = [
     'Sends the payload where the envelope belongs.',
     (envelope) => envelope['data'] as typeof envelope,
   ),
-  envelopeDefect('envelope-id-as-text', 'Writes the id in the envelope as a string.', (envelope) => ({
-    ...envelope,
-    id: String(envelope['id']),
-  })),
   envelopeDefect(
     'envelope-id-differs',
     'Counts ids in the envelope from 0 and in the frame from 1.',
     (envelope, event) => ({ ...envelope, id: event.id - 1 }),
   ),
-  envelopeDefect('envelope-type-short', 'Writes only the action as type in the envelope.', (envelope, event) => ({
-    ...envelope,
-    type: event.type.split('.')[1],
-  })),
-  envelopeDefect('envelope-object-wrong', 'Gives the envelope the object event_envelope.', (envelope) => ({
-    ...envelope,
-    object: 'event_envelope',
-  })),
-  envelopeDefect('envelope-time-an-hour-ago', 'Writes an occurred_at that is an hour ago.', (envelope) => ({
-    ...envelope,
-    occurred_at: new Date(Date.parse(String(envelope['occurred_at'])) - HOUR_MS).toISOString(),
-  })),
   envelopeDefect('envelope-time-local', 'Writes occurred_at as a local date and time.', (envelope) => ({
     ...envelope,
     occurred_at: String(envelope['occurred_at']).replace('T', ' ').slice(0, 19),
-  })),
-  envelopeDefect('envelope-data-as-text', 'Encodes data twice, so that it is a string.', (envelope) => ({
-    ...envelope,
-    data: JSON.stringify(envelope['data']),
   })),
   defect('type-with-version', 'Appends a version to the event type.', ['device.events.type-form'], {
     deployments: { event: ({ type, data }) => ({ type: `${type}.v1`, data }) },
@@ -94,20 +69,6 @@ export const defects = [
   defect('type-underscore', 'Writes event types with an underscore.', ['device.events.type-form'], {
     deployments: { event: ({ type, data }) => ({ type: type.replace('.', '_'), data }) },
   }),
-  payloadDefect('payload-without-time', 'Leaves deployed_at out of deployment.deployed.', (data) => ({
-    ...data,
-    deployed_at: undefined,
-  })),
-  payloadDefect('payload-without-statuses', 'Sends deployment.deployed with status alone.', (data) => ({
-    ...data,
-    activity_status: undefined,
-    error_status: undefined,
-  })),
-  payloadDefect(
-    'payload-status-unmerged',
-    'Writes status ok into the payload instead of the merged status.',
-    (data) => ({ ...data, status: 'ok' }),
-  ),
   payloadDefect(
     'payload-status-is-activity',
     'Gives the activity as status in the payload, whatever the error status is.',

@@ -7,9 +7,6 @@ export const defects = [
   defect('batch-reversed', 'Delivers the events of one commit newest first.', MONOTONIC, {
     stream: { session: () => ({ live: (events) => events.toReversed() }) },
   }),
-  defect('events-twice', 'Delivers every live event twice.', MONOTONIC, {
-    stream: { session: () => ({ live: (events) => events.flatMap((event) => [event, event]) }) },
-  }),
   defect(
     'cursor-moves-back',
     'Repeats an older event behind a newer one, which moves the cursor of a client back.',

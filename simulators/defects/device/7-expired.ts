@@ -1,5 +1,5 @@
 import type { Retained } from '../../device/stream/protocol.ts';
-import { type DeviceChanges, defect, onRequest, refusals, variant } from '../define-device.ts';
+import { type DeviceChanges, defect, onRequest, variant } from '../define-device.ts';
 
 const EXPIRED_410 = ['device.events.expired.410'];
 
@@ -35,12 +35,6 @@ export const defects = [
     'Sends live events only when the cursor is expired.',
     EXPIRED_410,
     serves(({ latest }) => latest),
-  ),
-  defect(
-    'expired-not-found',
-    'Answers an expired cursor with 404.',
-    EXPIRED_410,
-    refusals(({ status }) => status === 410, { status: 404 }),
   ),
   defect(
     'expired-by-query-only',

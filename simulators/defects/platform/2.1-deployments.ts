@@ -12,9 +12,6 @@ export const defects = [
     ['platform.deployment.merge'],
     answers('getDeployment', (deployment) => ({ ...deployment, status: deployment['activity_status'] })),
   ),
-  defect('status-from-activity', 'Computes status from the activity alone.', ['platform.deployment.merge'], {
-    mergeStatus: (activity) => activity,
-  }),
   defect('status-ignores-retrying', 'Shows failed in status, but not retrying.', ['platform.deployment.merge'], {
     mergeStatus: (activity, error) => (error === 'failed' ? 'failed' : activity),
   }),
@@ -24,21 +21,10 @@ export const defects = [
     ['platform.deployment.merge', 'platform.deployment.shape'],
     resources('deployment', (deployment) => ({ ...deployment, status: deployment['error_status'] })),
   ),
-  shows('deployment-without-target', 'Omits target_status.', ({ target_status: _target, ...rest }) => rest),
   shows('deployment-id-bare', 'Gives the id of a release without its prefix.', (deployment) => ({
     ...deployment,
     release_id: String(deployment['release_id']).replace('rls_', ''),
   })),
-  shows('deployment-description-null', 'Gives null for an empty description.', (deployment) => ({
-    ...deployment,
-    description: null,
-  })),
-  defect(
-    'release-wrong-singly',
-    'Shows another release of a deployment that is read alone.',
-    ['platform.deployment.same'],
-    answers('getDeployment', (deployment) => ({ ...deployment, release_id: 'rls_another' })),
-  ),
   defect(
     'created-when-read',
     'Shows the time of the reading as the creation of a deployment that is read alone.',

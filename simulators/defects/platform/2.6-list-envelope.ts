@@ -15,18 +15,6 @@ export const defects = [
     resource: (_kind, resource) => ({ ...resource, object: `${resource['object']}s` }),
   }),
   defect(
-    'schemas-called-types',
-    'Labels config schemas as config types.',
-    ['platform.list.items'],
-    resources('config_schema', (schema) => ({ ...schema, object: 'config_type' })),
-  ),
-  defect('items-repeated', 'Gives the first item of a page twice.', ['platform.list.items'], ({ page }) => ({
-    page: (window, at) => {
-      const rows = page(window, at);
-      return rows.length < 2 ? rows : [...rows.slice(0, -1), rows[0] as number];
-    },
-  })),
-  defect(
     'items-of-another-type',
     'Names the type of a device by its status.',
     ['platform.list.items'],
@@ -40,9 +28,6 @@ export const defects = [
   }),
   defect('envelope-limit-text', 'Echoes limit as text.', ['platform.list.envelope'], {
     envelope: (envelope) => ({ ...envelope, limit: String(envelope['limit']) }),
-  }),
-  defect('envelope-has-more-missing', 'Omits has_more on the last page.', ['platform.list.envelope'], {
-    envelope: ({ has_more, ...envelope }) => (has_more === true ? { ...envelope, has_more } : envelope),
   }),
   defect('items-without-object', 'Lists items without their object field.', ['platform.list.envelope'], {
     resource: (_kind, { object: _object, ...resource }) => resource,

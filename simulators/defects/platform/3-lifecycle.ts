@@ -1,4 +1,4 @@
-import { answers, defect, resources, variant } from '../define-platform.ts';
+import { defect, resources, variant } from '../define-platform.ts';
 
 export const defects = [
   defect(
@@ -6,14 +6,6 @@ export const defects = [
     'Drops the description of a deployment.',
     ['platform.deployment.created'],
     resources('deployment', (deployment) => ({ ...deployment, description: '' })),
-  ),
-  defect(
-    'deployment-of-another-release',
-    'Answers the creation of a deployment with the release of another.',
-    ['platform.deployment.created'],
-    answers('createDeployment', (body, status) =>
-      status < 300 ? { ...body, release_id: 'rls_00000000000000000000' } : body,
-    ),
   ),
   defect('archived-is-deployed', 'Deploys an archived deployment again.', ['platform.deployment.archived-final'], {
     mayTarget: () => true,

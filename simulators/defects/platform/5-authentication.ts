@@ -26,18 +26,6 @@ export const defects = [
     ['platform.auth.key-required'],
     open((operation) => operation === 'createProvisioningToken'),
   ),
-  defect(
-    'key-optional-to-change',
-    'Changes a config type without a key.',
-    ['platform.auth.key-required'],
-    open((operation) => operation === 'updateConfigType'),
-  ),
-  defect(
-    'key-optional-to-archive',
-    'Archives a deployment without a key.',
-    ['platform.auth.key-required'],
-    open((operation) => operation === 'archiveDeployment'),
-  ),
   defect('key-unchecked-for-releases', 'Creates a release with any key.', ['platform.auth.key-wrong'], {
     authenticate: (found, presented, all, operation) =>
       found ?? (presented !== undefined && operation === 'createRelease' ? all[0] : undefined),

@@ -155,12 +155,6 @@ export const defects = [
   defect('page-too-long', 'Gives one item more than limit.', PAGE_SIZE, {
     page: ({ limit, offset }, at) => at(offset, limit + 1),
   }),
-  defect('page-too-short', 'Gives one item less than limit although there are more.', PAGE_SIZE, ({ page }) => ({
-    page: (window, at) => {
-      const rows = page(window, at);
-      return rows.length === window.limit && rows.length > 1 ? rows.slice(0, -1) : rows;
-    },
-  })),
   defect('has-more-on-full-page', 'Sets has_more whenever a page is full, even on the last one.', HAS_MORE, {
     hasMore: ({ limit, returned }) => returned === limit,
   }),
@@ -174,9 +168,6 @@ export const defects = [
   defect('total-count-with-any-expansion', 'Counts whenever anything is expanded.', TOTAL_COUNT, ({ totalCount }) => ({
     totalCount: (window) => (window.expanding ? window.total() : totalCount(window)),
   })),
-  defect('total-count-of-page', 'Counts the items of the page.', TOTAL_COUNT, {
-    totalCount: ({ asked, returned }) => (asked ? returned : undefined),
-  }),
   defect('total-count-unasked', 'Gives total_count even when nobody asked for it.', TOTAL_COUNT, {
     totalCount: ({ total }) => total(),
   }),

@@ -1,19 +1,6 @@
-import { answers, defect, resources, variant } from '../define-platform.ts';
+import { defect, resources, variant } from '../define-platform.ts';
 
 export const defects = [
-  defect(
-    'slots-unlisted',
-    'Lists config schemas with no slots.',
-    ['platform.schema.slots'],
-    answers('listConfigSchemas', (body) => {
-      const { data } = body as { data?: object[] };
-      if (data === undefined) return body;
-      return {
-        ...body,
-        data: data.map((schema) => ('instance_slots' in schema ? { ...schema, instance_slots: [] } : schema)),
-      };
-    }),
-  ),
   defect(
     'slots-of-previous-schema',
     'Uses the path of the previous schema where slots are omitted.',
@@ -30,16 +17,6 @@ export const defects = [
     resources('config_schema', (schema) =>
       Array.isArray(schema['instance_slots'])
         ? { ...schema, instance_slots: schema['instance_slots'].slice(0, 1) }
-        : schema,
-    ),
-  ),
-  defect(
-    'slots-without-filepath',
-    'Omits the path of a slot.',
-    ['platform.schema.slots'],
-    resources('config_schema', (schema) =>
-      Array.isArray(schema['instance_slots'])
-        ? { ...schema, instance_slots: schema['instance_slots'].map(({ filepath: _filepath, ...slot }) => slot) }
         : schema,
     ),
   ),

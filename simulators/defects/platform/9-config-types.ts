@@ -1,12 +1,6 @@
-import { defect, resources, unchecked, variant } from '../define-platform.ts';
+import { defect, unchecked, variant } from '../define-platform.ts';
 
 export const defects = [
-  defect(
-    'config-type-rename-lost',
-    'Accepts a new name for a config type, and keeps the old one.',
-    ['platform.config-type.slug'],
-    resources('config_type', (type) => ('slug' in type ? { ...type, name: type['slug'] } : type)),
-  ),
   defect('slug-patched', 'Changes the slug of a config type.', ['platform.config-type.slug'], (reference) => ({
     slugPatch: () => 'apply',
     ...unchecked('updateConfigType')(reference),

@@ -14,13 +14,6 @@ export const defects = [
       ? { ...deployment, queued_at: deployment['archived_at'], archived_at: deployment['queued_at'] }
       : deployment,
   ),
-  shows('moment-archived-missing', 'Does not show when a deployment was archived.', (deployment) => ({
-    ...deployment,
-    archived_at: null,
-  })),
-  defect('moment-queued-missing', 'Does not record when a deployment was queued.', TIMESTAMPS, ({ stamp }) => ({
-    stamp: (moment, facts) => (moment === 'queued' ? null : stamp(moment, facts)),
-  })),
   shows('moment-queued-moves', 'Shows a deployment as queued when it was last changed.', (deployment) => {
     const { queued_at, deployed_at, archived_at } = deployment;
     return { ...deployment, queued_at: queued_at && (archived_at ?? deployed_at ?? queued_at) };

@@ -12,12 +12,6 @@ export const defects = [
     expandsAlways: true,
   }),
   defect(
-    'expansion-ignored',
-    'Does not expand the current release.',
-    ['platform.device.expand'],
-    resources('device', ({ current_release: _release, ...rest }) => rest),
-  ),
-  defect(
     'expansion-archived',
     'Shows the current deployment of a device as archived.',
     ['platform.device.expand'],

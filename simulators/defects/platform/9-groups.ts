@@ -1,6 +1,6 @@
 import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
-import { answers, defect, keepsFirstNames, unchecked, variant } from '../define-platform.ts';
+import { defect, keepsFirstNames, unchecked, variant } from '../define-platform.ts';
 
 const TREE = ['platform.group.tree'];
 
@@ -63,12 +63,6 @@ export const defects = [
     'Answers a renaming with the new name, and keeps the old one.',
     TREE,
     keepsFirstNames('createGroup', 'getGroup'),
-  ),
-  defect(
-    'group-rename-new-id',
-    'Answers a renaming with a group of another id.',
-    TREE,
-    answers('updateGroup', (group) => ({ ...group, id: `${group['id']}-2` })),
   ),
   defect('membership-written', 'Lets a device be put into a group by PATCH.', TREE, unchecked('updateDevice')),
   defect('membership-fails', 'Fails when a device is to be put into a group by PATCH.', TREE, ({ bodyProblems }) => ({
