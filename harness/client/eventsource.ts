@@ -2,7 +2,8 @@
 import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
-import type { HttpClient, OpenResponse } from './http.ts';
+import { NoAnswer, Unreachable } from './errors.ts';
+import type { HttpClient, HttpRequest, OpenResponse } from './http.ts';
 import { StreamEnded, StreamTimeout, type StreamWait, untilReady } from './stream-wait.ts';
 
 export interface ClientMessage {
@@ -20,6 +21,8 @@ export interface OpenClient {
    * check.
    */
   reconnectMs?: number;
+  /** Opens each connection. Default: that of the HTTP client. An error that is no missing answer ends the client. */
+  open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
 /** Bytes, above the need of any check: the client closes before a server fills the memory. */
@@ -35,18 +38,23 @@ export class EventSourceClient {
   readonly #changes = new Changes();
   #open: OpenResponse | undefined;
   #mayConnect: Promise<void> | undefined;
+  #fault: { error: unknown } | undefined;
   #bytes = 0;
 
   constructor(http: HttpClient, options: OpenClient) {
+    const { open = (request) => http.open(request) } = options;
     const fetch: FetchLike = async (url, init) => {
       await this.#mayConnect;
       const target = new URL(url);
       const { Accept: accept, ...rest } = init.headers;
       this.cursors.push(rest['Last-Event-ID']);
-      const answer = await http.open({
+      const answer = await open({
         path: target.pathname + target.search,
         absolute: true,
         headers: { accept, ...rest },
+      }).catch((error: unknown) => {
+        if (!(error instanceof NoAnswer || error instanceof Unreachable)) this.#fault = { error };
+        throw error;
       });
       this.#open = answer;
       const signal = init.signal as AbortSignal;
@@ -84,11 +92,18 @@ export class EventSourceClient {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
-  /** Resolves with a matching message, earlier ones included. Each message renews the time. Throws StreamTimeout. */
+  /**
+   * Resolves with a matching message, earlier ones included. Each message renews the time. Throws StreamTimeout, or the
+   * error of `open`.
+   */
   async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
     const { messages, errors } = this;
     try {
-      return await untilReady(() => messages.find(fits), wait, {
+      const find = (): ClientMessage | undefined => {
+        if (this.#fault !== undefined) throw this.#fault.error;
+        return messages.find(fits);
+      };
+      return await untilReady(find, wait, {
         progress: () => messages.length,
         changes: this.#changes,
         ended: () => (this.closed ? 'the client gave up' : undefined),

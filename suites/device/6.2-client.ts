@@ -1,5 +1,5 @@
 /** Section 6.2: the stream as a standard client sees it, the `eventsource` package. */
-import { type ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
+import type { ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import { type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
@@ -27,7 +27,7 @@ check(
     await readUpTo(live, await publish(t, 1));
     // The package listens to the types that it is given.
     const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
-    const source = new EventSourceClient(t.http, { path: '/events', types });
+    const source = streams.connect(types);
     try {
       const first = await firstMessage(t, source);
       await readUpTo(live, await publish(t, eventBudget(t, 5)));

@@ -8,7 +8,6 @@ import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { requestText } from '../../../harness/client/raw.ts';
-import type { EventStream } from '../../../harness/client/sse.ts';
 import { retryAfterMs } from '../../../harness/common/durations.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
@@ -83,20 +82,26 @@ export async function request(
 /** A device takes a moment to notice that a stream was closed and that it can serve another one. */
 const NOTICED_MS = 2000;
 
+/** An event stream that a check holds. */
+export interface HeldStream extends Answer {
+  readonly ended: { at: number } | undefined;
+  close(): Promise<void>;
+}
+
 /** The event streams that the checks of one target hold at once. */
 class OpenStreams {
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new Set<HeldStream>();
   #lastServedAt = Number.NEGATIVE_INFINITY;
   /** Settles when the last of the checks that were throttled has had its turn. */
   #turns: Promise<unknown> = Promise.resolve();
 
-  add(stream: EventStream): void {
+  add(stream: HeldStream): void {
     this.#streams.add(stream);
     if (stream.status === 200) this.#lastServedAt = performance.now();
   }
 
   /** To be called with the streams of a check once it has closed them. */
-  remove(streams: readonly EventStream[]): void {
+  remove(streams: readonly HeldStream[]): void {
     for (const stream of streams) this.#streams.delete(stream);
     if (streams.some(({ status }) => status === 200)) this.#lastServedAt = performance.now();
   }
@@ -129,7 +134,7 @@ class OpenStreams {
 }
 export const OPEN_STREAMS = new Fact(() => new OpenStreams());
 
-export const countOpen = (streams: Iterable<EventStream>): number =>
+export const countOpen = (streams: Iterable<HeldStream>): number =>
   [...streams].filter(({ status, ended }) => status === 200 && ended === undefined).length;
 
 /** The JSON object in an answer, or undefined. */

@@ -1,9 +1,10 @@
 /** A check that a device throttles waits for other checks of the same target, and for no others. */
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { OPEN_STREAMS } from './requests.ts';
+import type { Streams } from './streams.ts';
 import { openTarget, runOn } from './testing/device.ts';
 
 /** A device that serves so many streams at once and throttles the others without a Retry-After. */
@@ -21,12 +22,19 @@ async function startDevice(capacity: number) {
     }
     served.add(response);
     response.once('close', () => served.delete(response));
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\nevent: a.b\ndata: {}\n\n');
   });
   const throttled = new Promise<void>((resolve) => {
     onThrottled = resolve;
   });
   return { target, throttled, requests: () => requests };
+}
+
+/** Resolves with the first event of a standard client. */
+async function connected(streams: Streams): Promise<unknown> {
+  const source = streams.connect(['a.b']);
+  onTestFinished(() => source.close());
+  return source.until(() => true, { within: 20_000, for: 'an event' });
 }
 
 /** Of each target. */
@@ -52,17 +60,35 @@ describe('a check that is throttled', () => {
     expect(throttling.requests()).toBe(1);
   });
 
-  it('waits until another check of its target closes a stream', async () => {
-    const { target, throttled, requests } = await startDevice(1);
-    const results = await Promise.all([
-      run(target, async (_t, streams) => {
-        await streams.open();
-        await throttled;
-      }),
-      run(target, (_t, streams) => streams.open()),
-    ]);
-    expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);
-    expect(requests()).toBeGreaterThan(2);
+  const ways: [name: string, open: (streams: Streams) => Promise<unknown>][] = [
+    ['a stream', (streams) => streams.open()],
+    ['a standard client', (streams) => connected(streams)],
+  ];
+  it.for(ways.flatMap(([holds, hold]) => ways.map(([waits, wait]) => [waits, holds, wait, hold] as const)))(
+    'waits with %s until another check of its target closes %s',
+    async ([, , wait, hold]) => {
+      const { target, throttled, requests } = await startDevice(1);
+      const holding = Promise.withResolvers<void>();
+      const results = await Promise.all([
+        run(target, async (_t, streams) => {
+          await hold(streams);
+          holding.resolve();
+          await throttled;
+        }),
+        holding.promise.then(() => run(target, (_t, streams) => wait(streams))),
+      ]);
+      expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);
+      expect(requests()).toBeGreaterThan(2);
+    },
+  );
+
+  it('leaves a standard client undecided where its own stream takes the only place', async () => {
+    const { target } = await startDevice(1);
+    const result = await run(target, async (_t, streams) => {
+      await streams.open();
+      await connected(streams);
+    });
+    expect(result.outcome).toBe('undecided');
   });
 
   it('shares the count of open streams with all checks of its target alone', async () => {

@@ -1,13 +1,22 @@
 /** Opens event streams for a check, and closes them when it ends. */
 
 import { NoAnswer } from '../../../harness/client/errors.ts';
-import type { HttpClient } from '../../../harness/client/http.ts';
+import { EventSourceClient } from '../../../harness/client/eventsource.ts';
+import type { HttpClient, OpenResponse } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, openEvents } from '../../../harness/client/sse.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { type Device, inTime } from './check.ts';
 import { allowing, CONTENT_TYPE_ODD } from './deviations.ts';
-import { countOpen, isEventStream, isThrottled, mediaType, OPEN_STREAMS, retryWhileThrottled } from './requests.ts';
+import {
+  countOpen,
+  type HeldStream,
+  isEventStream,
+  isThrottled,
+  mediaType,
+  OPEN_STREAMS,
+  retryWhileThrottled,
+} from './requests.ts';
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
@@ -43,7 +52,7 @@ async function useAndClose<T>(streams: Streams, use: (streams: Streams) => Promi
 export class Streams {
   readonly #t: Device;
   readonly #waitsForOthers: boolean;
-  readonly #opened = new Map<EventStream, OpenEvents>();
+  readonly #opened = new Map<HeldStream, OpenEvents>();
   #throttled = false;
   #http: HttpClient | undefined;
   /** Closes a stream that another one may take the place of; false when there is none. */
@@ -110,6 +119,20 @@ export class Streams {
     return undefined;
   }
 
+  /** Connects a standard client, which listens to these types. Its connections count as streams of this check. */
+  connect(types: readonly string[]): EventSourceClient {
+    const { http } = this.#t;
+    return new EventSourceClient(http, {
+      ...{ path: '/events', types },
+      open: async (request) => {
+        const { response } = await this.#served({}, true, async () => held(await http.open(request)));
+        if (isThrottled(response) && this.#count > 0)
+          this.#t.undecided(`no more than ${this.#count} streams are served at once (${response.status})`);
+        return response;
+      },
+    });
+  }
+
   async close(): Promise<void> {
     const opened = [...this.#opened.keys()];
     await Promise.all(opened.map((stream) => stream.close()));
@@ -120,44 +143,62 @@ export class Streams {
     return countOpen(this.#opened.keys());
   }
 
-  #send(http: HttpClient, options: OpenEvents): Promise<EventStream> {
-    return inTime(this.#t, 'stream', (within) => openEvents(http, { within, ...allowing(this.#t, options) }));
-  }
-
-  /** Unless the stream is `needed`, it is given up at once when the device serves no more. */
   async #attempt(
     options: OpenEvents,
     http = this.#http ?? this.#t.http,
     needed: boolean,
     expected = `an answer to ${describeOpen(options)}`,
   ): Promise<EventStream> {
-    if (this.#throttled) throw new Throttled();
     const t: Device = this.#t;
-    const all = t.session.get(OPEN_STREAMS);
-    const othersAreOpen = (): boolean => all.count > this.#count;
+    const send = (within: number): Promise<EventStream> => openEvents(http, { within, ...allowing(t, options) });
     try {
-      const stream = await retryWhileThrottled(t, () => this.#send(http, options), {
-        // The streams of this check stay open while it waits, so only those of other checks can be closed.
-        mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
-        ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
-        discard: (refused) => refused.close(),
-      });
-      if (isThrottled(stream) && needed && !this.#waitsForOthers && othersAreOpen()) {
-        this.#throttled = true;
-        await stream.close();
-        throw new Throttled();
-      }
-      if (isThrottled(stream)) t.session.isSmall = true;
-      observeCursor(t, options, stream.status);
-      this.#opened.set(stream, options);
-      all.add(stream);
-      return stream;
+      return await this.#served(options, needed, () => inTime(t, 'stream', send));
     } catch (error) {
       if (!(error instanceof NoAnswer) || t.signal.aborted) throw error;
       t.must(false, { expected, actual: error.message });
       throw error;
     }
   }
+
+  /** Unless the stream is `needed`, it is given up at once when the device serves no more. */
+  async #served<S extends HeldStream>(options: OpenEvents, needed: boolean, send: () => Promise<S>): Promise<S> {
+    if (this.#throttled) throw new Throttled();
+    const t: Device = this.#t;
+    const all = t.session.get(OPEN_STREAMS);
+    const othersAreOpen = (): boolean => all.count > this.#count;
+    const stream = await retryWhileThrottled(t, send, {
+      // The streams of this check stay open while it waits, so only those of other checks can be closed.
+      mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
+      ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
+      discard: (refused) => refused.close(),
+    });
+    if (isThrottled(stream) && needed && !this.#waitsForOthers && othersAreOpen()) {
+      this.#throttled = true;
+      await stream.close();
+      throw new Throttled();
+    }
+    if (isThrottled(stream)) t.session.isSmall = true;
+    observeCursor(t, options, stream.status);
+    this.#opened.set(stream, options);
+    all.add(stream);
+    return stream;
+  }
+}
+
+/** A connection of a standard client as a stream that is held. */
+function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
+  const { status, headers, body } = response;
+  let ended: { at: number } | undefined;
+  body.once('close', () => {
+    ended = { at: performance.now() };
+  });
+  return {
+    ...{ response, status, headers },
+    get ended() {
+      return ended;
+    },
+    close: async () => response.abort(),
+  };
 }
 
 const ENDS_AT_ONCE_MS = 300;
