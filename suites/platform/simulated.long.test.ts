@@ -1,5 +1,6 @@
 /** The reference platform passes the suite empty, and while other clients write to it. */
 import { request as send } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { serve } from '../../harness/targets/testing/places.ts';
@@ -11,18 +12,7 @@ describe('the reference platform', () => {
   it('passes while other clients write to it; a run that may only read sends nothing but GET', async () => {
     await using workspace = await startWorkspace();
     const place = await workspace.place();
-    const methods = new Set<string>();
-    const relay = await serve((request, response) => {
-      const { method = '', headers, url = '' } = request;
-      methods.add(method);
-      const onwards = send(`${new URL(place.url).origin}${url}`, { method, headers }, (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-        answer.pipe(response);
-      });
-      onwards.on('error', () => response.destroy());
-      request.pipe(onwards);
-    });
-    const url = `${relay}${new URL(place.url).pathname}`;
+    const { url, asked } = await relayTo(place.url);
     const writing = new AbortController();
     const writes = Promise.all([
       disturb(workspace, '/config_types', writing.signal),
@@ -31,17 +21,38 @@ describe('the reference platform', () => {
     const report = await runPlatformSuite({ ...place, url }, { readOnly: true, fast: true });
     writing.abort();
     expect(Math.min(...(await writes))).toBeGreaterThan(10);
-    expect([...methods]).toEqual(['GET']);
+    expect([...asked].filter((each) => !each.startsWith('GET '))).toEqual([]);
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
     expect(report.summary.pass).toBeGreaterThan(30);
   });
 
-  it('passes when it starts empty', async () => {
+  it('passes when it starts empty, and is asked with each method on new and used connections', async () => {
     await using platform = await simulatePlatform({ seed: 1, mqtt: false });
-    const report = await runPlatformSuite({ url: platform.url, apiKey: platform.apiKey }, { fast: true });
+    const { url, asked } = await relayTo(platform.url);
+    const report = await runPlatformSuite({ url, apiKey: platform.apiKey }, { fast: true });
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
+    const due = ['GET', 'POST', 'PATCH'].flatMap((method) => [`${method} new`, `${method} used`]);
+    expect([...asked]).toEqual(expect.arrayContaining(due));
   });
 });
+
+/** A relay to that address; `asked`: methods with the kind of the connection that each came on. */
+async function relayTo(address: string): Promise<{ url: string; asked: Set<string> }> {
+  const asked = new Set<string>();
+  const used = new WeakSet<Socket>();
+  const relay = await serve((request, response) => {
+    const { method = '', headers, url = '', socket } = request;
+    asked.add(`${method} ${used.has(socket) ? 'used' : 'new'}`);
+    used.add(socket);
+    const onwards = send(`${new URL(address).origin}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.pipe(response);
+    });
+    onwards.on('error', () => response.destroy());
+    request.pipe(onwards);
+  });
+  return { url: `${relay}${new URL(address).pathname}`, asked };
+}
 
 /** Creates resources one after another until `signal` aborts. Resolves with how many. */
 async function disturb({ create }: Workspace, path: string, signal: AbortSignal): Promise<number> {

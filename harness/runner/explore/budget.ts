@@ -12,7 +12,7 @@ interface Bounds {
 /**
  * Bounds of an exploration. Drawing ends after `requests`, or after `ms` if `least` requests were made; `lateMs` ends
  * all of it, so that a slow target has a verdict on the part that was asked. Time in which this process stood still
- * does not count: a busy machine asks everything.
+ * does not count, so that a busy machine leaves nothing out.
  */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;

@@ -12,7 +12,13 @@ const tried = (it: Pick<Perturbation, 'api' | 'kind' | 'cell'> & Partial<Perturb
   tryOut({ seed: 7, server: node.name, ...it }, node.start(it.api, inFolder()));
 
 it.each([
-  { api: 'platform', kind: 'dropped', cell: { operation: 'GET /devices' }, path: ['id'], item: 'each' },
+  {
+    api: 'platform',
+    kind: 'dropped',
+    cell: { operation: 'GET /devices', connection: 'kept' },
+    path: ['id'],
+    item: 'each',
+  },
   { api: 'device', kind: 'lost', cell: { operation: 'GET /events', phase: 'live' } },
 ] as const)('a wrong $api is red', async (given) => {
   expect(await tried(given)).toMatchObject({ outcome: 'red', found: [expect.stringMatching(`^${given.api}`)] });

@@ -20,9 +20,6 @@ const envelopeDefect = (name: string, summary: string, change: EnvelopeChange) =
 const payload = (change: (data: object) => object): DeviceChanges => ({
   deployments: { event: ({ type, data }) => ({ type, data: change(data) }) },
 });
-const payloadDefect = (name: string, summary: string, change: (data: object) => object) =>
-  defect(name, summary, ['device.events.payload.deployed'], payload(change));
-
 /** The same moment, as a clock two hours to the east shows it. */
 const withOffset = (time: string): string =>
   new Date(Date.parse(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', '000123+02:00');
@@ -69,10 +66,11 @@ export const defects = [
   defect('type-underscore', 'Writes event types with an underscore.', ['device.events.type-form'], {
     deployments: { event: ({ type, data }) => ({ type: type.replace('.', '_'), data }) },
   }),
-  payloadDefect(
+  defect(
     'payload-status-is-activity',
     'Gives the activity as status in the payload, whatever the error status is.',
-    (data) => ({ ...data, status: Reflect.get(data, 'activity_status') }),
+    ['device.events.payload.deployed'],
+    payload((data) => ({ ...data, status: Reflect.get(data, 'activity_status') })),
   ),
   defect(
     'deployed-untold-with-error',

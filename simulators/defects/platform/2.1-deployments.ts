@@ -1,9 +1,4 @@
-import type { Resource } from '../../platform/behaviour.ts';
 import { answers, defect, resources } from '../define-platform.ts';
-
-/** Shows deployments in another shape. */
-const shows = (name: string, summary: string, change: (deployment: Resource) => Resource) =>
-  defect(name, summary, ['platform.deployment.shape'], resources('deployment', change));
 
 export const defects = [
   defect(
@@ -21,10 +16,15 @@ export const defects = [
     ['platform.deployment.merge', 'platform.deployment.shape'],
     resources('deployment', (deployment) => ({ ...deployment, status: deployment['error_status'] })),
   ),
-  shows('deployment-id-bare', 'Gives the id of a release without its prefix.', (deployment) => ({
-    ...deployment,
-    release_id: String(deployment['release_id']).replace('rls_', ''),
-  })),
+  defect(
+    'deployment-id-bare',
+    'Gives the id of a release without its prefix.',
+    ['platform.deployment.shape'],
+    resources('deployment', (deployment) => ({
+      ...deployment,
+      release_id: String(deployment['release_id']).replace('rls_', ''),
+    })),
+  ),
   defect(
     'created-when-read',
     'Shows the time of the reading as the creation of a deployment that is read alone.',

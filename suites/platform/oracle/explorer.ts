@@ -120,7 +120,7 @@ export class Explorer {
     return client;
   }
 
-  /** Whether to send it on a connection on which others were sent, in another version or with another key. */
+  /** Draws whether a request goes on a connection that has served others, in any version and with any key. */
   #drawnKept({ operation: { id }, version }: Ask): boolean {
     const cellOf = (isKept: boolean) => ({ operation: id, version, connection: isKept ? 'kept' : 'new' });
     const isKept = this.cells.rarest(this.draw, [true, false], cellOf);

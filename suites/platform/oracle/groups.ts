@@ -85,8 +85,9 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     other.parent = isOpen ? undefined : isUp ? one.record.id : null;
     const changed = await answersAtOnce(ex, [move(third, other), named(third, writes)]);
     if (changed === undefined) return;
-    if (changed.map(ok)[0] === true) third.parent = other.record.id;
-    third.names = namesAfter(third, changed.slice(1));
+    const [moved, ...names] = changed;
+    if (moved !== undefined && ok(moved)) third.parent = other.record.id;
+    third.names = namesAfter(third, names);
     await expectTree(ex, groups as Group[]);
     const renamed = await answersAtOnce(
       ex,
@@ -105,7 +106,7 @@ const named = ({ record: { id } }: Group, { names }: Writes) => ({
   ...{ operation: operation('updateGroup'), ids: [id], body: { name: names.next() } },
 });
 
-/** Undefined where one was neither carried out nor refused. Each may show the others, or not, and is judged by none. */
+/** Sends writes together. No answer is judged, as their order is unknown; undefined where one is no 2xx or 4xx. */
 async function answersAtOnce(ex: Explorer, asks: readonly Pick<Ask, 'operation' | 'ids' | 'body'>[]) {
   const answers = await Promise.all(asks.map((ask) => ex.send({ ...ask, version: ex.newest, key: 'full', query: [] })));
   const isClear = answers.every((answer) => ok(answer) || refused(answer));

@@ -170,6 +170,9 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   judgement.hold(strange === undefined, what, '/data', expected, strange?.id, UNSURE);
   if (strange !== undefined) return;
   judgeEnds(judgement, what, compared);
+  const from = asked(exchange, 'offset') ?? 0;
+  if (from > 0 && from < due.length)
+    judgement.hold(offset === from, 'offset', '/offset', `offset ${from}`, `offset ${offset}`, UNSURE);
   const counted = `total_count ${due.length}`;
   if (typeof count === 'number')
     judgement.hold(count === due.length, 'count', '/total_count', counted, `total_count ${count}`, UNSURE);

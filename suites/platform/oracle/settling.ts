@@ -1,8 +1,10 @@
 /** Asks again about what may be a change of others, or time: what stays so for longer than a cache lasts is found. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { holds, isSame } from '../../../harness/runner/explore/same.ts';
+import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { type Ask, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
@@ -18,7 +20,7 @@ const FIRST_PAUSE_MS = 50;
 const READ_AGAIN = 3;
 /** Attempts at a list that others write to meanwhile. */
 const MOST_CHANGES = 6;
-const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size']);
+const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
 const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
 
 /** All that is in doubt. */
@@ -122,9 +124,17 @@ async function sameAgain(ex: Explorer, suspect: Found): Promise<Found | undefine
 export async function connectionOf(ex: Explorer, found: Found): Promise<string> {
   const { exchange } = found;
   const { isKept = false } = exchange;
-  if (exchange.operation.method !== 'GET') return '';
-  const other = await sameAgain(ex, { ...found, exchange: { ...exchange, isKept: !isKept } });
-  if (other !== undefined || (await sameAgain(ex, found)) === undefined) return '';
+  if (exchange.operation.method !== 'GET' || found.what === 'silent') return '';
+  const isFoundOn = async (kept: boolean): Promise<boolean> =>
+    (await sameAgain(ex, { ...found, exchange: { ...exchange, isKept: kept } })) !== undefined;
+  try {
+    if ((await isFoundOn(!isKept)) || !(await isFoundOn(isKept))) return '';
+  } catch (error) {
+    // A finding stands where the platform answers no more.
+    ex.t.signal.throwIfAborted();
+    if (error instanceof NoAnswer || error instanceof Blocked) return '';
+    throw error;
+  }
   return isKept ? ' on a connection that was used before' : ' on a new connection';
 }
 
