@@ -1,6 +1,6 @@
 /**
- * `node .ci/steps.ts change|nightly FOLDER`, called by `.ci/run`: the gate of a change, or everything. Stages run one
- * after another. FOLDER holds results, and the file `machine` once the machine is prepared.
+ * `node .ci/steps.ts change|nightly FOLDER`, called by `.ci/run`: the gate of a change, or everything. FOLDER holds
+ * results, and the file `machine` once the machine is prepared.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,36 +18,34 @@ interface Step {
   nice?: number;
 }
 
-/** Lanes of a stage run beside each other, the steps of a lane one after another. */
-type Stage = readonly (readonly Step[])[];
+type Work = Step | { inOrder: readonly Work[] } | { atOnce: readonly Work[] };
+const inOrder = (...works: Work[]): Work => ({ inOrder: works });
+const atOnce = (...works: Work[]): Work => ({ atOnce: works });
 
-const BUILD: Stage = [
-  [
-    { name: 'types', command: 'npm run types' },
-    { name: 'build', command: 'npm run build' },
-  ],
-  [
+const BUILD = atOnce(
+  inOrder({ name: 'types', command: 'npm run types' }, { name: 'build', command: 'npm run build' }),
+  inOrder(
     { name: 'lint', command: 'npm run lint' },
     { name: 'unused', command: 'npm run unused' },
     { name: 'licences', command: 'npm run licences' },
     { name: 'audit', command: '.ci/audit' },
-  ],
-];
+  ),
+);
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
 /** Compares durations, so it must not share the machine. */
 const NETEM_TEST = 'simulators/fleet/robot/network.nightly.test.ts';
-/** Takes minutes, but hardly any processor time. */
+/** Takes minutes, but hardly any processor time, so that it runs beside everything else. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
 /** Size of a sample: one of this many similar subjects. Each requirement keeps a defect, and each kind a subject. */
 const SHARE = 4;
 
-/** Sample of the subjects of an API, `atOnce` of them in parallel; each change draws another sample. */
-const matrix = (api: string, atOnce: number, kinds?: string): Step => ({
+/** Sample of the subjects of an API, a number of them in parallel; each change draws another sample. */
+const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
   name: ['matrix', api, ...(kinds === undefined ? [] : [kinds])].join(' '),
   command: [
-    `npm run matrix -- --api ${api} --concurrency ${atOnce} --sample ${SHARE} --seed ${seedOf('suites')}`,
+    `npm run matrix -- --api ${api} --concurrency ${concurrency} --sample ${SHARE} --seed ${seedOf('suites')}`,
     ...(kinds === undefined ? [] : [`--kind ${kinds}`]),
   ].join(' '),
 });
@@ -56,31 +54,34 @@ const matrix = (api: string, atOnce: number, kinds?: string): Step => ({
  * Tests and subjects of the matrix have time bounds, and either could fill the machine: together they would fail for
  * lack of it.
  */
-const change = (): Stage[] => [
-  BUILD,
-  [[AGENT], [{ name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` }]],
-  // References decide every check, for which some need more events a second than a full machine gives.
-  [[matrix('device', 3, 'reference')]],
-  // A matrix is one process: devices mostly wait, and platforms fill a processor each.
-  [
-    [matrix('device', 5, 'defect,variant,null,unwilling,starved')],
-    [matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')],
-    [
-      matrix('platform', 4, 'reference,variant,null'),
-      { name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seedOf('harness')}`, nice: 15 },
-    ],
-  ],
-];
+function change(): Work {
+  const seed = seedOf('harness');
+  const fuzz = { name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seed}`, nice: 15 };
+  return atOnce(
+    AGENT,
+    inOrder(
+      { name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` },
+      // References decide every check, for which some need more events a second than a full machine gives.
+      matrix('device', 3, 'reference'),
+      // A matrix is one process: devices mostly wait, and platforms fill a processor each.
+      atOnce(
+        matrix('device', 5, 'defect,variant,null,unwilling,starved'),
+        inOrder(matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')),
+        inOrder(matrix('platform', 4, 'reference,variant,null'), fuzz),
+      ),
+    ),
+  );
+}
 
 /** Seed that changes with the files of a folder, and stays when its run is repeated. */
 const seedOf = (folder: string): number =>
   Number.parseInt(execFileSync('git', ['rev-parse', `HEAD:${folder}`], { encoding: 'utf8' }).slice(0, 7), 16);
 
 /** Mostly sequential: measurements of the whole machine mean nothing beside other work. */
-function nightly(): Stage[] {
+function nightly(): Work {
   const slow = `--project long --project nightly --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`;
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
-  const alone: Step[] = [
+  const alone: Work[] = [
     { name: 'netem', command: `npm run test:all -- ${NETEM_TEST}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // A new sample every night: all pairs would take days, and all mutants hours.
@@ -98,27 +99,18 @@ function nightly(): Stage[] {
     { name: 'package', command: 'npm run try-package' },
     { name: 'site', command: 'npm run site' },
   ];
-  return [
-    BUILD,
-    [
-      [AGENT],
-      [
-        { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
-        { name: 'tests', command: `npm run test:all -- ${slow}` },
-      ],
-    ],
-    [alone],
-  ];
+  const tests = inOrder(
+    { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
+    { name: 'tests', command: `npm run test:all -- ${slow}` },
+  );
+  return inOrder(atOnce(AGENT, tests), ...alone);
 }
 
 const [mode = 'change', folder = '.'] = process.argv.slice(2);
-const stages = mode === 'nightly' ? nightly() : change();
-
 const done: EndedStep[] = [];
-for (const [index, stage] of stages.entries()) {
-  if (index === 1) await machinePrepared();
-  await Promise.all(stage.map(runLane));
-}
+await run(BUILD);
+await machinePrepared();
+await run(mode === 'nightly' ? nightly() : change());
 process.exitCode = printReport(done, weightTable());
 if (mode === 'nightly') recordSeconds();
 
@@ -129,8 +121,10 @@ async function machinePrepared(): Promise<void> {
   Object.assign(process.env, parseEnv(readFileSync(file, 'utf8')));
 }
 
-async function runLane(lane: readonly Step[]): Promise<void> {
-  for (const step of lane) done.push(await runStep(step));
+async function run(work: Work): Promise<void> {
+  if ('atOnce' in work) await Promise.all(work.atOnce.map(run));
+  else if ('inOrder' in work) for (const each of work.inOrder) await run(each);
+  else done.push(await runStep(work));
 }
 
 async function runStep({ name, command, nice = 0 }: Step): Promise<EndedStep> {
