@@ -75,6 +75,7 @@ const future = requirement({
 });
 check(future, { premises: STREAM }, async (t: Device, streams) => {
   const stream = await streams.try({ after: 2n ** 52n });
+  await stream.close();
   t.observe('a cursor beyond the newest event', stream.status ?? 'no answer');
   const largest = await streams.try({ after: 2n ** 63n - 1n });
   t.observe('the largest 64-bit cursor', largest.status ?? 'no answer');
@@ -86,7 +87,8 @@ const withoutCursor = requirement({
   text: 'Whether a stream without a cursor starts with live events or with a replay is not stated.',
 });
 check(withoutCursor, { needs: ['drive'], sharing: 'publishing', premises: LIVE }, async (t: Device, streams) => {
-  const { cursor } = await subscribeAtKnownCursor(t, streams);
+  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
+  await live.close();
   const stream = await streams.open();
   const sentinel = await publish(t, 1);
   const seen = await readUpTo(stream, sentinel);

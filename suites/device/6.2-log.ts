@@ -27,6 +27,7 @@ check(jsonl, { needs: ['log', 'drive'], sharing: 'publishing', premises: LIVE },
   const { live } = await subscribeAtKnownCursor(t, streams);
   await publishEveryEventKind(t);
   await readUpTo(live, await publish(t, eventBudget(t, 5)));
+  await live.close();
   const log = await readLog(t);
   await expectJsonl(t, log, await stillRetained(streams, live.events));
 });
@@ -36,6 +37,7 @@ check(
   { aspect: 'retained', needs: ['log'], sharing: 'exclusive', turn: 'last', premises: RETAINED },
   async (t: Device, streams) => {
     const { stream } = await requireRetained(t, streams);
+    await stream.close();
     const events = eventsOf(t, stream);
     const log = await readLog(t);
     await expectJsonl(t, log, (await stillRetained(streams, events)).slice(-NEWEST));

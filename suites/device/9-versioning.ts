@@ -33,6 +33,7 @@ check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) =
     actual: `404 for both${await whereItIs(t)}`,
   });
   // What answers everything with a stream shows nothing.
+  await stream?.close();
   const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
   if (!isStream(stream) || isStream(other))
     t.blocked(
@@ -64,7 +65,7 @@ async function whereItIs(t: Device): Promise<string> {
 
 check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   // The stream and not the deployment: a device without a deployment may answer 404 there.
-  await streams.open();
+  await (await streams.open()).close();
   for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
     const current = await request(t, { path: elsewhere + CURRENT, absolute: true });
     t.should(!(current.status === 200 && objectOf(current)?.['object'] === 'deployment'), {

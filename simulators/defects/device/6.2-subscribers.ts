@@ -93,9 +93,14 @@ export const defects = [
 
 export const variants = [
   variant(
+    'one-stream',
+    'Serves one event stream at once, and answers others with 503: the specification shows no limit.',
+    servesAtOnce(1, {}),
+  ),
+  variant(
     'few-streams',
-    'Serves five event streams at once, and answers others with 503: the specification shows no limit.',
-    servesAtOnce(5, {}),
+    'Serves two event streams at once, and answers others with 503: the specification shows no limit.',
+    servesAtOnce(2, {}),
   ),
   variant(
     'few-streams-retry-after',

@@ -2,6 +2,7 @@
 import { defined } from '../../../harness/common/defined.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { type Device, LIVE } from '../support/check.ts';
+import { OPEN_STREAMS, servesFew } from '../support/requests.ts';
 import { explored } from './explore.ts';
 
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
@@ -45,6 +46,8 @@ export const byOracle = (
     if (least === KILLS) for (const note of notes) t.note(note);
     const mine = found.get(id);
     if (mine === undefined && trouble !== undefined) throw trouble;
+    const { most } = t.session.get(OPEN_STREAMS);
+    if (mine === undefined && !counts.has(least) && most === 1) t.notApplicable(servesFew(most));
     if (mine === undefined) return;
     const { departure, commands, snapshot } = mine;
     t.http.recorder.restore(snapshot);

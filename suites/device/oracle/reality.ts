@@ -87,12 +87,13 @@ export class Reality {
     this.streams = streams;
     this.ledger = new Ledger(newest);
     this.current = new CurrentDeployment(this);
-    // A stream that stays and was ended in order may find its place taken by a later one.
+    // A device may serve few streams at once: all but one may give way to another.
     streams.makeRoom = async () => {
-      const open = this.clients.find(({ stays, subscription }) => !stays && subscription.stream.ended === undefined);
-      if (open === undefined) return false;
-      this.#drop(open);
-      await open.subscription.close();
+      const open = this.clients.filter(({ subscription }) => subscription.stream.ended === undefined);
+      const least = open.find(({ stays }) => !stays) ?? open[1];
+      if (least === undefined) return false;
+      this.#drop(least);
+      await least.subscription.close();
       return true;
     };
   }
@@ -162,7 +163,8 @@ export class Reality {
     if (!stays && this.clients.length >= MOST_CLIENTS) await this.leave(0);
     const { options, way, http } = asking;
     const name = describeOpen(options);
-    const stream = stays ? await this.streams.try(options, http) : await this.streams.tryAnother(options, http);
+    let stream = await this.streams.tryAnother(options, http);
+    if (stream === undefined && (await this.streams.makeRoom())) stream = await this.streams.try(options, http);
     if (stream === undefined) return;
     const fate = way === 'none' ? 'served' : asking.beginsAnywhere === true ? 'open' : ledger.fate(asking.after);
     const mayRefuse =

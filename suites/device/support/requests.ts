@@ -10,6 +10,7 @@ import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/cli
 import { requestText } from '../../../harness/client/raw.ts';
 import { retryAfterMs } from '../../../harness/common/durations.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
+import { countInWords } from '../../../harness/runner/results.ts';
 import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
 import { type Device, inTime } from './check.ts';
 
@@ -92,12 +93,15 @@ export interface HeldStream extends Answer {
 class OpenStreams {
   readonly #streams = new Set<HeldStream>();
   #lastServedAt = Number.NEGATIVE_INFINITY;
+  /** Most that were open at once. */
+  most = 0;
   /** Settles when the last of the checks that were throttled has had its turn. */
   #turns: Promise<unknown> = Promise.resolve();
 
   add(stream: HeldStream): void {
     this.#streams.add(stream);
     if (stream.status === 200) this.#lastServedAt = performance.now();
+    this.most = Math.max(this.most, this.count);
   }
 
   /** To be called with the streams of a check once it has closed them. */
@@ -133,6 +137,10 @@ class OpenStreams {
   }
 }
 export const OPEN_STREAMS = new Fact(() => new OpenStreams());
+
+/** Reason why a check that needs more streams does not apply: the specification shows no number. */
+export const servesFew = (streams: number): string =>
+  `the device serves no more than ${countInWords('stream', streams)} at once`;
 
 export const countOpen = (streams: Iterable<HeldStream>): number =>
   [...streams].filter(({ status, ended }) => status === 200 && ended === undefined).length;

@@ -16,6 +16,7 @@ import {
   mediaType,
   OPEN_STREAMS,
   retryWhileThrottled,
+  servesFew,
 } from './requests.ts';
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
@@ -80,7 +81,7 @@ export class Streams {
     const stream = await this.#attempt(options, undefined, this.#count === 0);
     if (isThrottled(stream) && this.#count > 0) {
       await stream.close();
-      this.#t.note(`no more than ${this.#count} streams are served at once (${stream.status})`);
+      this.#t.note(servesFew(this.#count));
       return undefined;
     }
     await expectServed(this.#t, stream, options);
@@ -126,8 +127,6 @@ export class Streams {
       ...{ path: '/events', types },
       open: async (request) => {
         const { response } = await this.#served({}, true, async () => held(await http.open(request)));
-        if (isThrottled(response) && this.#count > 0)
-          this.#t.undecided(`no more than ${this.#count} streams are served at once (${response.status})`);
         return response;
       },
     });
@@ -178,6 +177,11 @@ export class Streams {
       throw new Throttled();
     }
     if (isThrottled(stream)) t.session.isSmall = true;
+    // It has never served more at once, so that this one lacks a place.
+    if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
+      await stream.close();
+      t.notApplicable(servesFew(this.#count));
+    }
     observeCursor(t, options, stream.status);
     this.#opened.set(stream, options);
     all.add(stream);
