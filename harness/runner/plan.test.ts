@@ -326,6 +326,6 @@ it.each([
     steps.push(`${id.slice('test.'.length)} ends`);
     return {} as CheckResult;
   };
-  await runInLanes(checks, 1, runOne, () => together);
+  await runInLanes(checks, 1, runOne, { publishesTogether: () => together, others: Promise.resolve() });
   expect(steps).toEqual(order);
 });

@@ -5,6 +5,7 @@ import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
 import { isSection } from '../contract/sections.ts';
 import { isHeld, requirementSet } from './requirements.ts';
+import type { Session } from './session.ts';
 import {
   APIS,
   type Api,
@@ -280,13 +281,13 @@ function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readon
 /**
  * Runs checks in lanes: slow and `concurrency` shared ones at once, and one exclusive check beside them; then checks
  * whose turn is `last`, disruptive ones alone, and rules. `runOne` gets the results of a check's premises once they are
- * known, and must not reject. `together`: whether publishing checks run at once.
+ * known, and must not reject.
  */
 export async function runInLanes<Context>(
   checks: readonly Check<Context>[],
   concurrency: number,
   runOne: (check: Check<Context>, premises: readonly CheckResult[]) => Promise<CheckResult>,
-  together: () => boolean = () => false,
+  session: Pick<Session, 'publishesTogether' | 'others'>,
 ): Promise<void> {
   const ordered = inOrder(checks);
   const results = new Map(ordered.map((check) => [check, Promise.withResolvers<CheckResult>()]));
@@ -303,9 +304,10 @@ export async function runInLanes<Context>(
   const inTurn = async (isLast: boolean): Promise<unknown> =>
     Promise.all([
       pool(lane('shared', isLast), concurrency, start),
-      driveInTurn(lane('exclusive', isLast), together, start),
+      driveInTurn(lane('exclusive', isLast), session.publishesTogether, start),
     ]);
-  await Promise.all([...lane('slow').map(start), inTurn(false).then(() => inTurn(true))]);
+  session.others = inTurn(false).then(() => inTurn(true));
+  await Promise.all([...lane('slow').map(start), session.others]);
   await pool(lane('disruptive'), 1, start);
   await pool(lane('rules'), concurrency, start);
 }

@@ -74,13 +74,8 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
   let { session } = options;
   let rounds = 0;
   while (rounds < repeat && (rounds === 0 || !signal.aborted)) {
-    const { publishesTogether } = session;
-    await runInLanes(
-      randomOrder(due, seed),
-      concurrency,
-      roundRunner(options, attempts, session, rounds === 0),
-      publishesTogether,
-    );
+    const runOne = roundRunner(options, attempts, session, rounds === 0);
+    await runInLanes(randomOrder(due, seed), concurrency, runOne, session);
     if (signal.aborted) break;
     rounds += 1;
     session = session.forRetry();

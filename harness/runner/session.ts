@@ -82,6 +82,10 @@ export class Session {
   readonly history: History;
   /** Whether the target keeps few events or serves few streams, so that publishing checks run one at a time. */
   isSmall = false;
+  /** Settles once the checks that run beside the slow ones have ended; in a retry, which runs alone, at once. */
+  others: Promise<unknown> = Promise.resolve();
+  /** Milliseconds for which a stream was open when it fell silent: a retry watches one for as long. */
+  silentAfterMs = 0;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
   readonly #quiet = new Set<Promise<void>>();
@@ -99,6 +103,7 @@ export class Session {
     this.history = before === undefined ? history : before.history;
     this.#gates = before === undefined ? new Map() : before.#gates;
     this.#measured = before === undefined ? new Map() : before.#measured;
+    this.silentAfterMs = before?.silentAfterMs ?? 0;
     this.#now = now;
     this.#startedAt = now();
     this.#shrinkMs = shrinkMs;

@@ -5,7 +5,13 @@ import { heartbeatsSeen } from '../../harness/runner/declarations.ts';
 import { type Device, restart, STREAM } from './support/check.ts';
 import { publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
-import { awaitHeartbeats, expectCursorKept, expectOpenWhileIdle, heartbeatsOf } from './support/heartbeats.ts';
+import {
+  awaitHeartbeats,
+  expectCursorKept,
+  expectHeartbeatsBeside,
+  expectOpenWhileIdle,
+  heartbeatsOf,
+} from './support/heartbeats.ts';
 import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeOpen, type Streams } from './support/streams.ts';
@@ -104,11 +110,10 @@ const longLived = requirement({
 check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) => {
   const times = t.heartbeatSeconds <= SHORT_SECONDS ? 2.2 : 1.2;
   const idleMs = times * t.heartbeatSeconds * 1000;
-  let subscription = await filteredIdleStream(t, streams, idleMs);
-  if (subscription === undefined) {
-    subscription = await streams.open();
-    await expectOpenWhileIdle(t, subscription, idleMs);
-  }
+  const filtered = await filteredIdleStream(t, streams, idleMs);
+  const subscription = filtered ?? (await streams.open());
+  if (filtered === undefined) await expectOpenWhileIdle(t, subscription, idleMs);
+  else await expectHeartbeatsBeside(t, filtered);
   const { comments, openedAt } = subscription.stream;
   t.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);
 });

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
+import { Session } from '../../../harness/runner/session.ts';
 import type { CheckResult } from '../../../harness/runner/types.ts';
+import type { Device } from './check.ts';
 import { publish } from './drive.ts';
-import { awaitHeartbeats } from './heartbeats.ts';
+import { awaitHeartbeats, expectHeartbeatsBeside } from './heartbeats.ts';
+import type { Streams } from './streams.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
 /** What becomes of a check whose filtered replay is cut, by how the device answers whoever comes back. */
@@ -36,6 +39,35 @@ it('tells nothing of a replay that was cut where its events are compacted away',
     outcome: 'undecided',
     reason: expect.stringMatching(/compacted away: the log keeps at most 2/),
   });
+});
+
+it.for([
+  [true, 'fail', /^a comment line within 0.3 s on an idle stream/],
+  [false, 'pass', undefined],
+] as const)('watches for heartbeats while other checks run (falls silent: %s)', async ([isDeaf, outcome, expected]) => {
+  const others = Promise.withResolvers<void>();
+  const session = new Session();
+  session.others = others.promise;
+  const target = await openTarget(({ url }, response) => {
+    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    let beats = 0;
+    const timer = setInterval(() => {
+      beats += 1;
+      if (beats > 5 && !isDeaf) others.resolve();
+      if (beats <= 5 || !isDeaf) response.write(': heartbeat\n\n');
+    }, 200);
+    response.once('close', () => clearInterval(timer));
+  });
+  const watched = async (t: Device, streams: Streams): Promise<void> => {
+    const live = await streams.open();
+    await live.stream.activity({ frames: 0, comments: 0 }, { within: 20_000, for: 'a heartbeat' });
+    await expectHeartbeatsBeside({ ...t, heartbeatSeconds: 0.2 }, live);
+  };
+  const result = await runOn(target, watched, session);
+  expect(result.outcome).toBe(outcome);
+  expect(result.expected ?? '').toMatch(expected ?? /^$/);
+  expect(session.forRetry().silentAfterMs > 0).toBe(isDeaf);
 });
 
 it('finds a replay that is cut instead of a heartbeat where its events are still there', async () => {

@@ -65,6 +65,37 @@ export async function awaitHeartbeats(
   }
 }
 
+/** Milliseconds: other checks may go on for longer than one may last. */
+const LONGEST_WATCH_MS = 100_000;
+
+/**
+ * Expects heartbeats of an idle stream for as long as other checks run: with a time limit of its server for writing, a
+ * stream stays open and falls silent. A retry watches for as long as the stream was open that fell silent.
+ */
+export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
+  const { session } = t;
+  const { openedAt, comments } = subscription.stream;
+  if (comments.length === 0) return;
+  const watch = new HeartbeatWatch(t, subscription, () => {});
+  const openMs = (): number => performance.now() - openedAt;
+  let areOver = false;
+  void session.others.finally(() => {
+    areOver = true;
+  });
+  try {
+    watch.readActivity();
+    while (openMs() < LONGEST_WATCH_MS && !(areOver && openMs() > session.silentAfterMs))
+      if (await watch.waitForActivity(SHORT_WAIT_MS)) watch.readActivity();
+  } catch (error) {
+    session.silentAfterMs = openMs();
+    throw error;
+  } finally {
+    watch.stop();
+  }
+}
+
+const SHORT_WAIT_MS = 200;
+
 /** Keeps the comments that came by the clock, and no others: there may be any number of those. */
 class ByTheClock {
   readonly found: SseComment[] = [];
@@ -132,15 +163,20 @@ class HeartbeatWatch {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
 
-  /** False when something may have come that was not read in time. A heartbeat that is late is a finding. */
-  async waitForActivity(): Promise<boolean> {
+  /**
+   * False when nothing came within `mostMs`, or something may have come that was not read in time. A heartbeat that is
+   * late is a finding.
+   */
+  async waitForActivity(mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     const { stream } = this.#subscription;
+    const due = this.#lastSignAt + this.#allowedMs() - performance.now();
     try {
-      const within = this.#lastSignAt + this.#allowedMs() - performance.now();
+      const within = Math.min(due, mostMs);
       return await stream.activity(this.#seen, { within, atMost: within, for: 'a heartbeat' });
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       if (error instanceof StreamTimeout) {
+        if (mostMs < due) return false;
         // A process that was held up runs its timers before it reads what came meanwhile.
         await this.#slowness.measured();
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
