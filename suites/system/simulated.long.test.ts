@@ -5,7 +5,7 @@ import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/sim
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 
 /** The suite waits four times as long for an effect. */
-const IMPATIENT_MS = 1500;
+const IMPATIENT_MS = 3000;
 
 it('an agent that goes on retrying has not failed', async () => {
   await using workspace = await startWorkspace({ habits: { retriesForEver: true } });

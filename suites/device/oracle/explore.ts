@@ -208,7 +208,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
     restartAgent('SIGTERM'),
   ],
   () => [publishSome(3), tearTail(0.3), tearTail(0.97), restartAgent('SIGTERM')],
-  () => [publishSome(2), killWhilePublishing(40, 8)],
+  () => [publishSome(2), killWhilePublishing(40)],
   () => [
     publishSome(20),
     compactAway(),

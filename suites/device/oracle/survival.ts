@@ -1,7 +1,7 @@
 /** Commands that the log has to survive: compaction, restarts, kills and torn lines. */
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
-import { compact, relocate, restart } from '../support/check.ts';
+import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
 import { eventBudget, publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
@@ -105,12 +105,14 @@ export const restartAgent = (signal: StopSignal): Command => ({
     during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
 });
 
-/** Killed while events are published and streams read them. */
-export const killWhilePublishing = (count: number, delayMs: number): Command => ({
-  text: `kill ${delayMs} ms into publishing ${count}`,
+/** Kills the agent as soon as the first of the events comes: a time would miss them on a busy machine. */
+export const killWhilePublishing = (count: number): Command => ({
+  text: `kill as the first of ${count} events comes`,
   isPossible: can('restart'),
   async run(real) {
     const { t } = real;
+    const { stream } = real.witness.subscription;
+    const seen = { frames: stream.frames.length, comments: Number.POSITIVE_INFINITY };
     const portion = Math.max(1, Math.ceil(eventBudget(t, Math.min(count, mostEvents(t))) / 4));
     const cut = Promise.all(
       Array.from({ length: 4 }, () =>
@@ -120,7 +122,7 @@ export const killWhilePublishing = (count: number, delayMs: number): Command => 
       ),
     );
     cut.catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await stream.activity(seen, { within: timeoutMs(t, 'event'), for: 'an event that is published' }).catch(() => {});
     await during(real, 'kill', (whileDown) =>
       restart(t, 'SIGKILL', async () => {
         await cut;

@@ -5,7 +5,7 @@ import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Device } from './check.ts';
 import { DECIMAL, parseObject, showFrame } from './events.ts';
-import { CURRENT } from './requests.ts';
+import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
 /**
@@ -70,7 +70,8 @@ const LONGEST_WATCH_MS = 100_000;
 
 /**
  * Expects heartbeats of an idle stream for as long as other checks run: with a time limit of its server for writing, a
- * stream stays open and falls silent. A retry watches for as long as the stream was open that fell silent.
+ * stream stays open and falls silent. A retry watches for as long as the stream was open that fell silent. Ends where
+ * the device serves no more streams, and another check wants one.
  */
 export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
   const { session } = t;
@@ -78,13 +79,14 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
   if (comments.length === 0) return;
   const watch = new HeartbeatWatch(t, subscription, () => {});
   const openMs = (): number => performance.now() - openedAt;
+  const streams = session.get(OPEN_STREAMS);
   let areOver = false;
   void session.others.finally(() => {
     areOver = true;
   });
   try {
     watch.readActivity();
-    while (openMs() < LONGEST_WATCH_MS && !(areOver && openMs() > session.silentAfterMs))
+    while (openMs() < LONGEST_WATCH_MS && !(areOver && openMs() > session.silentAfterMs) && !streams.isScarce)
       if (await watch.waitForActivity(SHORT_WAIT_MS)) watch.readActivity();
   } catch (error) {
     session.silentAfterMs = openMs();

@@ -95,6 +95,8 @@ class OpenStreams {
   #lastServedAt = Number.NEGATIVE_INFINITY;
   /** Most that were open at once. */
   most = 0;
+  /** A stream was refused for want of a place. */
+  isScarce = false;
   /** Settles when the last of the checks that were throttled has had its turn. */
   #turns: Promise<unknown> = Promise.resolve();
 

@@ -169,14 +169,21 @@ export class Streams {
       // The streams of this check stay open while it waits, so only those of other checks can be closed.
       mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
-      discard: (refused) => refused.close(),
+      discard: (refused) => {
+        all.isScarce = true;
+        return refused.close();
+      },
     });
-    if (isThrottled(stream) && needed && !this.#waitsForOthers && othersAreOpen()) {
-      this.#throttled = true;
+    if (isThrottled(stream)) {
+      all.isScarce = true;
+      t.session.isSmall = true;
+    }
+    if (isThrottled(stream) && needed && othersAreOpen()) {
       await stream.close();
+      if (this.#waitsForOthers) t.undecided(`other checks hold the streams that the device serves, ${all.count}`);
+      this.#throttled = true;
       throw new Throttled();
     }
-    if (isThrottled(stream)) t.session.isSmall = true;
     // It has never served more at once, so that this one lacks a place.
     if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
       await stream.close();
