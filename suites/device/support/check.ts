@@ -1,7 +1,4 @@
-/**
- * What a device check is given, how long it waits for something that should happen at once, and what driving the agent
- * costs. At the end, the premises on which checks rest.
- */
+/** Context of a device check: its waits, its timed control, and the premises on which checks rest. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
@@ -15,35 +12,28 @@ import { hasCompacted, logMayDiffer, mayHaveDeployed, publishes } from './log-st
 
 export type Device = DeviceContext & CheckContext;
 
-/** As much of it as an assertion needs. */
+/** Part of a check's context that an assertion needs. */
 export type Assertions = Pick<CheckContext, 'must'>;
 
 /**
- * What a check waits for: an answer, the head of a stream, the next event of a stream, a replay that goes on, the end
- * of a stream, a state that a deployment is to reach, files that are to go with it, the event of a deployment, or an
- * answer to a request that no careful client sends.
+ * Kind of wait, in this order: for an answer, the head of a stream, its next event, the next event of a replay, the end
+ * of a stream, a deployment's state, its files, its event, or the answer to a request that no careful client sends.
  */
 export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
-/** Milliseconds to wait for something of that kind, by what the target has shown of it so far. */
+/** Milliseconds to wait, by how fast the target has been for that kind so far. */
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, patienceMs, lenient);
 
-/** Something of that kind came after so many milliseconds. */
+/** Records how long a wait took, in milliseconds. */
 export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
-/**
- * Something of that kind did not come in time. The check has failed, and later waits for it are short, in other checks
- * as well.
- */
+/** Records a wait that timed out: later waits of that kind are short, in other checks too. */
 export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 
-/**
- * Waits for something of that kind, and remembers how long it took if what came `isIt`. `attempt` throws when it does
- * not come within the milliseconds.
- */
+/** Runs `attempt`, which throws once its time is up, and records a timeout, or the time where the result `isIt`. */
 export async function inTime<T>(
   t: Device,
   kind: WaitKind,
@@ -81,9 +71,7 @@ export async function restart(
   return relocate(t);
 }
 
-/**
- * Points the context to where the agent is now, since it may come back at another address, and gives the client for it.
- */
+/** Points the context at the agent's present address, which a restart may change, and gives the client for it. */
 export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = t;
   const moved = await transport.relocate(http.recorder.redactor);
@@ -93,10 +81,7 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
-/**
- * Compacts the log. `earliest` is the first id that is retained, `latest` the newest; no event is retained if it is
- * above that.
- */
+/** Compacts the log. No event is retained if `earliest`, the first id to be retained, is above `latest`, the newest. */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
   if (t.info.compact_restarts === true) await relocate(t);
@@ -105,10 +90,7 @@ export async function compact(t: Device): Promise<{ earliest: bigint; latest: bi
 
 type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>;
 
-/**
- * The control of a check, which measures how long everything takes, and refuses at once what can no longer be had in
- * this run.
- */
+/** Control of a check that times every call, and blocks the check where a call would outlast the run. */
 export function pacedControl(t: Driven): Control {
   const { control, session, remainingMs, blocked } = t;
   let stopping = 0;
@@ -133,10 +115,10 @@ export function pacedControl(t: Driven): Control {
       answered(BigInt(range.first_id), BigInt(range.last_id));
       return range;
     });
-  // Two events may have waited for a busy machine: a small batch tells before a large one is refused.
+  // A busy machine may have held up two events: a small batch shows the pace before a large one is refused.
   const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
-    const isTold = count <= TELLING_BATCH || session.knowsBatches;
-    const isSplit = !isTold && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
+    const isKnown = count <= TELLING_BATCH || session.knowsBatches;
+    const isSplit = !isKnown && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
     const { first_id } = isSplit ? await publishAll(TELLING_BATCH, signal) : { first_id: undefined };
     const rest = await publishAll(isSplit ? count - TELLING_BATCH : count, signal);
     return { first_id: first_id ?? rest.first_id, last_id: rest.last_id };
@@ -168,9 +150,8 @@ export function pacedControl(t: Driven): Control {
 }
 
 /*
- * The plainest checks that show what others need, so that one bug is found once. Each stands for those that it rests on
- * itself. They are quick, and fail for nothing but what they are about: one that follows replays does not fail for what
- * is lost on live streams.
+ * Premises: the plainest check of each ability that others need, so that one bug is found once. Each implies its own
+ * premises, is quick, and fails for its subject alone: a check of replays never for a loss on a live stream.
  */
 
 /** Paths are found below the version prefix. */
@@ -182,13 +163,13 @@ export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 /** A stream opens, and another one after it. */
 export const STREAM = ['device.events.content-type.any'];
 
-/** They are event streams. */
+/** A stream is an event stream. */
 export const TYPED = ['device.events.content-type'];
 
 /** Retained events can be read, each with an id of its own; without control. */
 export const RETAINED = ['device.events.monotonic.retained'];
 
-/** The same, and their replays are compared with each other. */
+/** Retained events replay alike; without control. */
 export const RETAINED_REPLAY = ['device.events.replay.exclusive.retained'];
 
 /** Events can be read, each with an id of its own. */
@@ -197,7 +178,7 @@ export const EVENTS = ['device.events.monotonic'];
 /** Every event after a cursor is replayed, and no other. */
 export const REPLAY = ['device.events.replay.exclusive'];
 
-/** The same for either cursor, and no live event is lost after it. */
+/** A replay from either cursor goes over to live events without a loss. */
 export const LIVE = ['device.events.replay.seam'];
 
 /** As `LIVE`, and the events of a deployment name it as section 2.4 says. */

@@ -1,4 +1,4 @@
-/** What a device and its control declare, beside what the checks that drive them see of it. */
+/** Compares what a device and its control declare with what checks see. */
 import type { ControlCompacted, ControlPublished } from '../../../harness/contract/control.ts';
 import { retentionSeen } from '../../../harness/runner/declarations.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -6,10 +6,10 @@ import { type Control, type ControlCall, ControlRefused } from '../../../harness
 import { CAPABILITY_FOR, layered } from '../../../harness/targets/control/layers.ts';
 import type { Device } from './check.ts';
 
-/** The events that control has published, by batches; no more are known to be in the log. */
+/** Batches of events that control has published and no compaction has dropped. */
 const PUBLISHED = new Fact<{ first: bigint; count: number }[]>(() => []);
 
-/** The control of a check, which remembers what came of its calls. */
+/** Control of a check that records which calls work, and how many events a compaction keeps. */
 export function watchedControl(control: Control, { session, info }: Pick<Device, 'session' | 'info'>): Control {
   const { declarations } = session;
   const answered = (call: ControlCall, answer: unknown): void => {
@@ -20,7 +20,7 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
     }
     if (call.name !== 'compact') return;
     const earliest = BigInt((answer as ControlCompacted).earliest_id);
-    // A batch that was cut in two may be gone.
+    // A batch that was cut in two counts as dropped.
     const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
     session.set(PUBLISHED, left);
     const kept = left.reduce((sum, { count }) => sum + count, 0);
@@ -41,6 +41,6 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
   });
 }
 
-/** Control need not bring about every state of a deployment, nor remove each; the rest it can do, or not. */
+/** Whether a refusal denies the capability: control need not reach every state of a deployment, nor remove each. */
 const isPlain = (call: ControlCall): boolean =>
   call.name !== 'remove' && (call.name !== 'deploy' || Object.keys(call.request).length === 0);

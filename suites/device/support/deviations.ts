@@ -1,7 +1,4 @@
-/**
- * What later checks allow for once a plainer one has failed, so that one finding hides no other. Every stream is opened
- * and read by this.
- */
+/** Deviations that later checks allow for once a plainer check has failed, so that one finding hides no other. */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
@@ -38,7 +35,7 @@ export const FRAME_ODD: Deviation = {
   allowance: 'the id and the type of an event are taken from its envelope',
 };
 
-/** The request for a stream, and what its reader makes of each frame. */
+/** Request for a stream with a reader of its frames, both allowing for the deviations of this target. */
 export function allowing(t: Device, options: OpenEvents): OpenEvents {
   const { after, lastEventId, types } = options;
   const asQuery = after === undefined && lastEventId !== undefined && t.allowsFor(HEADER_IGNORED);

@@ -40,13 +40,13 @@ test.each([
   }
 });
 
-test('any other is read in whole', async () => {
+test('a short log is read whole', async () => {
   const { lines, isCut } = await readLog(written('whole', TEXT));
   expect(isCut).toBe(false);
   expect(lines.map(({ text }) => text)).toEqual(LINES);
 });
 
-test('its last whole line is found, whatever follows', async () => {
+test('the last whole line of a log is found, whatever follows', async () => {
   expect((await lastLine(written('torn', `${TEXT}{"id":10`))).toString()).toBe(`${LINES.at(-1)}\n`);
   expect((await lastLine(written('empty', ''))).toString()).toBe('');
 });

@@ -1,4 +1,4 @@
-/** What a device keeps on its disk: the event log, and the config files of its deployments. */
+/** Files on a device's disk: the event log, and the config files of its deployments. */
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { uniqueName } from '../../../harness/common/names.ts';
 import type { Device } from './check.ts';
@@ -18,18 +18,18 @@ export interface LogLine {
 export interface Log {
   /** Every complete line that was read. */
   lines: LogLine[];
-  /** Of all its files. */
+  /** Size of all its files. */
   bytes: number;
-  /** Its middle was left out. */
+  /** Whether its middle was left out. */
   isCut: boolean;
 }
 
-/** Of each end of a log: one of a million events would fill the memory. */
+/** Bytes read at each end of a log: a million events would fill the memory. */
 const END_BYTES = 16 * 1024 * 1024;
 
 /**
- * The lines at both ends of the log, by default all of one that is not long. The last one also counts without its
- * newline when it is JSON: the agent may be about to write that.
+ * Lines at both ends of the log, all lines of a short one. The last also counts without its newline when it is JSON:
+ * the agent may be about to write that.
  */
 export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   const files = await segments(t);
@@ -51,14 +51,14 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   return log;
 }
 
-/** The whole lines of both ends of a file, and what follows the last of them. */
+/** Whole lines at both ends of a file, with the rest after its last newline. */
 async function endsOf(t: Device, file: string, size: number, most: number): Promise<string> {
   const head = (await t.files.readPart(file, 0, most))?.toString('utf8') ?? '';
   const tail = (await t.files.readPart(file, size - most, most))?.toString('utf8') ?? '';
   return head.slice(0, head.lastIndexOf('\n') + 1) + tail.slice(tail.indexOf('\n') + 1);
 }
 
-/** Few lines are looked into. */
+/** Parses a line on demand, since few are looked into. */
 function lineOf(text: string): LogLine {
   let parsed: { value: unknown; json: boolean } | undefined;
   const read = () => {
@@ -89,7 +89,7 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   const found = new Map(ids.map((id): [bigint, number[]] => [id, []]));
   const wanted = new Map(ids.map((id) => [String(id), id]));
   for (const [at, line] of lines.entries()) {
-    // Few lines of a long log hold any of the ids, which is sooner seen in the text.
+    // The text shows sooner than its JSON that a line holds none of the ids, as most do.
     for (const text of new Set(line.text.match(/-?\d+/g) ?? [])) {
       const id = wanted.get(text);
       if (id !== undefined && storesEvent(line, id)) found.get(id)?.push(at);

@@ -1,13 +1,11 @@
-/**
- * A silent stream is asked with one more event, so that a lost event is proven at once and a late one is waited for.
- */
+/** One more event probes a silent stream: it proves at once that an event is lost, and a late one is waited for. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { publish, readUpTo } from './drive.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-/** What comes of reading two events of a device that sends each when `send` says so. */
+/** Result of reading two events of a device; `send` decides when each is written. */
 async function readTwo(send: (id: number, write: () => void) => void): Promise<CheckResult> {
   const streams = new Set<ServerResponse>();
   let newest = 0;
@@ -33,7 +31,7 @@ async function readTwo(send: (id: number, write: () => void) => void): Promise<C
   });
 }
 
-it('an event after which a later one has come is lost', async () => {
+it('finds an event lost once a later one has come', async () => {
   expect(await readTwo((id, write) => id !== 2 && write())).toMatchObject({
     outcome: 'fail',
     expected: 'the published events 1 to 2, on an open stream',
@@ -41,7 +39,7 @@ it('an event after which a later one has come is lost', async () => {
   });
 });
 
-it('an event that is late comes before the one that was asked for', async () => {
+it('passes a late event that comes before the one published as a probe', async () => {
   let late: () => void = () => {};
   const result = await readTwo((id, write) => {
     if (id === 2) late = write;

@@ -1,7 +1,4 @@
-/**
- * Makes events happen. Other events may come at any time, so a check follows its own by their
- * ids.
- */
+/** Makes events happen. Other events may come at any time, so a check follows its own by their ids. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -23,7 +20,7 @@ export interface Published {
   at: number;
 }
 
-/** Publishes events, to be read on a stream: blocks the check at once when there is no time left for that. */
+/** Publishes events to be read on a stream. Blocks the check at once when there is no time left for reading. */
 export async function publish(t: Device, count: number): Promise<Published> {
   const reason = t.session.whyTooMuch('event', count, t.remainingMs());
   if (reason !== undefined) t.blocked(reason);
@@ -37,9 +34,8 @@ export async function publishUnread(t: Device, count: number): Promise<Published
 }
 
 /**
- * Publishes one event and subscribes after it: its id is a cursor that is certainly served. The id before it is not,
- * since it may be older than the earliest retained event. Where events are published slowly, the last one that a check
- * published will do.
+ * Publishes one event and subscribes after it: its id is certainly served as a cursor, where the id before it may have
+ * been compacted away. On a device that publishes slowly, the last event of any check will do.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
@@ -52,8 +48,8 @@ export async function subscribeAtKnownCursor(
 }
 
 /**
- * Reads up to the last of the published events. When nothing comes for a while, one more event is published: where that
- * one comes and the last of the others has not, it is lost, and nobody has to wait for it.
+ * Reads up to the last of the published events. After a silence, one more event is published: once that has come, an
+ * event before it that has not is lost, and is waited for no longer.
  */
 export async function readUpTo(subscription: Subscription, published: Published): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
@@ -72,9 +68,7 @@ export async function readUpTo(subscription: Subscription, published: Published)
   return seen;
 }
 
-/**
- * Reads up to the `deployment.deployed` of a deployment. Once a later event has come, it is not waited for much longer.
- */
+/** Reads up to the `deployment.deployed` of a deployment; a later event cuts the wait short. */
 export function readUpToDeployed(
   subscription: Subscription,
   { id, activity_status }: Deployment,
@@ -91,7 +85,7 @@ export function readUpToDeployed(
 }
 
 function oneMore(t: Device, graceMs = 0): Question {
-  const question: Writable<Question> = {
+  const question: { -readonly [Name in keyof Question]: Question[Name] } = {
     asked: false,
     id: undefined,
     graceMs,
@@ -102,7 +96,7 @@ function oneMore(t: Device, graceMs = 0): Question {
         ({ last }) => {
           question.id = last;
         },
-        // Trouble with control decides nothing: then the wait goes on.
+        // Trouble with control decides nothing: the wait goes on.
         () => {},
       );
     },
@@ -110,9 +104,7 @@ function oneMore(t: Device, graceMs = 0): Question {
   return question;
 }
 
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
-
-/** How far apart the events of one batch came. Where they had come before the last was published, that says nothing. */
+/** Measures how far apart the events of a batch came, unless all had come before control answered. */
 function measurePace(t: Device, { first, last, at }: Published, came: readonly SeenEvent[]): void {
   const batch = came.filter(({ id }) => id >= first && id <= last);
   const from = Math.max(at, batch.at(0)?.frame.at ?? 0);
@@ -121,8 +113,8 @@ function measurePace(t: Device, { first, last, at }: Published, came: readonly S
 }
 
 /**
- * Reads up to the published events wherever they come. Whether all of them come is decided elsewhere, so the finding is
- * given back only when not one event has come on any of the streams.
+ * Reads up to the published events on each stream. Other checks decide whether all come, so a finding is given back
+ * only when no stream brought any event.
  */
 export async function readWhatComes(
   subscriptions: readonly Subscription[],
@@ -139,10 +131,7 @@ export async function readWhatComes(
 /** Milliseconds that one batch of events may take. */
 const BATCH_MS = 1500;
 
-/**
- * As many of the `wanted` events as come soon, and as a check may publish without the log being compacted meanwhile. At
- * least 1.
- */
+/** How many of the `wanted` events come soon, and leave the log without need of compaction. At least 1. */
 export function eventBudget(t: Device, wanted: number): number {
   const { session } = t;
   const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);
@@ -194,13 +183,10 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   return { first, last, count: 4, at };
 }
 
-/** Rules judge every event of a run: where events take long, one check publishes every kind for all of them. */
+/** Whether a check has published every kind: where events take long, one does so for the rules of the whole run. */
 const EVERY_KIND = new Fact(() => ({ published: false }));
 
-/**
- * For what a device need not do, so that control may refuse it; any other error, such as control that fails, is thrown
- * on.
- */
+/** Ignores that control refuses what a device need not do; throws any other error on. */
 export function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof ControlRefused)) throw error;
 }

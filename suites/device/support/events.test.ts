@@ -113,7 +113,7 @@ describe('sequences of events', () => {
     expect(same(at('123'), at('124'))).toThrow('as it was sent before');
   });
 
-  it('are told as ranges, with what is missing', () => {
+  it('are shown as ranges, with what is missing', () => {
     const all = Array.from({ length: 3250 }, (_, index) => seen(index + 7));
     const some = all.filter(({ id }) => id !== 1733n);
     expect(same(some, all)).toThrow('[7–3256] (3250) for x; actual: [7–1732, 1734–3256] (3249), missing [1733]');

@@ -1,8 +1,8 @@
-/** An event as it came over the wire, read far enough to follow and compare it: its number, its type, its envelope. */
+/** Events as they came over the wire: reads, compares and judges them. */
 
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
-import { isIso8601, type Problem, type Shape } from '../../../harness/contract/shape.ts';
+import { isIso8601, type Shape } from '../../../harness/contract/shape.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Assertions } from './check.ts';
 import { isObject } from './requests.ts';
@@ -33,16 +33,11 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
   return { id: BigInt(id), type: event ?? 'message', text: data, envelope: parseObject(data), frame };
 }
 
-/**
- * Every event that has come on a stream, read or not; of a stream that brought more than a check causes, the newest.
- */
+/** Every event that has come on a stream, read or not; the newest alone of a very long stream. */
 export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<SseFrame> }): SeenEvent[] =>
   [...frames].flatMap((frame) => readEvent(t, frame) ?? []);
 
-/**
- * A client dispatches nothing for a block without data (HTML standard, section 9.2.6): it carries `retry`, or an id
- * alone.
- */
+/** Whether a client dispatches nothing for a block, since it has no data (HTML standard, section 9.2.6). */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
 export function parseObject(text: string): Record<string, unknown> | undefined {
@@ -54,7 +49,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** An integer member of the envelope exactly as it is written, since ids may lie beyond 2^53. */
+/** Integer member of the envelope, exact beyond 2^53. */
 export function integerIn(text: string, key: string): bigint | undefined {
   const written = new Map<unknown, string>();
   let root: unknown;
@@ -70,11 +65,11 @@ export function integerIn(text: string, key: string): bigint | undefined {
   return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : undefined;
 }
 
-/** Of how many events it is remembered what came, and up to which length in characters. */
+/** Events that are remembered, and the most characters of each. */
 const REMEMBERED = 2000;
 export const LONGEST_REMEMBERED = 2000;
 
-/** A rule about each event as it came: a replay repeats thousands, which are looked at once. */
+/** Rule about each event. Those that replays repeat unchanged, by the thousand, are judged once. */
 export const ofFrames =
   (expectOne: (judge: Judge, frame: SseFrame) => void): (() => Rule) =>
   () => {
@@ -90,7 +85,7 @@ export const ofFrames =
     };
   };
 
-/** What is remembered of the newest events, by id. */
+/** Memory of the newest events, by id. */
 export class Recollection<T> {
   readonly #known = new Map<string, T>();
 
@@ -120,7 +115,7 @@ export function showFrame(frame: SseFrame): string {
   return JSON.stringify(lines.slice(0, 12).join('\n'));
 }
 
-/** `[7, 9–3250] (3243)`: ids that follow each other as a range, and of many parts the first and the last. */
+/** Ids as ranges, such as `[7, 9–3250] (3243)`. The middle of many ranges is left out. */
 export function showIds(events: readonly { id: bigint }[]): string {
   const ranges: { from: bigint; to: bigint }[] = [];
   for (const { id } of events) {
@@ -133,12 +128,9 @@ export function showIds(events: readonly { id: bigint }[]): string {
     return to === from + 1n ? [`${from}`, `${to}`] : [`${from}–${to}`];
   });
   const shown =
-    parts.length <= MOST_PARTS ? parts.join(', ') : `${parts.slice(0, 12).join(', ')}, … ${parts.slice(-6).join(', ')}`;
-  return `[${shown}]${events.length > COUNTED_AT_SIGHT ? ` (${events.length})` : ''}`;
+    parts.length <= 24 ? parts.join(', ') : `${parts.slice(0, 12).join(', ')}, … ${parts.slice(-6).join(', ')}`;
+  return `[${shown}]${events.length > 24 ? ` (${events.length})` : ''}`;
 }
-
-const MOST_PARTS = 24;
-const COUNTED_AT_SIGHT = 24;
 
 /** Each event once, where it came first: delivery is at least once. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
@@ -160,10 +152,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/**
- * The members of section 2.3. Any other member may describe the delivery, so it may differ from one delivery to the
- * next.
- */
+/** Members of section 2.3. Others may describe the delivery, and differ from one to the next. */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
 export function sameEnvelope(
@@ -174,10 +163,7 @@ export function sameEnvelope(
   return MEMBERS.every((name) => sameContent(left[name], right[name]));
 }
 
-/**
- * Deep equality, but a moment may be written in another way: a device may keep milliseconds where it first sent
- * microseconds.
- */
+/** Deep equality, with moments compared in milliseconds: a device need not keep the microseconds it once sent. */
 function sameContent(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string')
     return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
@@ -190,16 +176,14 @@ function sameContent(left: unknown, right: unknown): boolean {
   return sameJson(left, right);
 }
 
-// What the specification says of a deployment, a frame, an envelope, a payload and a sequence of events, wherever they
-// were seen.
+// Requirements on a deployment, a frame, an envelope, a payload and a sequence of events, wherever they were seen.
 
-/** Where a value departs from a shape; undefined when it does not. */
+/** Departures of a value from a shape, in words; undefined when there is none. */
 export function problemsOf(shape: Shape, value: unknown): string | undefined {
   const problems = shape.problems(value);
-  return problems.length === 0 ? undefined : problems.slice(0, 6).map(readable).join('; ');
+  const readable = problems.slice(0, 6).map(({ path, message }) => `${path === '' ? 'it' : path} ${message}`);
+  return problems.length === 0 ? undefined : readable.join('; ');
 }
-
-const readable = ({ path, message }: Problem): string => `${path === '' ? 'it' : path} ${message}`;
 
 const DEPLOYMENT_FORM = 'its type, prefix, enumeration and ISO 8601 timestamp';
 
@@ -244,7 +228,9 @@ export function expectEnvelope(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const text = frame.data ?? '';
   const envelope = parseObject(text);
-  const problems = problemsOf(eventEnvelope, withoutTypeForm(envelope));
+  // Another requirement decides on the form of the type.
+  const anyType = typeof envelope?.['type'] === 'string' && { type: 'a.b' };
+  const problems = problemsOf(eventEnvelope, envelope && { ...envelope, ...anyType });
   t.must(problems === undefined, {
     expected: 'an envelope: object "event", integer id, string type, occurred_at an ISO 8601 date-time, data an object',
     actual: `${problems} in ${text.slice(0, 400)}`,
@@ -259,11 +245,6 @@ export function expectEnvelope(t: Assertions, frame: SseFrame): void {
     expected: `the envelope's type equals the SSE event ${JSON.stringify(frame.event)}`,
     actual: `type ${JSON.stringify(envelope?.['type'])}`,
   });
-}
-
-/** The form of the type is a requirement of its own; here it only has to be a string. */
-function withoutTypeForm(envelope: Record<string, unknown> | undefined): unknown {
-  return typeof envelope?.['type'] === 'string' ? { ...envelope, type: 'a.b' } : envelope;
 }
 
 const TYPE_FORM = /^[^.\s]+\.[^.\s]+$/;
@@ -292,7 +273,7 @@ export function expectDeployedPayload(t: Assertions, data: unknown): void {
   if (isObject(data)) expectMergedStatus(t, data, 'the payload of deployment.deployed');
 }
 
-/** The same events in the same order with the same content, apart from repetitions. */
+/** Expects the same events in the same order with the same content, apart from repetitions. */
 export function expectSameEvents(
   t: Assertions,
   actual: readonly SeenEvent[],
@@ -311,7 +292,7 @@ export function expectSameEvents(
   }
 }
 
-/** The same events in the same order, whatever they hold by now. */
+/** Expects the same ids in the same order, whatever the events hold by now. */
 export function expectSameIds(
   t: Assertions,
   actual: readonly SeenEvent[],

@@ -7,7 +7,7 @@ import { awaitHeartbeats, expectHeartbeatsBeside } from './heartbeats.ts';
 import type { Streams } from './streams.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-/** What becomes of a check whose filtered replay is cut, by how the device answers whoever comes back. */
+/** Result of a check whose filtered replay is cut, on a device that answers the next request with `status`. */
 async function cutThen(status: 200 | 410): Promise<CheckResult> {
   let newest = 0;
   let replays = 0;
@@ -34,7 +34,7 @@ async function cutThen(status: 200 | 410): Promise<CheckResult> {
   });
 }
 
-it('tells nothing of a replay that was cut where its events are compacted away', async () => {
+it('decides nothing by a replay that was cut where its events are compacted away', async () => {
   expect(await cutThen(410)).toMatchObject({
     outcome: 'undecided',
     reason: expect.stringMatching(/compacted away: the log keeps at most 2/),

@@ -1,6 +1,4 @@
-/**
- * Watches a stream on which nothing happens. Only times without events count, since others may be driving the device.
- */
+/** Watches an idle stream. Only times without events count, since other checks may be driving the device. */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Device } from './check.ts';
@@ -8,21 +6,18 @@ import { DECIMAL, parseObject, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/**
- * In intervals. A comment this long after the last event or comment was sent by the clock, not because the stream was
- * opened.
- */
+/** Intervals of silence after which a comment counts as sent by the clock, not for the stream's opening. */
 const BY_THE_CLOCK = 0.25;
-/** In intervals. An idle stream without a comment for longer than this is a finding. */
+/** Intervals without a comment on an idle stream above which it is a finding. */
 const LATE = 1.5;
-/** A stream on which events keep coming shows nothing about heartbeats: after this time it asks for quiet. */
+/** Milliseconds of events without an idle time after which a watch asks other checks for quiet. */
 const GIVE_UP_MS = 120_000;
-/** The check that drives meanwhile may be a long one. */
+/** Factor once quiet was asked for: the check that drives may be a long one. */
 const TIMES_LONGER = 3;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
 
-/** The comments that read `heartbeat`; all of them when none does. A stream may carry others. */
+/** Comments that read `heartbeat`, or all comments where none does. */
 export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
   const comments = [...stream.comments];
   const beats = comments.filter(isNamed);
@@ -32,13 +27,13 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
 interface Watching {
   /** Sees every frame. */
   onFrame?: (frame: SseFrame) => void;
-  /** A stream that stays idle whatever happens, to be watched instead where events come slowly, for minutes. */
+  /** Opens a stream that stays idle, to be watched instead where a slow device is driven for minutes. */
   apart?: () => Promise<Subscription | undefined>;
 }
 
 /**
- * Waits for `wanted` heartbeats that each end an idle time, and gives them back. Gives fewer when comments come so
- * often that there is no idle time. An idle time without a comment longer than 1.5 intervals is a finding.
+ * Waits for `wanted` heartbeats that each end an idle time; gives fewer where frequent comments leave no idle time. An
+ * idle time longer than 1.5 intervals is a finding.
  */
 export async function awaitHeartbeats(
   t: Device,
@@ -98,10 +93,10 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps the comments that came by the clock, and no others: there may be any number of those. */
+/** Keeps the comments sent by the clock, and counts the others, which may be endless. */
 class ByTheClock {
   readonly found: SseComment[] = [];
-  /** How many comments there were in all. */
+  /** All comments, kept or not. */
   count = 0;
   readonly #intervalMs: number;
   #last: number;
@@ -111,7 +106,7 @@ class ByTheClock {
     this.#intervalMs = intervalMs;
   }
 
-  /** `eventAt` is when the last event before the comment came. */
+  /** `eventAt`: time of the last event before the comment. */
   add(comment: SseComment, eventAt: number): void {
     this.count += 1;
     if (comment.at - Math.max(this.#last, eventAt) >= BY_THE_CLOCK * this.#intervalMs) this.found.push(comment);
@@ -129,7 +124,7 @@ class HeartbeatWatch {
   #lastEventAt: number;
   /** When the last event or comment came. */
   #lastSignAt: number;
-  /** Of the comments that read `heartbeat`, and of all: those that came by the clock. */
+  /** Comments sent by the clock: those that read `heartbeat`, and all. */
   readonly #named: ByTheClock;
   readonly #all: ByTheClock;
   readonly #over = Promise.withResolvers<void>();
@@ -155,20 +150,17 @@ class HeartbeatWatch {
     this.#over.resolve();
   }
 
-  /** From the last event to the last comment after it. */
+  /** Milliseconds from the last event to the last comment after it. */
   get idleMs(): number {
     return this.#lastSignAt - this.#lastEventAt;
   }
 
-  /** The heartbeats that came some time after the comment and the event before them. */
+  /** Heartbeats sent by the clock; any comment counts where none reads `heartbeat`. */
   heartbeatsByTheClock(): readonly SseComment[] {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
 
-  /**
-   * False when nothing came within `mostMs`, or something may have come that was not read in time. A heartbeat that is
-   * late is a finding.
-   */
+  /** False when nothing came within `mostMs`, or a comment may have come unread. A late heartbeat is a finding. */
   async waitForActivity(mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     const { stream } = this.#subscription;
     const due = this.#lastSignAt + this.#allowedMs() - performance.now();
@@ -179,7 +171,7 @@ class HeartbeatWatch {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       if (error instanceof StreamTimeout) {
         if (mostMs < due) return false;
-        // A process that was held up runs its timers before it reads what came meanwhile.
+        // A process that was held up runs its timers before it reads its sockets.
         await this.#slowness.measured();
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
         if (early || stream.comments.length > this.#seen.comments) return false;
@@ -214,7 +206,7 @@ class HeartbeatWatch {
       const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1);
       if (isOver && this.#isQuiet)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
-      // One that is just not slow may still leave no pause.
+      // A device that does not count as slow may still leave no pause.
       if (isOver) this.askForQuiet();
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
@@ -223,13 +215,13 @@ class HeartbeatWatch {
     return isDisturbed;
   }
 
-  /** The checks that drive the device wait until the watch is over: a slow one is driven for minutes. */
+  /** Makes checks that drive the device wait until the watch is over: a slow device is driven for minutes. */
   askForQuiet(): void {
     this.#isQuiet = true;
     this.#t.session.askForQuiet(this.#over.promise);
   }
 
-  /** Milliseconds without a comment that are allowed: more where the machine or the target is slow. */
+  /** Allowed milliseconds without a comment: more where the machine or the target is slow. */
   #allowedMs(): number {
     const worst = this.#slowness.worst();
     return LATE * this.intervalMs + (worst > this.intervalMs / 10 ? this.#t.patienceMs + 2 * worst : 0);
@@ -247,14 +239,11 @@ class HeartbeatWatch {
 const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
-/**
- * Only an event moves the cursor of a client: a block without data has the id of the last event. As a stream opens,
- * such a block may say where the stream begins.
- */
+/** Expects that only events move a client's cursor. Just after opening, a block without data may set it too. */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
-  // Of a stream that brought very many frames only the newest are kept: those begin with an event.
+  // A long stream loses its oldest frames: then the cursor is known from the first event that is left.
   let known = stream.frames.dropped === 0;
   for (const frame of stream.frames) {
     known ||= frame.data !== undefined;
@@ -268,9 +257,7 @@ export function expectCursorKept(t: Device, { stream }: Subscription): void {
   }
 }
 
-/**
- * Stays until the stream has been idle for `idleMs` without a break, or events have kept it busy for three times that.
- */
+/** Waits until the stream was idle for `idleMs` without a break, or events kept it busy for three times that. */
 export async function expectOpenWhileIdle(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
   const { stream } = subscription;
   const last = stream.openedAt + 3 * idleMs;
@@ -292,10 +279,10 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   }
 }
 
-/** More than a check or two put on a stream. */
+/** Bytes above which a stream was busy: more than a check or two publish. */
 const BUSY_BYTES = 16_384;
 
-/** A stream that the device ends, or drops, just after one of many events was not idle: a client resumes it. */
+/** Ends the check as undecided where a busy stream was ended or dropped: it was not idle, and a client resumes it. */
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};
@@ -304,7 +291,7 @@ function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
     t.undecided('the device ended the stream while events were coming, so that it was not idle for long enough');
 }
 
-/** How late this machine and the target are, so that a loaded machine is not taken for a slow target. */
+/** Lateness of this machine and of the target, for which a heartbeat is not blamed. */
 interface Slowness {
   /** Milliseconds that the worst timer or answer so far was late. */
   worst(): number;

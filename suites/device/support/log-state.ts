@@ -1,25 +1,22 @@
-/** What is known of the event log by what control was asked for: which events are newest, and when it last changed. */
+/** State of the event log as the calls of control show it: its newest events, and its changes. */
 import { Fact, type Session } from '../../../harness/runner/session.ts';
 
 interface LogState {
-  /**
-   * The last event that control published, unless the log was compacted or the agent stopped since: a cursor that is
-   * certainly served.
-   */
+  /** Last event published, a cursor that is certainly served; undefined after a compaction or a stop. */
   readonly knownCursor: bigint | undefined;
-  /** How often the log was compacted or the agent stopped. */
+  /** Compactions and stops so far. */
   readonly changes: number;
-  /** The newest event that was known at the last of these changes. */
+  /** Newest event known at the last of them. */
   readonly changedAt: bigint;
-  /** The newest event that control published. */
+  /** Newest event that control published. */
   readonly newest: bigint | undefined;
-  /** How far apart the ids of a batch were, at least; undefined before the first. */
+  /** Smallest distance between ids of a batch; undefined before the first. */
   readonly step: number | undefined;
-  /** Events that may have come since the newest: of deployments, and where control did not say. */
+  /** Events that may have followed the newest: of deployments, and of calls that failed. */
   readonly more: number;
   /** Events that control was asked for and has not answered yet. */
   readonly asked: number;
-  /** What the last compaction left, unless the log has changed since: the first event and the last. */
+  /** First and last event that a compaction left; undefined once the log may have changed again. */
   readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 
@@ -38,7 +35,7 @@ interface Driven {
   readonly session: Session;
 }
 
-/** The log is compacted, or the agent stopped: nobody knows what is left. */
+/** Records a compaction or a stop, after which the content of the log is unknown. */
 export function logMayDiffer({ session }: Driven): void {
   const log = session.get(LOG_STATE);
   const { changes, changedAt, newest = changedAt } = log;
@@ -46,12 +43,12 @@ export function logMayDiffer({ session }: Driven): void {
   session.set(LOG_STATE, { ...log, ...unknown, changes: changes + 1, changedAt: newest });
 }
 
-/** Control has compacted the log, and these are the first event that is left and the last. */
+/** Records the first and the last event that a compaction left. */
 export function hasCompacted({ session }: Driven, earliest: bigint, latest: bigint): void {
   session.set(LOG_STATE, { ...session.get(LOG_STATE), left: { earliest, latest } });
 }
 
-/** `count` events are being published; gives what to call once control has answered, with the first and the last id. */
+/** Records events that are being published. The result is to be called with their ids once control has answered. */
 export function publishes({ session }: Driven, count: number): (first?: bigint, last?: bigint) => void {
   const change = (changed: (log: LogState) => Partial<LogState>): void => {
     const log = session.get(LOG_STATE);
@@ -69,10 +66,10 @@ export function publishes({ session }: Driven, count: number): (first?: bigint, 
     });
 }
 
-/** Of the deployment, of the one that it replaces, and others that may come with them. */
+/** Events of a deployment, of the one that it replaces, and others that may come with them. */
 export const EVENTS_OF_A_DEPLOYMENT = 4;
 
-/** A deployment was made or removed. */
+/** Records that a deployment was made or removed. */
 export function mayHaveDeployed({ session }: Driven): void {
   const log = session.get(LOG_STATE);
   session.set(LOG_STATE, { ...log, more: log.more + EVENTS_OF_A_DEPLOYMENT });

@@ -1,11 +1,11 @@
-/** How long checks wait for what does not come, as soon as it is known that it does not. */
+/** Waits of checks for something that does not come. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { recordTimeout } from './check.ts';
 import { CONTENT_TYPE_ODD } from './deviations.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-it('says nothing of a replay that a later event came in its place', async () => {
+it('does not time a replay by a later event that came in its place', async () => {
   const open: ServerResponse[] = [];
   const target = await openTarget((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -24,7 +24,7 @@ it('says nothing of a replay that a later event came in its place', async () => 
   expect(result).toMatchObject({ outcome: 'pass' });
 });
 
-it('ends waits that are under way once another check has waited in vain', async () => {
+it('ends waits that are under way once another check has timed out', async () => {
   const target = await openTarget((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
   });
@@ -40,7 +40,7 @@ it('ends waits that are under way once another check has waited in vain', async 
   expect(result).toMatchObject({ outcome: 'pass' });
 });
 
-it('looks once whether answers of a type that says nothing are streams', async () => {
+it('finds out once that answers of an odd content type are streams', async () => {
   const type = { 'content-type': 'application/json' };
   const target = await openTarget((request, response) => {
     response.writeHead(200, type).flushHeaders();

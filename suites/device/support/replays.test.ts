@@ -1,4 +1,4 @@
-/** Where each event takes a while, checks share a stretch of the log, for as long as it is certainly retained. */
+/** Replays that checks share, and the sample of the oldest events. */
 import { expect, it } from 'vitest';
 import { publish } from './drive.ts';
 import { logMayDiffer } from './log-state.ts';
@@ -6,8 +6,7 @@ import { record } from './replays.ts';
 import { requireRetained } from './sample.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-it('is shared on a slow target until something may have removed it', async () => {
-  // It replays every event that it was made to publish, and compacts nothing.
+it('shares a recording on a slow target until something may have removed it', async () => {
   let newest = 0;
   const target = await openTarget(
     (request, response) => {
@@ -37,7 +36,7 @@ it('is shared on a slow target until something may have removed it', async () =>
     slow();
     const second = await record(t, streams, 3);
     expect(second.cursor).toBeGreaterThan(first.cursor);
-    // Nobody knows what a compaction or a restart has left.
+    // A compaction or a restart may have left nothing.
     logMayDiffer(t);
     await publish(t, 1);
     slow();
@@ -46,8 +45,8 @@ it('is shared on a slow target until something may have removed it', async () =>
   expect(result).toMatchObject({ outcome: 'pass' });
 });
 
-it('is looked for again when compaction overtakes the cursor that was found', async () => {
-  // The first replay that is asked for, after the search, comes too late: ten more events are gone.
+it('looks for the earliest cursor again when compaction overtakes it', async () => {
+  // The first replay after the search comes too late: ten more events are gone.
   let earliest = 20;
   let served = 0;
   const target = await openTarget((request, response) => {

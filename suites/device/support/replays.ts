@@ -20,32 +20,28 @@ import { describeOpen, type Streams } from './streams.ts';
 import type { Subscription } from './subscription.ts';
 
 /**
- * A stretch of the log about as long as what is retained. Only there show limits of an implementation, such as a
- * longest replay or a number of events loaded at a start. A device may compact its log and end a long stream whenever
- * it likes; then the reader comes back.
+ * Stretch of the log about as long as its retention, to show limits such as a longest replay or the events loaded at a
+ * start. Its reader comes back where a device compacts its log or ends a long stream.
  */
 export interface LogStretch {
-  /** The event before the first of them. */
+  /** Event before the first. */
   cursor: bigint;
-  /** All events after the cursor, without a gap: they were read portion by portion, soon after they were published. */
+  /** All events after the cursor, without a gap, read portion by portion as they were published. */
   events: SeenEvent[];
 }
 
 const MOST_EVENTS = 1500;
 const MOST_WHERE_RETENTION_IS_UNKNOWN = 500;
-/** A log that is nearly full may be compacted at any moment, and then the stretch would be lost. */
+/** A log that is nearly full may be compacted at any moment, stretch and all. */
 const SHARE_OF_RETENTION = 0.9;
 /** One event shows no order. */
 const LEAST_STRETCH = 2;
 const FIRST_PORTION = 50;
-/** A slow device gets fewer events, and one that takes long for each the fewest. */
+/** Milliseconds in which a log is filled, so that a slow device gets fewer events. */
 export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);
 const ATTEMPTS = 4;
 
-/**
- * Publishes `most` events, or as many as the log keeps, and reads them. Undefined when they were compacted away at
- * once.
- */
+/** Publishes and reads `most` events, or as many as the log keeps; undefined when they were compacted at once. */
 export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
@@ -67,7 +63,7 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   return stretch;
 }
 
-/** Publishes more and reads all that has come since. False when that was compacted away at once. */
+/** Publishes more and reads all that has come since. False when it was compacted at once. */
 export async function extendStretch(t: Device, streams: Streams, stretch: LogStretch, count: number): Promise<boolean> {
   const after = stretch.events.at(-1)?.id ?? stretch.cursor;
   const stream = await streams.try({ after });
@@ -93,8 +89,8 @@ export async function earliestServedIn(streams: Streams, { cursor, events }: Log
 }
 
 /**
- * The stretch replays as it was read, from the earliest cursor that is served. Nothing is decided when the log is
- * compacted past the cursor meanwhile, several times in a row. `when` completes the words that describe the replay.
+ * Expects the stretch to replay as it was read, from the earliest cursor that is served. Decides nothing where
+ * compaction overtakes the cursor several times in a row. `when` completes the description of the replay.
  */
 export async function expectStretchReplayed(
   t: Device,
@@ -114,10 +110,7 @@ export async function expectStretchReplayed(
   t.note('the log was compacted too soon to compare the replay of a long stretch of it');
 }
 
-/**
- * The same for a stream that was opened with that cursor. False when it has expired since, so that nothing was
- * compared.
- */
+/** Expects a stream opened at the cursor to replay the stretch. False, without comparing, once the cursor expired. */
 export async function expectReplay(
   t: Device,
   streams: Streams,
@@ -181,8 +174,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
   }
 }
 
-// A stretch of the log that a check has just filled, as a replay shows it: what other replays are compared with.
-
+/** Replay of a stretch that a check has just published, for other replays to be compared with. */
 export interface Recording {
   /** Everything after the cursor. */
   all: SeenEvent[];
@@ -194,17 +186,17 @@ export interface Recording {
 interface Kept {
   recording: Recording;
   at: number;
-  /** That many changes of the log were before it. */
+  /** Changes of the log before it. */
   changes: number;
 }
 
 const LAST_RECORDING = new Fact<Kept | undefined>(() => undefined);
-/** Milliseconds: whatever an agent does with old events, it does not do it at once. */
+/** Milliseconds for which a recording is shared: an agent does not drop old events at once. */
 const KEPT_MS = 60_000;
 
 /**
- * Fills a stretch of the log and reads it back. Where each event takes a while, checks share a stretch that is
- * certainly retained. What a live stream loses or changes does not matter here.
+ * Publishes a stretch and reads its replay, so that losses on live streams do not matter. On a slow target, checks
+ * share a stretch that is certainly retained.
  */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
@@ -215,18 +207,18 @@ export async function record(t: Device, streams: Streams, count: number): Promis
   return recording;
 }
 
-/** Whether neither a compaction nor a restart came since, and too few events for the device to compact by itself. */
+/** Whether nothing can have compacted the log since: no call of control, no restart, and too few events. */
 function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
   const { knownCursor: newest, changes: now } = t.session.get(LOG_STATE);
   if (newest === undefined || now !== changes || performance.now() - at > KEPT_MS) return false;
   return newest - recording.cursor < BigInt(mostEvents(t));
 }
 
-/** The same, and nothing but what others cause has come since. */
+/** Publishes a stretch and reads its replay. Only events of other origin can have come since. */
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
-  // Deployments change while their events stay as they were sent.
+  // Deployments change later, and their events must not.
   if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
   const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
   const published = await publish(t, Math.min(eventBudget(t, count), room));
@@ -236,23 +228,20 @@ export async function recordAfresh(t: Device, streams: Streams, count: number): 
   return { all, cursor, published };
 }
 
-/** Whether a replay repeats its cursor is a requirement of its own. */
+/** Events after the cursor, each once. Another requirement decides on a replay that repeats its cursor. */
 export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEvent[] =>
   distinct(events).filter(({ id }) => id > cursor);
 
-/**
- * Any id in the stretch, up to the last but one. Ids need not be contiguous, and whether a number between two of them
- * is a valid cursor is not stated.
- */
+/** Any id of the stretch but the last. No number between two ids: it is not stated whether that is a valid cursor. */
 export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
 
-/** Milliseconds that an event may take before another is published: each is twice the last. */
+/** Milliseconds to wait for an event before the next is published. */
 const PAUSES_MS = [200, 400, 800, 1600];
 
 /**
- * Publishes until an event has come on each stream, and gives the newest that was waited for: from then on they are
- * live. Those that were lost before are for the check of the seam between replay and live to find.
+ * Publishes until an event has come on each stream, and gives the newest: from then on all are live. Events lost before
+ * are a finding of the check of the seam between replay and live.
  */
 export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
   const counted = subscriptions.map(({ stream }) => ({ stream, frames: stream.frames.length }));
@@ -262,7 +251,7 @@ export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subsc
     const came = await Promise.all(counted.map(({ stream, frames }) => growsWithin(stream, frames, within)));
     if (came.every(Boolean)) break;
     await publish(t, 1);
-    // Where other checks have waited for live events in vain, there is no use in more of them.
+    // The time is short once live events failed to come to other checks.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
   const read = await Promise.all(subscriptions.map((each) => each.reach(first, `a live event, from ${first} on`)));

@@ -23,26 +23,21 @@ interface Answer {
 
 export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => status === 429 || status === 503;
 
-/** Where the cause may go away by itself: between the first attempts, and at most. */
-const FIRST_PAUSE_MS = SHORTEST_PAUSE_MS;
-const LONGEST_PAUSE_MS = 2000;
-
 interface RetryOptions<A> {
   /**
-   * Whether the cause may go away by itself, such as a stream of another check. Then the request is soon sent again,
-   * whatever `Retry-After` says, since the device cannot know when that will be. Default: no.
+   * Whether the cause may go away by itself, such as a stream of another check: then the request is soon sent again,
+   * whatever `Retry-After` says. Default: no.
    */
   mayClear?: () => boolean;
-  /** Whether the check itself is the cause: then it is of no use to wait as long as `Retry-After` asks. Default: no. */
+  /** Whether the check itself is the cause, so that waiting for `Retry-After` is of no use. Default: no. */
   ownDoing?: () => boolean;
   /** Gets every answer but the last. */
   discard?: (answer: A) => Promise<void>;
 }
 
 /**
- * A device may limit how many requests and streams it serves at once, or how often: the specification shows no limit.
- * So a request is sent until its answer does not throttle, as long as the cause may clear or the device names a time to
- * come back. Gives the last answer, which may be a throttling one.
+ * Sends a request until its answer does not throttle, for as long as the cause may clear or the device names a time to
+ * come back: the specification states no limit to requests and streams. The last answer may be a throttling one.
  */
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
@@ -55,7 +50,7 @@ export function retryWhileThrottled<A extends Answer>(
     discard,
     pauseMs: ({ headers }, attempt) => {
       const namedMs = retryAfterMs(headers);
-      const soonMs = backoffMs({ firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS }, attempt);
+      const soonMs = backoffMs({ firstMs: SHORTEST_PAUSE_MS, longestMs: 2000 }, attempt);
       if (mayClear()) return Math.min(soonMs, patienceMs);
       if (namedMs === undefined || ownDoing()) return undefined;
       return Math.min(Math.max(namedMs, SHORTEST_PAUSE_MS), patienceMs);
@@ -80,7 +75,7 @@ export async function request(
   }
 }
 
-/** A device takes a moment to notice that a stream was closed and that it can serve another one. */
+/** Milliseconds in which a device notices that a stream was closed. */
 const NOTICED_MS = 2000;
 
 /** An event stream that a check holds. */
@@ -106,7 +101,7 @@ class OpenStreams {
     this.most = Math.max(this.most, this.count);
   }
 
-  /** To be called with the streams of a check once it has closed them. */
+  /** Forgets the streams of a check, which has closed them. */
   remove(streams: readonly HeldStream[]): void {
     for (const stream of streams) this.#streams.delete(stream);
     if (streams.some(({ status }) => status === 200)) this.#lastServedAt = performance.now();
@@ -170,17 +165,14 @@ export function describeResponse(response: Pick<HttpResponse, 'status' | 'header
 
 const NO_DEPLOYMENT = new Set([204, 404, 409, 410, 503]);
 
-/**
- * Whether the answer means that there is no current deployment. The specification does not say how, so every plausible
- * way counts.
- */
+/** Whether the answer means no current deployment, in any plausible way: the specification names none. */
 export const meansNoDeployment = (response: HttpResponse): boolean =>
   NO_DEPLOYMENT.has(response.status) || (response.status === 200 && response.json === null);
 
 /** Whether the deployment endpoint served the request, with a deployment or by saying that there is none. */
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
-/** Whether it is a deployment, as far as it takes to tell it from an answer that anything gets. */
+/** Whether it looks like a deployment, rather than an answer that a server gives to anything. */
 export function isDeployment(response: HttpResponse | undefined): boolean {
   if (response?.status !== 200) return false;
   const { id, activity_status } = objectOf(response) ?? {};
@@ -206,12 +198,11 @@ export async function currentDeployment(t: Device, http?: HttpClient): Promise<R
   return body;
 }
 
-// Requests that are malformed, too long or unusual, with the answers to each that are acceptable; and wrong
-// Authorization headers, of which some come close to the right one.
+// Malformed, overlong and unusual requests, with the answers acceptable to each; and wrong Authorization headers.
 
 export interface OddRequest {
   name: string;
-  /** What is written to the connection, one part after the other. */
+  /** Written to the connection one after the other. */
   parts: (string | Buffer)[];
   /** Whole answers that must come, unless it may hang up. Default: 1. */
   answers?: number;
@@ -230,7 +221,7 @@ export const wholeRequest = (http: HttpClient): string => requestText(http, { ta
 
 const LONG = 'x'.repeat(64 * 1024);
 
-/** Makes the one of that name which sends this request. */
+/** Makes an odd request. */
 type Odd = (name: string, request: Parameters<typeof requestText>[1], extras?: Partial<OddRequest>) => OddRequest;
 
 const TAKEN = { accepts: noServerError };
@@ -303,8 +294,6 @@ function oddBytes(target: string, odd: Odd, whole: string): OddRequest[] {
   ];
 }
 
-const HALF = 0.5;
-
 /** Headers without the token, or with a part of it. */
 export const headersWithoutToken = (token: string): (string | undefined)[] =>
   [
@@ -313,7 +302,7 @@ export const headersWithoutToken = (token: string): (string | undefined)[] =>
     'Bearer null',
     'Bearer *',
     'Basic Og==',
-    `Bearer ${token.slice(0, Math.ceil(token.length * HALF))}`,
+    `Bearer ${token.slice(0, Math.ceil(token.length / 2))}`,
     `Bearer ${token.slice(0, -2)}`,
     `Bearer ${token.slice(0, 1)}`,
     `Bearer ${token}x`,
@@ -333,7 +322,7 @@ export function otherCase(token: string): string | undefined {
   return swapped.join('') === token ? undefined : swapped.join('');
 }
 
-/** Where a token has letters of one case alone, as hexadecimal has, the case may mean nothing. */
+/** Whether case may matter in a token: one of a single case, such as hexadecimal, may be read in either. */
 export const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
 
 /** Any Authorization but the right one: part of the token, more than it, or another one. */
@@ -346,7 +335,7 @@ export const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> 
       fc.nat({ max: Math.max(0, bare.length - 2) }).map((length) => `Bearer ${bare.slice(0, length)}`),
       fc.stringMatching(/^[A-Za-z0-9]{1,40}$/).map((text) => `Bearer ${text}`),
       fc.stringMatching(/^[A-Za-z0-9]{1,8}$/).map((more) => `Bearer ${token}${more}`),
-      fc.nat({ max: Math.floor((bare.length - 1) * HALF) }).map((at) => {
+      fc.nat({ max: Math.floor((bare.length - 1) / 2) }).map((at) => {
         const other = bare[at] === 'Z' ? '7' : 'Z';
         return `Bearer ${bare.slice(0, at)}${other}${token.slice(at + 1)}`;
       }),

@@ -1,4 +1,4 @@
-/** A check needs no more retained events than there are, whether control names their number or not. */
+/** Checks need no more retained events than there are, whether control names their number or not. */
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { publish, readUpTo } from './drive.ts';
@@ -8,13 +8,13 @@ import { frame, openTarget, runOn } from './testing/device.ts';
 interface SmallLog {
   /** Events that it keeps. */
   keeps: number;
-  /** What control says of that. */
+  /** Number that control names. */
   says?: number;
   /** Events that the check publishes behind its cursor. */
   count: number;
 }
 
-/** What becomes of a check that replays so many events, by how often it was run. */
+/** Result of a check that replays `count` events, and how often it ran. */
 async function replayOf({ keeps, says, count }: SmallLog): Promise<CheckResult & { runs: number; room: number }> {
   let newest = 0;
   const target = await openTarget(
@@ -43,11 +43,11 @@ async function replayOf({ keeps, says, count }: SmallLog): Promise<CheckResult &
   return { ...result, runs, room };
 }
 
-it('publishes as many as control says that a small log keeps', async () => {
+it('publishes no more than a small log keeps where control names that', async () => {
   expect(await replayOf({ keeps: 6, says: 6, count: 40 })).toMatchObject({ outcome: 'pass', runs: 1, room: 3 });
 });
 
-it('observes how many are kept where control does not say it, and begins again', async () => {
+it('observes how many are kept where control names no number, and begins again', async () => {
   expect(await replayOf({ keeps: 20, count: 40 })).toMatchObject({ outcome: 'pass', runs: 2, room: 10 });
 });
 
@@ -59,7 +59,7 @@ it('decides nothing where the events after the cursor may be gone', async () => 
   });
 });
 
-it('is not content with fewer than control says', async () => {
+it('finds a log that keeps fewer than control names', async () => {
   expect(await replayOf({ keeps: 6, says: 200, count: 40 })).toMatchObject({
     outcome: 'fail',
     expected: '200 with an event stream for GET /events with after=1',

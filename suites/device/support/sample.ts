@@ -1,19 +1,19 @@
-/** The sample of what a log retains that even a black box shows: its oldest events. */
+/** Sample of the oldest retained events, which even a black box shows. */
 import { Patience } from '../../../harness/common/waiting.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import type { Device } from './check.ts';
 import type { Streams } from './streams.ts';
 import { Subscription } from './subscription.ts';
 
-/** Silence that ends the sample. Only what came is checked: nothing follows from what did not come. */
+/** Milliseconds of silence that end the sample: only events that came are checked. */
 const QUIET_MS = 250;
-/** The same once as much has come as in a sample before. */
+/** Milliseconds once as many events have come as in an earlier sample. */
 const QUIET_AT_THE_END_MS = 40;
 const SAMPLE_MS = 3000;
 /** A stretch of a long log is enough. */
 const SAMPLE_BYTES = 500_000;
 
-/** What the last sample of a target held: the next one is found, and ends, sooner. */
+/** Extent of a target's last sample, with which the next is found, and ends, sooner. */
 interface Extent {
   earliest: bigint;
   frames: number;
@@ -21,15 +21,12 @@ interface Extent {
 
 const EXTENT = new Fact<Extent | undefined>(() => undefined);
 
-/**
- * The replay from the earliest cursor that is served. Ends the check as undecided when there is none, or it is
- * empty.
- */
+/** Replay from the earliest cursor that is served. Ends the check as undecided where that brings no event. */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
   return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
 }
 
-/** The same, no more than so many bytes of it; undefined when no cursor is served, or nothing is retained. */
+/** Beginning of the replay from the earliest cursor; undefined when no cursor is served, or nothing is retained. */
 export async function sampleRetained(
   t: Device,
   streams: Streams,
@@ -40,7 +37,7 @@ export async function sampleRetained(
   let cursor = await earliestServed(streams, known?.earliest);
   if (cursor === undefined) return undefined;
   let stream = await streams.try({ after: cursor, cutAfterBytes });
-  // What other checks publish meanwhile makes a device compact its log past the cursor that was found.
+  // Events of other checks may make a device compact its log past the cursor.
   while (stream.status === 410 && patience.leftMs > 0) {
     cursor = await earliestServed(streams, cursor);
     if (cursor === undefined) return undefined;
@@ -55,10 +52,7 @@ export async function sampleRetained(
   return new Subscription(t, stream);
 }
 
-/**
- * 0, or where that is expired the smallest cursor that is not, by doubling and halving. `known` was that before, and
- * may still be.
- */
+/** Smallest cursor that has not expired, found by doubling and halving from `known`, the one of an earlier sample. */
 async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
   const served = async (cursor: bigint): Promise<boolean | undefined> => {
     const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });

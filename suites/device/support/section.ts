@@ -9,15 +9,14 @@ import { watchedControl } from './declared.ts';
 import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
-/** As many events as checks that publish together may cause while one of them reads what it has published. */
+/** Events that checks publishing side by side may add while one of them reads its own. */
 const MUCH = 60;
 
 const declare = checks<DeviceContext>();
 
 /**
- * Declares a check. Before it runs, its client is pointed to where the agent is now, since another check may have
- * restarted it; the streams that it opens are closed when it ends. Without the path that `log` or `files` depends on,
- * the check is undecided.
+ * Declares a check. Its client is pointed at the agent's present address first, since another check may have restarted
+ * it; its streams are closed at the end. It is undecided without the path that `log` or `files` needs.
  */
 export const check = (
   requirement: Requirement,
@@ -43,7 +42,7 @@ export const check = (
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
-    // How many events a log keeps may show only now, and it may keep a few more when a check begins at another moment.
+    // The first run may be what shows how many events the log keeps; a second one asks for no more than that.
     await once().catch((error: unknown) => {
       if (!(error instanceof TooFewRetained)) throw error;
       return once();
@@ -53,37 +52,28 @@ export const check = (
 
 export const section = sections(check);
 
-/**
- * A check that asked nothing, restarted or compacted nothing, has decided nothing. One may read what another has
- * published.
- */
+/** Least that a check must do to decide anything. Publishing is not in it: a check may read another's events. */
 const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
   requests: 1,
   ...(needs.includes('restart') && { restarts: 1 }),
   ...(needs.includes('compact') && { compactions: 1 }),
 });
 
-/** How checks share the agent that do with it what these capabilities allow. */
+/** Sharing of the agent that follows from the capabilities a check uses. */
 function usualSharing(needs: readonly Capability[] = []): Sharing {
   if (needs.includes('compact') || needs.includes('restart')) return 'disruptive';
   return needs.includes('drive') ? 'exclusive' : 'shared';
 }
 
-/** Milliseconds in which a smaller counterexample is looked for. */
-const SHRINK_MS = 4000;
-/** Milliseconds in which new inputs are tried. */
-const TRY_MS = 15_000;
-const TRY_SLOW_MS = 3000;
-
-/** A few inputs show something too, and a slow target would take minutes for all of them. */
+/** Bounds the time of a property: a slow target would take minutes for all inputs, and a few show something too. */
 const boundedBy = (t: Device): Device['property'] =>
   boundedProperty(t, {
-    shrinkMs: SHRINK_MS,
-    tryMs: () => (t.session.isSlow() ? TRY_SLOW_MS : TRY_MS),
+    shrinkMs: 4000,
+    tryMs: () => (t.session.isSlow() ? 3000 : 15_000),
     describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
   });
 
-/** The optional member of control's information without which a capability is of no use. */
+/** Optional member of control's information that a capability needs. */
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
 
 const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>

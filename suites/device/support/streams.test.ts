@@ -7,13 +7,13 @@ import { OPEN_STREAMS } from './requests.ts';
 import type { Streams } from './streams.ts';
 import { openTarget, runOn } from './testing/device.ts';
 
-/** A device that serves so many streams at once and throttles the others without a Retry-After. */
+/** A device that serves `capacity` streams at once and throttles others without a Retry-After. */
 async function startDevice(capacity: number) {
   const served = new Set<ServerResponse>();
   let requests = 0;
   let onThrottled = (): void => {};
   const target = await openTarget((request, response) => {
-    // Whether it answers at all is asked in another way, as the target is opened.
+    // Opening the target sends other requests.
     if (request.method === 'GET' && request.url?.endsWith('/events') === true) requests += 1;
     if (served.size >= capacity) {
       response.writeHead(503).end();
@@ -37,7 +37,6 @@ async function connected(streams: Streams): Promise<unknown> {
   return source.until(() => true, { within: 20_000, for: 'an event' });
 }
 
-/** Of each target. */
 const sessions = new Map<OpenDeviceTarget, Session>();
 
 function run(target: OpenDeviceTarget, body: Parameters<typeof runOn>[1]) {

@@ -21,16 +21,14 @@ import {
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
-/**
- * The device serves no more streams at once while other checks hold some: this check closes its own and starts again.
- */
+/** Thrown where other checks hold the streams that a device serves: the check closes its own and starts again. */
 class Throttled extends Error {
   override name = 'Throttled';
 }
 
 /**
- * Runs `use`, and closes every stream that it opened. When the device throttles it while other checks hold streams,
- * `use` runs a second time, after other checks that were throttled, and then waits for a stream to become free.
+ * Runs `use` and closes every stream that it opened. Throttled while other checks hold streams, `use` runs once more
+ * when its turn comes, and waits for a stream to become free.
  */
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   try {
@@ -56,7 +54,7 @@ export class Streams {
   readonly #opened = new Map<HeldStream, OpenEvents>();
   #throttled = false;
   #http: HttpClient | undefined;
-  /** Closes a stream that another one may take the place of; false when there is none. */
+  /** Closes a stream to make room for another; false when none can be spared. */
   makeRoom: () => Promise<boolean> = async () => false;
 
   constructor(t: Device, waitsForOthers: boolean) {
@@ -88,9 +86,7 @@ export class Streams {
     return this.follow(stream);
   }
 
-  /**
-   * Subscribes to a stream that `try` opened. It resumes after the last event read, where it was opened with a cursor.
-   */
+  /** Subscribes to a stream that `try` opened. One with a cursor is resumed after the last event read. */
   follow(stream: EventStream, http?: HttpClient): Subscription {
     const { after, lastEventId, query, headers, types } = this.#opened.get(stream) ?? {};
     return new Subscription(this.#t, stream, async (last) => {
@@ -107,12 +103,12 @@ export class Streams {
     });
   }
 
-  /** Opens a stream and gives it back whatever its status. `expected`: what should have come where nothing does. */
+  /** Opens a stream, whatever its status. `expected` is for the finding where no answer comes. */
   try(options: OpenEvents = {}, http?: HttpClient, expected?: string): Promise<EventStream> {
     return this.#attempt(options, http, true, expected);
   }
 
-  /** The same beside streams that are open; undefined when the device serves no more at once. */
+  /** Opens one more stream, whatever its status; undefined when the device serves no more at once. */
   async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
     const stream = await this.#attempt(options, http, this.#count === 0);
     if (!isThrottled(stream) || this.#count === 0) return stream;
@@ -120,7 +116,7 @@ export class Streams {
     return undefined;
   }
 
-  /** Connects a standard client, which listens to these types. Its connections count as streams of this check. */
+  /** Connects a standard client for these types. Its connections count as streams of this check. */
   connect(types: readonly string[]): EventSourceClient {
     const { http } = this.#t;
     return new EventSourceClient(http, {
@@ -159,14 +155,14 @@ export class Streams {
     }
   }
 
-  /** Unless the stream is `needed`, it is given up at once when the device serves no more. */
+  /** Gives up at once a throttled stream that is not `needed`. */
   async #served<S extends HeldStream>(options: OpenEvents, needed: boolean, send: () => Promise<S>): Promise<S> {
     if (this.#throttled) throw new Throttled();
     const t: Device = this.#t;
     const all = t.session.get(OPEN_STREAMS);
     const othersAreOpen = (): boolean => all.count > this.#count;
     const stream = await retryWhileThrottled(t, send, {
-      // The streams of this check stay open while it waits, so only those of other checks can be closed.
+      // This check keeps its streams while it waits, so only other checks can free one.
       mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
       discard: (refused) => {
@@ -196,7 +192,7 @@ export class Streams {
   }
 }
 
-/** A connection of a standard client as a stream that is held. */
+/** Connection of a standard client as a held stream. */
 function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
   const { status, headers, body } = response;
   let ended: { at: number } | undefined;
@@ -213,10 +209,10 @@ function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
 }
 
 const ENDS_AT_ONCE_MS = 300;
-/** Types of answers that were seen to stay open: all of them are streams. */
+/** Content types of answers that were seen to stay open, as only streams do. */
 const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
-/** Whether an answer whose type says nothing is a stream: it is not over at once. */
+/** Whether an answer stays open as a stream does, whatever its content type. */
 export async function staysOpen({ patienceMs, session }: Device, stream: EventStream): Promise<boolean> {
   const known = session.get(TYPES_OF_STREAMS);
   const type = mediaType(stream.headers);
@@ -241,9 +237,8 @@ async function expectServed(t: Device, stream: EventStream, options: OpenEvents)
 }
 
 export async function describeAnswer(t: Device, stream: EventStream): Promise<string> {
-  const stays = stream.status === 200;
   const ending = (within: number) => stream.rest({ within, atMost: within, for: 'the end of the answer' });
-  if (!stays) await inTime(t, 'answer', ending).catch(() => '');
+  if (stream.status !== 200) await inTime(t, 'answer', ending).catch(() => '');
   return (
     `${stream.status} ${stream.headers['content-type'] ?? 'without content-type'} ` +
     `${JSON.stringify(stream.head().slice(0, 300))}`

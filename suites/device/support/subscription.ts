@@ -6,34 +6,31 @@ import { type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } f
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
 
-/**
- * Opens the stream again after that event, or where it began; undefined when that is not served, or there is no cursor.
- */
+/** Opens the stream again after `last`, or at its first cursor; undefined without a cursor, or when refused. */
 type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
-/** Asked when a stream is silent: whether it still brings what is published. */
+/** Probe of a silent stream: one more event shows whether it still brings any. */
 export interface Question {
-  /** Publishes one more event, the first time. */
+  /** Publishes the event, the first time. */
   ask(): void;
   readonly asked: boolean;
-  /** Of that event, once it is known. */
+  /** Id of the event, once known. */
   readonly id: bigint | undefined;
-  /** Milliseconds to go on waiting once the stream has brought that event. */
+  /** Milliseconds to go on waiting once the stream has brought the event. */
   readonly graceMs: number;
 }
 
-/** Events that are not waited for may keep coming for ever. */
+/** Milliseconds after which other events that keep coming end a wait. */
 const LONGEST_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Twice what a check causes: a server that never stops sending must not fill the memory. */
+/** Bytes of events in memory: twice what a check causes, to stop a server that sends without end. */
 const MOST_BYTES = 48 * 1024 * 1024;
-const OBJECT_BYTES = 1000;
 
-/** What an event takes in memory. */
-const eventBytes = (text: string): number => OBJECT_BYTES + 2 * text.length;
+/** Estimated bytes of an event in memory. */
+const eventBytes = (text: string): number => 1000 + 2 * text.length;
 
-/** The highest id of the frames that carry an event, or the one before them. */
+/** Highest id of the events in the frames, or `before`. */
 const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigint | undefined =>
   frames
     .filter((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? ''))
@@ -44,13 +41,13 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
 interface EventWait {
   what: string;
   kind: WaitKind;
-  /** Milliseconds of its patience. */
+  /** Milliseconds of `patience` at first. */
   within: number;
   patience: Patience;
   question: Question | undefined;
-  /** Begins once the event of the question has come: the stream goes on without what is waited for. */
+  /** Starts once the probe has come: the stream goes on without the awaited event. */
   hurry: Patience | undefined;
-  /** What has come meanwhile. */
+  /** Events that came meanwhile. */
   taken: SeenEvent[];
 }
 
@@ -61,19 +58,19 @@ function leftMs(t: Device, wait: EventWait): number {
   return Math.min(stillMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Less than the patience has left once another check has waited in vain for the same kind of thing. */
+/** Milliseconds left: fewer once another check has timed out on that kind. */
 const stillMs = (t: Device, { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>): number =>
   patience.leftMs - Math.max(0, within - timeoutMs(t, kind));
 
 export class Subscription {
-  /** Events in the order in which `next` and the methods built on it gave them out. */
+  /** Events in the order in which they were given out. */
   readonly events: SeenEvent[] = [];
   readonly #t: Device;
   readonly #reopen: Reopen | undefined;
   #stream: EventStream;
   /** How many events had been given out when the stream was last resumed. */
   #resumedAt = -1;
-  /** What the events take. */
+  /** Estimated bytes of `events`. */
   #bytes = 0;
 
   /** Without `reopen`, a stream that ends is not resumed. */
@@ -83,7 +80,7 @@ export class Subscription {
     this.#reopen = reopen;
   }
 
-  /** What the check that subscribed is given. */
+  /** Context of the check that subscribed. */
   get device(): Device {
     return this.#t;
   }
@@ -93,15 +90,12 @@ export class Subscription {
     return this.#stream;
   }
 
-  /** The next event; blocks that carry none are skipped, and do not give it more time. */
+  /** The next event. Blocks without one are skipped, and give it no more time. */
   next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
     return this.#next(this.#wait(what, undefined, kind));
   }
 
-  /**
-   * Events up to and including the first that fits. Others may lie between: a real agent emits its own. The time starts
-   * again with each event that is newer than those before it.
-   */
+  /** Events up to and including the first that fits, whatever lies between. Each newer event renews the time. */
   async until(
     fits: (event: SeenEvent) => boolean,
     what: string,
@@ -126,8 +120,8 @@ export class Subscription {
   }
 
   /**
-   * Reads until the event `last`, or one after it, has come, the stream ends or nothing newer comes in time. Without
-   * `last`, the time is that of a sample. Closes the stream and gives all that came, without a finding.
+   * Reads until `last` or a later event has come, the stream ends, or nothing newer comes in time; without `last`, for
+   * the time of a sample. Closes the stream and gives all that came, without a finding.
    */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
@@ -144,7 +138,7 @@ export class Subscription {
       bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
       const risen = highest(fresh, newest);
       if (risen !== newest) {
-        // What lies beyond it was published meanwhile: it says nothing about how long a replay takes.
+        // Events beyond it were published meanwhile, and do not time a replay.
         if (last !== undefined && risen !== undefined && risen <= last)
           recordSuccess(this.#t, kind, within - patience.leftMs);
         patience.renew();
@@ -210,7 +204,7 @@ export class Subscription {
     const silence = question && setTimeout(() => question.ask(), silenceMs(this.#t));
     try {
       const frame = await this.#nextInTime(wait);
-      // What came once it was asked for says nothing about how long others take.
+      // An event that the probe brought about does not time others.
       if (question?.asked !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
@@ -226,10 +220,7 @@ export class Subscription {
     }
   }
 
-  /**
-   * Looks at the clock again and again: the time may come to be shorter while it waits, and longer as bytes of a block
-   * come.
-   */
+  /** Polls the clock: the time left shrinks as other checks time out, and grows as bytes of a block come. */
   async #nextInTime(wait: EventWait): Promise<SseFrame> {
     const { stream } = this;
     const started = performance.now();
@@ -254,16 +245,16 @@ export class Subscription {
   }
 
   /**
-   * For a stream that has ended: ends the check as undecided where its cursor gets 410 by now, as it should. A device
-   * may cut a replay whose events it has compacted away.
+   * Ends the check as undecided where the cursor of an ended stream rightly gets 410 by now: a device may cut a replay
+   * whose events it has compacted away.
    */
   async expectCursor(): Promise<void> {
     await this.#reopen?.(this.events.at(-1)?.id);
   }
 
   /**
-   * A server may end a stream in order, and the client comes back with the last id it saw. It does so once without a
-   * new event: a stream that always ends before it brings anything is of no use.
+   * Resumes a stream that the server ended in order, from the last id. It does so once without a new event: a stream
+   * that always ends before it brings anything is of no use.
    */
   async #resume(): Promise<boolean> {
     const { by } = this.stream.ended ?? {};
@@ -278,11 +269,8 @@ export class Subscription {
   }
 }
 
-/** Far longer than an event usually takes. */
-const SILENCE_MS = 400;
-
-/** Milliseconds without an event after which it is worth asking whether one was lost. */
+/** Milliseconds of silence, far more than an event usually takes, after which a stream is probed. */
 function silenceMs({ session }: Device): number {
   const events = session.waits.device;
-  return Math.max(events.inVain('event') > 0 ? SILENCE_MS / 2 : SILENCE_MS, 2 * events.slowestMs('event'));
+  return Math.max(events.inVain('event') > 0 ? 200 : 400, 2 * events.slowestMs('event'));
 }

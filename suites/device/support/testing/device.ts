@@ -1,4 +1,4 @@
-/** A device as far as a check needs one, and a check of it. */
+/** Scripted device for tests of what checks share, and a check to run on it. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -24,10 +24,7 @@ export const frame = (id: number): string =>
 
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
-/**
- * A device that answers so. With `publish`, its control publishes events; it may name the `retention` too, and compact.
- * Both are closed when the test ends.
- */
+/** Opens a device that gives these answers, with a control where one is given. Closed when the test ends. */
 export async function openTarget(
   answer: RequestListener,
   publish?: Publish,
