@@ -64,7 +64,7 @@ const opening: fc.Arbitrary<Opening> = fc.record({
   form: fc.constantFrom(undefined, ...PROMISED_FORMS),
 });
 
-/** Anything that can happen; what takes long is drawn seldom. */
+/** Any command; slow ones are drawn seldom. */
 export function anyCommand(paths: readonly string[]): fc.Arbitrary<Command> {
   return fc.oneof(
     { weight: 5, arbitrary: fc.integer({ min: 1, max: 12 }).map(publishSome) },

@@ -14,7 +14,7 @@ interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   isAlone?: boolean;
 }
 
-/** Seen by the check of kills. */
+/** Count that the check of kills needs. */
 const KILLS = 'kills survived';
 
 /**

@@ -28,7 +28,7 @@ export const publishSome = (count: number): Command => ({
   },
 });
 
-/** Two calls of control at once, while a stream is opened whose replay they run into. */
+/** Publishes by two calls of control at once, into the replays of streams that are being opened. */
 export const burstIntoReplay = (count: number, streams: number): Command => ({
   text: `publish twice ${count} while ${streams} streams open`,
   isPossible: ({ t }) => mostEvents(t) >= 4,
@@ -44,7 +44,7 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     const [one, other] = await bursts;
     const early = one.first < other.first ? one : other;
     const late = one.last > other.last ? one : other;
-    // Events of calls that were made at once may lie between each other.
+    // Events of concurrent calls may be interleaved.
     t.saw('replays into bursts');
     await real.settle({ first: early.first, last: late.last, count: 2 * portion, at: late.at }, since);
   },
@@ -54,10 +54,9 @@ const askAfter = (after: bigint): Asking => ({ way: 'after', options: { after },
 
 /** Form of a request for a stream; cursors are counted back from the newest event that was seen. */
 export interface Opening {
-  /** Counted back from the newest. */
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
-  /** Cursor that does not count, counted back likewise. */
+  /** Cursor in the header, which does not count beside `after`. */
   other: number;
   types: keyof typeof TYPES;
   accept: string | undefined;
@@ -126,15 +125,13 @@ export const openMany = (count: number): Command => ({
 
 const AT_ONCE = 11;
 
-/** Waits longer than any time of the agent may be off, and until its streams are subscribed. */
+/** Waits until the agent's streams are subscribed, which is beyond the tolerance for its clock. */
 export const passTime = (): Command => ({
   text: 'pass time',
-  run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, MOST_PASSING_MS))),
+  run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),
 });
 
-const MOST_PASSING_MS = 2000;
-
-/** A client is cut off at any byte, and comes back with the last id that it saw whole. */
+/** Cuts a client off at any byte; it comes back with the last id that it saw whole. */
 export const cutAndComeBack = (back: number, bytes: number): Command => ({
   text: `cut after ${bytes} bytes of a stream ${back} back, and come back`,
   async run(real) {
@@ -156,7 +153,7 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
 
 export const leave = (which: number): Command => ({ text: `leave(${which})`, run: (real) => real.leave(which) });
 
-/** A cursor beyond the newest event: nothing that there was before may come. */
+/** Opens a stream at a cursor beyond the newest event: no older event may come. */
 export const openFuture = (beyond: bigint): Command => ({
   text: `open(after a retained id + ${beyond})`,
   async run(real) {
@@ -166,7 +163,7 @@ export const openFuture = (beyond: bigint): Command => ({
   },
 });
 
-/** Cursors near the earliest event, and expired ones beside valid ones. */
+/** Opens streams at cursors near the earliest event, and at expired ones beside valid ones. */
 export const openExpired = (back: number, way: 'after' | 'header' | 'both', types?: readonly string[]): Command => ({
   text: `open(${way} ${back} before the earliest${types === undefined ? '' : `, types ${types.join(',')}`})`,
   isPossible: ({ ledger }) => ledger.gone.length > 0,
@@ -178,7 +175,7 @@ export const openExpired = (back: number, way: 'after' | 'header' | 'both', type
     const cursor: OpenEvents =
       way === 'both' ? { after: old, lastEventId: retained } : way === 'header' ? { lastEventId: old } : { after: old };
     await real.open({ way, options: { ...cursor, ...(types !== undefined && { types }) }, after: old });
-    // The other way round the same header is of no account.
+    // An expired header does not count beside a valid `after`.
     if (way === 'both') await real.open({ way, options: { after: retained, lastEventId: old }, after: retained });
     await real.catchUp(ledger.closed);
   },

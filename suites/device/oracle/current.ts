@@ -1,6 +1,6 @@
 /**
- * The current deployment, whole: predicted from what control was asked for, learned where that said nothing, and from
- * then on the same, whatever else happens, restarts included. With its config files.
+ * The current deployment with its config files: predicted from the request to control, learned where that says nothing,
+ * and held to from then on, across restarts too.
  */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
@@ -32,15 +32,15 @@ export class CurrentDeployment {
   readonly #real: AgentUnderTest;
   /** Deployment that is to be shown: null for none, undefined for an unknown one. */
   #shown: Members | null | undefined;
-  /** It may move on by itself: it has failed, is being retried, or has not reached its target. */
+  /** Whether it may change by itself: it has failed, is being retried, or has not reached its target. */
   #moves = true;
   #deviceId: unknown;
   /** Config files that are on the device. */
   files: readonly ConfigFile[] = [];
-  /** The newest event at the last look. */
+  /** Newest event at the last look. */
   #lookedAt = 0n;
   #looks = 0;
-  /** The last one that was removed. */
+  /** Deployment that was removed last. */
   #removedId: string | undefined;
 
   constructor(real: AgentUnderTest) {
@@ -52,7 +52,6 @@ export class CurrentDeployment {
     return typeof id === 'string' ? id : undefined;
   }
 
-  /** Whether a status that is shown may be another one the next time. */
   get moves(): boolean {
     return this.#moves;
   }
@@ -64,7 +63,7 @@ export class CurrentDeployment {
     this.files = [];
   }
 
-  /** A deployment was made: it is current, with what was asked for. */
+  /** Expects a new deployment to be current, and as requested. */
   async made(request: ControlDeployment, made: Deployment, since: number): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const isPlain = made.activity_status === 'deployed' && made.error_status === 'none';
@@ -93,7 +92,7 @@ export class CurrentDeployment {
     this.#deviceId ??= body['device_id'];
   }
 
-  /** Looks at it: as it was the last time. `restarted`: the agent was, since then. */
+  /** Expects it as it was at the last look. `restarted`: whether the agent was since then. */
   async look({ restarted = false } = {}): Promise<void> {
     const real: AgentUnderTest = this.#real;
     // Every second look comes on a connection that was used before.
@@ -118,7 +117,7 @@ export class CurrentDeployment {
     if (restarted && before !== null) this.#expectKept(before, body);
     if (before === null || body === null) {
       const actual = body === null ? 'none' : String(body['id']);
-      // Whether one that is archived is shown is open.
+      // An archived deployment may be shown or not.
       const isOpen = before?.['activity_status'] === 'archived' && before['error_status'] === 'none';
       if (before !== body && !this.#moves && !isOpen)
         real.departs('current changed', {
@@ -128,7 +127,7 @@ export class CurrentDeployment {
       return;
     }
     const names = this.#moves ? FIXED : [...FIXED, ...STATUSES];
-    // One that has failed may give way to another.
+    // A failed deployment may give way to another.
     if (this.#moves && before['id'] !== body['id']) return;
     const what = body['id'] === before['id'] ? 'current changed' : 'current';
     this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, before[name]])), what);
@@ -151,7 +150,7 @@ export class CurrentDeployment {
       });
   }
 
-  /** It is removed: archived, or not shown any more, and its files are gone. */
+  /** Expects it archived, or not shown any more, and its files gone. */
   async removed(id: string): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const { t } = real;
@@ -198,7 +197,7 @@ export class CurrentDeployment {
     });
   }
 
-  /** Its files are on the device as they were given. */
+  /** Expects its files on the device as they were given. */
   async expectFiles(): Promise<void> {
     const real: AgentUnderTest = this.#real;
     if (this.files.length === 0) return;
@@ -210,7 +209,7 @@ export class CurrentDeployment {
     });
   }
 
-  /** The payload of its `deployment.deployed`. */
+  /** Expects it in the payload of its `deployment.deployed`. */
   expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): void {
     const real: AgentUnderTest = this.#real;
     const data = payloadOf(event);
@@ -244,11 +243,11 @@ export class CurrentDeployment {
   }
 }
 
-/** Whether it may move on without a command. */
+/** Whether a deployment may change without a command. */
 const moves = ({ error_status, activity_status, target_status }: Members): boolean =>
   error_status !== 'none' || activity_status !== target_status;
 
-/** Moments may be written in another way. */
+/** Equality, whatever the notation of moments. */
 const sameValue = (left: unknown, right: unknown): boolean =>
   left === right ||
   (typeof left === 'string' &&

@@ -82,7 +82,7 @@ export interface Where {
   live?: boolean;
 }
 
-/** The id of the requirement that is decided by it. */
+/** Id of the requirement that a departure decides. */
 export function decides({ what, situation, way, filtered = false, live = false }: Where): string {
   const row = ROWS.find(
     (one) =>

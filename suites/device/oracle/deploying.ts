@@ -37,7 +37,7 @@ export const deploy = (request: ControlDeployment): Command => ({
           });
       }
     }
-    // Streams without a cursor are owed its events, and none that came by itself before they were open.
+    // Streams without a cursor are owed the events of this deployment, and no older ones.
     const isOfNow = ({ envelope }: SeenEvent): boolean =>
       real.isWithin('occurred_at', envelope?.['occurred_at'], since, Date.now());
     const born = ledger.events.find((event) => event.id > ledger.closed && isOfNow(event))?.id;

@@ -47,7 +47,7 @@ export interface Explored {
   /** Error that ended it early: thrown by the check that explored, and named by the others. */
   trouble: unknown;
   counts: Map<string, number>;
-  /** About kills, for the check of these. */
+  /** Notes for the check of kills. */
   notes: Set<string>;
 }
 
@@ -76,14 +76,14 @@ const asSeenLater = (result: Explored): Explored => {
 };
 
 const MOST_FINDINGS = 9;
-/** Milliseconds after which nothing more is begun, and after which nothing is drawn by chance. */
+/** Milliseconds after which no directed sequence begins; the second where each event takes long. */
 const EXPLORING_MS = 40_000;
-/** The same where each event takes long. */
 const EXPLORING_SLOWLY_MS = 100_000;
+/** Milliseconds after which no drawn sequence begins. */
 const DRAWING_MS = 10_000;
 /** Runs of a directed sequence, each without the commands that departed before. */
 const MOST_TRIES = 3;
-/** At `--runs 1`. */
+/** Drawn sequences at `--runs 1`. */
 const SEQUENCES = 25;
 
 async function explore(t: Device): Promise<Explored> {
@@ -258,7 +258,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [publishSome(12), compactLog(), compactLog({ isLast: true }), restartAgent('SIGTERM')],
 ];
 
-/** The agent and its streams, for as long as nothing departs; after that anew. */
+/** The agent and its streams, which are opened anew after a departure. */
 class Life {
   readonly #t: Device;
   readonly #streams: Streams;
@@ -269,7 +269,7 @@ class Life {
     this.#streams = streams;
   }
 
-  /** An event whose id is a cursor that is certainly served; two streams stay open. */
+  /** Publishes an event, whose id is certainly served as a cursor, and opens two streams that stay. */
   async begin(): Promise<Reality> {
     if (this.#real !== undefined) return this.#real;
     const { last } = await publish(this.#t, 1);
@@ -292,7 +292,7 @@ class Life {
   }
 }
 
-/** Runs a sequence. Gives what departs from the model, and the commands until then; `isKnown`: while one is shrunk. */
+/** Runs a sequence up to its first departure from the model. `isKnown`: a departure is being shrunk. */
 async function departureIn(
   t: Device,
   life: Life,
@@ -313,7 +313,7 @@ async function departureIn(
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     const snapshot = t.http.recorder.snapshot();
-    // Each doubt about control counts, and this one is settled.
+    // Doubts about control are counted, so a settled one is not raised again.
     const isSettled = isKnown || (error instanceof Departure && error.isOver);
     const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
     if (meant !== error || error instanceof TargetEnded) throw meant;
@@ -323,12 +323,9 @@ async function departureIn(
   }
 }
 
-/** Milliseconds in which fewer commands are looked for that lead to the same. */
-const SHRINK_MS = 2000;
-
-/** The same departure after fewer commands: each but the last is left out in turn. */
+/** Shrinks a departure to fewer commands, within 2 s: leaves out each but the last in turn. */
 async function shrunk(t: Device, life: Life, found: Found): Promise<Found> {
-  const end = performance.now() + Math.min(SHRINK_MS, t.session.shrinkMs);
+  const end = performance.now() + Math.min(2000, t.session.shrinkMs);
   let least = found;
   for (let at = found.commands.length - 2; at >= 0 && performance.now() < end; at -= 1) {
     const fewer = await departureIn(t, life, least.commands.toSpliced(at, 1), true);

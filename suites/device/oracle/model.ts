@@ -44,7 +44,7 @@ export class Ledger {
   closed: bigint;
   /** Events below this id are gone for ever. */
   earliest = 0n;
-  /** Ids of events that were there before, the oldest of a long log. */
+  /** Ids of the oldest events of a long log. */
   #oldest: readonly bigint[] = [];
   /** Newest events that were published and not read. */
   #unread = { first: 0n, last: -1n };
@@ -64,7 +64,7 @@ export class Ledger {
     return id !== undefined && id > this.closed ? id : this.closed;
   }
 
-  /** Adds an event that came; its difference from what is known already. */
+  /** Adds an event that came. Gives its difference from what is known already. */
   learn(event: SeenEvent): Difference | undefined {
     const { id } = event;
     const known = this.#byId.get(id);
@@ -82,7 +82,7 @@ export class Ledger {
     return undefined;
   }
 
-  /** Events were published and not read; where their ids leave no gap, each of them is known to have been there. */
+  /** Notes events that were published and not read. Where their ids leave no gap, each is known to have been there. */
   skip({ first, last, count }: { first: bigint; last: bigint; count: number }): void {
     if (last - first + 1n === BigInt(count)) this.#unread = { first, last };
     this.from = last;
@@ -107,8 +107,8 @@ export class Ledger {
   }
 
   /**
-   * Whether a cursor must be served, must be refused, or may be either: no event after the last one that is gone is
-   * lost, and a number between two ids is no cursor that anyone must understand.
+   * Whether a cursor must be served, must be refused, or may be either: one after which no event is gone may be served,
+   * and nobody has to understand a number between two ids.
    */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';

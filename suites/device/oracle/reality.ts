@@ -1,6 +1,6 @@
 /**
- * The agent under test beside its model: streams of several kinds that are open at once, two of them through the whole
- * exploration. Each command settles: every stream has come to what it is owed, and every event of it is accounted for.
+ * The agent under test beside its model, with several open streams, two of them through the whole exploration. Each
+ * command ends once every stream has brought the events that it is owed, and every event is accounted for.
  */
 import type { HttpClient } from '../../../harness/client/http.ts';
 import type { EventStream, OpenEvents } from '../../../harness/client/sse.ts';
@@ -16,7 +16,7 @@ import { CurrentDeployment } from './current.ts';
 import { decides, type Matter, type Situation, type Way } from './decides.ts';
 import { type Difference, judgeStream, type Kind, Ledger } from './model.ts';
 
-/** Something departs from the model; `id`: of the requirement that it decides. */
+/** Departure from the model. `id`: of the requirement that it decides. */
 export class Departure extends Violation {
   override name = 'Departure';
   readonly id: string;
@@ -39,10 +39,10 @@ export class Departure extends Violation {
 export interface Asking {
   way: Way;
   options: OpenEvents;
-  /** Owed: the events after this id. */
+  /** Events after this id are owed. */
   after: bigint;
   beginsAnywhere?: boolean;
-  /** It names types that a device need not know. */
+  /** Whether it names types that a device need not know. */
   mayRefuse?: boolean;
   http?: HttpClient | undefined;
 }
@@ -53,13 +53,13 @@ interface Client extends Asking {
   subscription: Subscription;
   /** Number of its events that were judged. */
   judged: number;
-  /** The newest event when it was opened: what comes after it is live. */
+  /** Newest event when it was opened: later ones are live. */
   openedAt: bigint;
   /** Milliseconds since 1970. */
   openedMs: number;
-  /** It is owed what is published. */
+  /** Whether it is owed what is published. */
   isOwed: boolean;
-  /** It stays open through the whole exploration. */
+  /** Whether it stays open through the whole exploration. */
   stays: boolean;
 }
 
@@ -73,7 +73,7 @@ export class Reality {
   situation: Situation = 'plain';
   /** The most events after a cursor that was served. */
   #keeps = 0;
-  /** Members whose times are shown with a fraction; of others the seconds may be cut off. */
+  /** Members whose times have shown fractions of a second; the times of others may be cut to whole seconds. */
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
@@ -123,7 +123,7 @@ export class Reality {
     throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual }, { isOver });
   }
 
-  /** An agent may append to a torn line, so that a later start skips both: the tear is the cause, not that start. */
+  /** Whether a missing event was appended to a torn line, so that a later start skips both: the tear is the cause. */
   #isGlued(missing: readonly bigint[]): boolean {
     const { events } = this.ledger;
     return this.tornAfter.some((newest) => {
@@ -140,7 +140,7 @@ export class Reality {
   async openStaying(after: bigint): Promise<void> {
     const { closed } = this.ledger;
     await this.open({ way: 'after', options: { after }, after }, true);
-    // The cursor may be gone by now; live events are seen all the same.
+    // The cursor may be gone by now; live events come all the same.
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
@@ -157,7 +157,7 @@ export class Reality {
     return kept.length === 0 ? ledger.closed : retainedFrom(t, kept[0]?.id ?? ledger.closed, kept.slice(1));
   }
 
-  /** Opens a stream: served, or refused, as its cursor is owed. */
+  /** Opens a stream, and expects it served or refused by the fate of its cursor. */
   async open(asking: Asking, stays = false): Promise<void> {
     const { t, ledger } = this;
     if (!stays && this.clients.length >= MOST_CLIENTS) await this.leave(0);
@@ -186,7 +186,7 @@ export class Reality {
     if (fate === 'expired') t.saw('expired cursors');
     if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
     if (stream.status === 410 && !mayRefuse && this.situation === 'tear') {
-      // A 410 tells clients of the loss, and no section says how much of a torn log is kept.
+      // A 410 shows clients the loss, and no section says how much of a torn log is kept.
       await stream.close();
       this.remarks('refused', { expected: `the events before a torn last line, after ${asking.after}`, actual: '410' });
       ledger.earliest = ledger.newest;
@@ -228,7 +228,7 @@ export class Reality {
     if (difference !== undefined) this.departs(difference.kind, difference);
   }
 
-  /** A client leaves. */
+  /** Closes one of the streams that do not stay. */
   async leave(which: number): Promise<void> {
     const others = this.clients.filter(({ stays }) => !stays);
     const client = others[which % Math.max(1, others.length)];
@@ -238,13 +238,13 @@ export class Reality {
   }
 
   /**
-   * Every stream comes to what was published, and is judged. `since`: milliseconds since 1970, before the command began
-   * whose first event is `born`.
+   * Reads every stream up to the published events, and judges it. `since`: start of the command whose first event is
+   * `born`, in milliseconds since 1970.
    */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
     const { first, last } = published;
-    // Calls that were made at once may share their events.
+    // Concurrent calls may share events.
     const count = Math.min(published.count, Number(last - first) + 1);
     const { newest } = ledger;
     if (first <= newest)
@@ -267,8 +267,8 @@ export class Reality {
   }
 
   /**
-   * Every stream comes to the events up to `closed`, all of which the witness has brought. `born`: which of them were
-   * published by a command, and when it began; without it, they were there before.
+   * Reads every stream up to `closed`, which the witness has reached. `born`: start of the command that published, and
+   * its first event; without it, all events are old.
    */
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
@@ -285,7 +285,7 @@ export class Reality {
 
   /** Milliseconds in which a device subscribes a stream that it has answered: no sooner than its slowest event came. */
   get subscribedMs(): number {
-    return Math.max(SUBSCRIBED_MS, this.t.session.waits.device.slowestMs('event'));
+    return Math.max(300, this.t.session.waits.device.slowestMs('event'));
   }
 
   /** Whether a stream has brought the `deployment.deployed` of it after that event. */
@@ -293,7 +293,7 @@ export class Reality {
     return this.ledger.events.some((event) => event.id > after && isDeployedEvent(event, deploymentId));
   }
 
-  /** An event that came by itself is known from now on. */
+  /** Learns the events that the witness has read. */
   learn(): void {
     this.#learn(this.witness);
   }
@@ -315,7 +315,7 @@ export class Reality {
       await read();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
-      // A server may end a stream in order, and serve no other one in its place.
+      // A server may end a stream in order, and serve no other in its place.
       if (!client.stays && client.subscription.stream.ended?.by === 'server') return this.#drop(client);
       this.departs('missing', error.finding, client);
     }
@@ -342,7 +342,7 @@ export class Reality {
     const last = subscription.events.at(-1)?.id;
     const { frames, unread } = subscription.stream;
     const beyond = eventsOf(this.t, { frames: frames.slice(frames.length - unread) });
-    // One that was resumed may bring some of them again.
+    // A resumed stream may repeat events.
     const seen = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)];
     if (way === 'future') {
       const old = seen.find(({ id }) => id <= openedAt);
@@ -350,14 +350,14 @@ export class Reality {
       const expected = `no event that there was before, since the cursor lies beyond the newest, ${openedAt}`;
       this.departs('invented', { expected, actual: `event ${old.id}` }, client);
     }
-    // Without a cursor a stream may begin with what was there before.
+    // Without a cursor a stream may begin with old events.
     const owing = way === 'none' ? seen.filter(({ id }) => id > client.after) : seen;
     const owed = this.#owed(client);
     const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });
     if (difference !== undefined) this.departs(difference.kind, difference, client);
     // Later events are judged the next time.
     client.judged += came.filter(({ id }) => id <= this.ledger.closed).length;
-    // A cursor may be of an event that one stream alone has brought, beyond what is known whole.
+    // The cursor may lie beyond `closed`, at an event that one stream alone has brought.
     if (this.ledger.closed > client.after) client.after = this.ledger.closed;
     client.beginsAnywhere = false;
     this.t.saw('events judged', came.length);
@@ -378,17 +378,17 @@ export class Reality {
     const when = Date.parse(String(written));
     if (Number.isNaN(when) || !this.sharesClock) return true;
     if (when % 1000 !== 0) this.#fractions.add(member);
-    const slackMs = this.#fractions.has(member) ? SLACK_MS : WHOLE_SECONDS_MS;
+    const slackMs = this.#fractions.has(member) ? SLACK_MS : 1000 + SLACK_MS;
     return when >= since - slackMs && when <= until + SLACK_MS;
   }
 
-  /** A socket, or a port of this machine. */
+  /** Whether the agent runs on this machine: at a socket, or at a local port. */
   get sharesClock(): boolean {
     const { endpoint } = this.t.http;
     return endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
   }
 
-  /** All streams end. Gives what is known once each has brought what it had. */
+  /** Reads all streams to their end, and learns their events. */
   async endStreams(): Promise<void> {
     const left = this.clients;
     this.clients = [];
@@ -428,9 +428,7 @@ const NO_KILL =
 const endedInOrder = ({ ended, headers }: Pick<EventStream, 'ended' | 'headers'>): boolean =>
   ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
 
-const SUBSCRIBED_MS = 300;
-/** A clock may be read a moment before or after what it tells of, and be set right meanwhile. */
+/** Tolerance for the reading and the adjustment of a clock. */
 const SLACK_MS = 100;
-const WHOLE_SECONDS_MS = 1000 + SLACK_MS;
 
 const instant = (ms: number): string => new Date(ms).toISOString();

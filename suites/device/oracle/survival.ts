@@ -24,10 +24,14 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
       });
     if (earliest > ledger.earliest) ledger.earliest = earliest;
     t.saw('compactions survived');
-    // At once, while a compaction that never was is known for that.
+    // Asked at once: later, a compaction that dropped nothing would not show.
     const after = ledger.gone.findLast((id) => ledger.fate(id) === 'expired');
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
-    if (t.info.compact_restarts === true) return comeBack(real);
+    if (t.info.compact_restarts === true) {
+      await real.endStreams();
+      real.streams.use(await relocate(t));
+      return replayAll(real);
+    }
     if (isLast) return;
     real.situation = 'compaction';
     await publishSome(3).run(real);
@@ -61,14 +65,14 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** A longer log is not filled where it is full already: its oldest events are the first to go. */
+/** Retention above which a log is not filled: it may be full already, and then its oldest events go first. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
 /** Milliseconds in which one batch is published. */
 const FILLING_MS = 20_000;
-/** Events; of a longer log the answer alone is looked at, since its replay takes long. */
+/** Events above which a replay is not read, since it takes long. */
 const MOST_REPLAYED = 2500n;
 
 /** Opens streams at the earliest event, which is served, and a little before it, which is not. */
@@ -82,14 +86,7 @@ async function openAtBoundary(real: Reality): Promise<void> {
     if (ledger.fate(before) === 'expired') await real.open({ way: 'after', options: { after: before }, after: before });
 }
 
-/** Every stream has ended; two are opened again, one of which replays as much as is retained. */
-async function comeBack(real: Reality): Promise<void> {
-  const { t } = real;
-  await real.endStreams();
-  real.streams.use(await relocate(t));
-  await replayAll(real);
-}
-
+/** Opens two streams after all have ended, one of which replays all that is retained. */
 async function replayAll(real: Reality): Promise<void> {
   await real.openStaying(real.retained());
   await publishSome(1).run(real);
@@ -97,7 +94,7 @@ async function replayAll(real: Reality): Promise<void> {
   await real.current.expectFiles();
 }
 
-/** The agent ends and comes back: what anyone has seen is there afterwards, once, as it was. */
+/** Restarts the agent: every event that was seen before is there afterwards, once, unchanged. */
 export const restartAgent = (signal: StopSignal): Command => ({
   text: `restart(${signal})`,
   isPossible: can('restart'),
@@ -132,7 +129,7 @@ export const killWhilePublishing = (count: number): Command => ({
   },
 });
 
-/** The log ends with a part of the line that would have come next, as a crash leaves it. */
+/** Ends the log with part of the next line, as a crash leaves it. */
 export const tearTail = (share: number): Command => ({
   text: `tear(${Math.round(share * 100)} % of the next line)`,
   isPossible: can('restart', 'log'),
@@ -156,7 +153,7 @@ export const tearTail = (share: number): Command => ({
   },
 });
 
-/** The line of the event after the last one: its id is one more wherever it stands. */
+/** Line of the next event: the last line with its id raised by one, wherever it stands. */
 function nextLine(line: Buffer): Buffer {
   const text = line.toString('utf8');
   const id = /"id"\s*:\s*(\d+)/.exec(text)?.[1];
