@@ -32,7 +32,7 @@ const shape = requirement({
 check(shape, { turn: 'last', profile: 'core', premises: SERVED }, async (t: Device) => {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   if (meansNoDeployment(response)) {
-    // Nothing is published any more, since what is retained is looked at beside it.
+    // Nothing is deployed here: checks that run beside this one read the retained events.
     if (t.capabilities.has('drive')) return t.notApplicable('the checks before it have left no current deployment');
     t.undecided('the device has no current deployment, and the specification does not say what it answers then');
   }
@@ -126,9 +126,7 @@ async function expectIgnored(t: Device, query: Record<string, string>): Promise<
   }
 }
 
-/**
- * The fields of section 2.1. Any other field that an implementation adds may change, such as the time of the answer.
- */
+/** Fields of section 2.1. Others that an implementation adds may change, such as the time of the answer. */
 function specified(body: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   return body && Object.fromEntries(Object.entries(body).filter(([name]) => name in deploymentFields));
 }

@@ -20,9 +20,10 @@ check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) =
   const files = [configFile('{"a":1}'), configFile('{"b":2}')];
   // A device that never shows a deployment would pass otherwise.
   await deployShown(t);
-  const { id, activity_status: answered } = await deployFailed(t, files);
-  // Control may set the very state that it is asked for, whatever the agent would do after a failure: that is not a
-  // fault of the agent.
+  const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
+  if (made?.error_status !== 'failed') return t.notApplicable('control cannot drive a deployment to failed');
+  const { id, activity_status: answered } = made;
+  // Control may force the state that it is asked for, whatever the agent itself does after a failure.
   if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
     const left = await happens(
       t,
@@ -45,13 +46,6 @@ async function deployShown(t: Device, files: readonly ConfigFile[] = []): Promis
   const shown = (await currentDeployment(t))?.['id'];
   if (shown !== made.id) t.blocked(`the device does not show ${made.id}, which was deployed, as current`);
   return made;
-}
-
-/** Drives a deployment to failed, as far as control can. */
-async function deployFailed(t: Device, files: ConfigFile[]): Promise<Deployment> {
-  const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
-  if (made?.error_status === 'failed') return made;
-  return t.notApplicable('control cannot drive a deployment to failed');
 }
 
 const removed = requirement({
@@ -77,14 +71,8 @@ async function requireOnDevice(t: Device, files: readonly ConfigFile[]): Promise
       t.blocked(`${file.filepath} is not below config_root, though its deployment is deployed`);
 }
 
-/** The deployment is no longer active, and its files are gone where the suite can see them. */
-async function expectInactive(
-  t: Device,
-  id: string,
-  files: readonly ConfigFile[],
-  what: string,
-  when = '',
-): Promise<void> {
+/** Expects the deployment to be active no longer, and its files to be gone where the suite can see them. */
+async function expectInactive(t: Device, id: string, files: readonly ConfigFile[], what: string): Promise<void> {
   let state: string | undefined;
   const since = performance.now();
   const inactive = await happens(t, `the ${what} deployment to leave`, async () => {
@@ -92,7 +80,7 @@ async function expectInactive(
     return state === undefined;
   });
   t.must(inactive, {
-    expected: `the ${what} deployment ${id} archived, or not shown as current any more${when}`,
+    expected: `the ${what} deployment ${id} archived, or not shown as current any more`,
     actual: `${state}, ${Math.round(performance.now() - since)} ms later`,
   });
   if (!t.capabilities.has('files')) return;
@@ -105,30 +93,24 @@ async function expectInactive(
   };
   const clean = await happens(t, `the files of the ${what} deployment to go`, gone, { wait: 'files' });
   t.must(clean, {
-    expected: `no config file of the ${what} deployment ${id} on the device${when}`,
+    expected: `no config file of the ${what} deployment ${id} on the device`,
     actual: `${left?.filepath} is still there`,
   });
 }
 
-/** What the device shows of that deployment while it is active; undefined once it is archived or not shown. */
+/** Statuses of the deployment while it is active; undefined once it is archived or not shown. */
 async function activeState(t: Device, id: string): Promise<string | undefined> {
   const body = await currentDeployment(t);
   if (body?.['id'] !== id || body['activity_status'] === 'archived') return undefined;
   return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
 }
 
-interface Happening {
-  wait?: WaitKind;
-  /** Milliseconds. Default: by what the target has shown of such waits. */
-  within?: number;
-}
-
-/** Whether it happens in time. A vain wait makes later ones of its kind short, unless it was given its own time. */
+/** Whether it happens in the time of that wait, or `within` milliseconds. Only the former shortens later waits. */
 async function happens(
   t: Device,
   what: string,
   happened: () => Promise<boolean> | boolean,
-  { wait = 'state', within }: Happening = {},
+  { wait = 'state', within }: { wait?: WaitKind; within?: number } = {},
 ): Promise<boolean> {
   const times = { timeoutMs: within ?? timeoutMs(t, wait), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
   const started = performance.now();

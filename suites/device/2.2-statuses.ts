@@ -27,7 +27,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
     const payload = parseObject(data)?.['data'];
     if (!isObject(payload)) continue;
     if (event === 'deployment.deployed' && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
-    // Section 6.3 shows no other payload, so the same names may mean something else there.
+    // Section 6.3 shows no payload of it, so the names may mean something else there.
     if (event === 'deployment.removed') observeStatus(t, payload);
   }
   if (seen === 0) t.undecided('the device shows no deployment: neither a current one nor one in a retained event');
@@ -35,7 +35,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
 
 rule(merge, { premises: [merge.id] }, () => (seen, judge) => {
   const body = deploymentIn(seen);
-  // Whether they are there is for the shape.
+  // The requirement of the shape decides on missing statuses.
   if (typeof body?.['activity_status'] !== 'string' || typeof body['error_status'] !== 'string') return;
   judge.saw(() => JSON.stringify(body));
   expectMergedStatus(judge, body, 'the current deployment');

@@ -29,10 +29,10 @@ check(malformed, { profile: 'core', premises: STREAM }, async (t: Device, stream
   );
 });
 
-/** Integers that are larger than any id. The specification sets no bound: they are beyond the newest event. */
+/** Integers beyond the newest event, which may be served: the specification sets ids no bound. */
 const HUGE = [String(2n ** 63n), String(2n ** 64n), '9'.repeat(10_000)];
 
-/** The others can be an event id in no implementation. */
+/** Huge integers, and texts that are an event id in no implementation. */
 const NONSENSE: string[] = [...HUGE, 'abc', '1.5', '', '1e3', '0x10', '1,2', '1;drop', 'NaN', 'null', '١٢', '1\0'];
 
 const nonsense = fc.oneof(
@@ -59,7 +59,7 @@ async function expectRefusal(t: Device, streams: Streams, cursor: string, where:
   await stream.close();
 }
 
-/** As it is sent, but for characters that nobody sees. */
+/** Shows a cursor as it is sent, with invisible characters escaped. */
 function describeCursor(cursor: string, where: string): string {
   const short = cursor.length > 60 ? `${cursor.slice(0, 10)}… (${cursor.length} characters)` : cursor;
   const shown = /^[!-~…]+$/.test(short) || cursor.length > 60 ? short : JSON.stringify(short);

@@ -2,11 +2,11 @@
 import { byOracle } from './oracle/checks.ts';
 import { type Device, LIVE } from './support/check.ts';
 import { publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, expectSameEvents, type SeenEvent, showIds } from './support/events.ts';
+import { distinct, expectSameEvents, showIds } from './support/events.ts';
 import { laterThan } from './support/replays.ts';
 import { requireRoomFor, retainedFrom } from './support/retention.ts';
 import { section } from './support/section.ts';
-import { describeOpen, type Streams } from './support/streams.ts';
+import { describeOpen } from './support/streams.ts';
 
 export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-21' });
 
@@ -22,26 +22,19 @@ check(types, ...byOracle(types, { isAlone: true, profile: 'core', least: 'filter
 
 check(types, ...byOracle(types, { aspect: 'near', least: 'filters by types near others' }));
 
-/** Events of every kind that control can cause, after a cursor. */
-async function recordEveryType(t: Device, streams: Streams) {
-  const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-  await readUpTo(live, await publishEveryEventKind(t));
-  // Of a small log, only the last of them can still be replayed.
-  await live.close();
-  return { cursor: retainedFrom(t, cursor, distinct(live.events)), events: live.events };
-}
-
-const typesOf = (events: readonly SeenEvent[]): string[] => [...new Set(events.map(({ type }) => type))];
-
 check(
   types,
   { aspect: 'encoded', needs: ['drive'], sharing: 'publishing', premises: LIVE },
   async (t: Device, streams) => {
     requireRoomFor(t, 1);
-    const { cursor, events: all } = await recordEveryType(t, streams);
-    const events = laterThan(cursor, all);
+    const { cursor: before, live } = await subscribeAtKnownCursor(t, streams);
+    await readUpTo(live, await publishEveryEventKind(t));
+    await live.close();
+    // A small log replays only the last of them.
+    const cursor = retainedFrom(t, before, distinct(live.events));
+    const events = laterThan(cursor, live.events);
     const last = events.at(-1);
-    const known = typesOf(events);
+    const known = [...new Set(events.map(({ type }) => type))];
     if (last === undefined) return t.blocked('nothing was published');
     const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
     // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).

@@ -38,8 +38,8 @@ check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: 
 );
 
 /**
- * The Device API answers: with a deployment, or with an event stream while there is none. A server that answers
- * everything in the same way does not pass. Whether both are as they should be is decided elsewhere.
+ * Expects the Device API to answer with a deployment, or with an event stream while there is none, which a server that
+ * answers everything alike does not. Other checks decide whether both are right.
  */
 function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
   return withStreams(t, async (streams) => {
@@ -48,7 +48,7 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
       expected: `200 ${how} (404 or so while the device has no deployment)`,
       actual: describeResponse(response),
     });
-    // Whether a stream opens at all is decided elsewhere.
+    // Another check decides whether a stream opens.
     const stream = await streams.try({}, http).catch((error: unknown) => {
       if (!(error instanceof Violation)) throw error;
     });
@@ -111,7 +111,7 @@ check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async 
   await expectWrongTokensRefused(t, token);
 });
 
-/** The whole token, but not as a bearer token. The client knows it, so this is a convention. */
+/** Sends the whole token, but not as a bearer token. A convention only, since the client knows the token. */
 async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<void> {
   const shouldRefuse = async (path: string, authorization: string | undefined, what: string): Promise<void> => {
     const status = await statusFor(t, path, authorization);

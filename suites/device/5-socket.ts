@@ -61,7 +61,7 @@ function connectAs(t: Device, user: number, path: string): Promise<string | unde
     });
     let said = '';
     child.once('error', (error) => (limitIn(error) === undefined ? resolve(undefined) : reject(error)));
-    // It is not there where this machine has no descriptor for it.
+    // `stdout` is missing where this machine has no descriptor for it.
     (child.stdout as Readable | undefined)?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
@@ -128,7 +128,6 @@ check(loopbackOnly, { needs: ['loopback'], premises: STREAM }, async (t: Device,
   }
 });
 
-/** Whether the Device API answers there. */
 async function answersAt(t: Device, host: string, port: number): Promise<boolean> {
   const connected = await new Promise<boolean>((resolve) => {
     const socket = connect({ host, port });

@@ -52,7 +52,7 @@ export const contentType = requirement({
   clause: 'Response 200: SSE stream (frame format in section 6).',
   text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
 });
-/** Nothing can be asked of streams that do not open, or are over at once. Their type is for the next check. */
+/** Essential: nothing can be asked of streams that do not open or end at once. The next check decides on their type. */
 check(
   contentType,
   { aspect: 'any', profile: 'core', premises: SERVED, essential: true },
@@ -114,10 +114,7 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   retained: RETAINED,
 });
 
-/**
- * The checks of a requirement that holds for each frame: events that the check causes, live and replayed; retained
- * ones; and all that ever come.
- */
+/** Declares what decides a requirement on each frame: a driven check, one of retained events, and a rule for all. */
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,
@@ -144,7 +141,7 @@ function checkFrames(
     const { last: id } = await publishEveryEventKind(t);
     const replay = await streams.openAnother({ after: retainedFrom(t, cursor, [{ id }]) });
     const both = [live, ...(replay === undefined ? [] : [replay])];
-    // Two show how far apart a slow device sends them, which later checks go by.
+    // Two events time a slow device, for later checks.
     const problem = await readWhatComes(both, await publish(t, 2));
     for (const subscription of both) expectAll(t, subscription);
     if (problem !== undefined) throw problem;
@@ -190,8 +187,7 @@ check(
     for (const error_status of ['retrying', 'failed'] as const) {
       const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
       const made = await t.control.deploy(wanted).catch(ignoreRefusal);
-      // A device need not be driven to this state, and a deployment that has failed is archived: its answer says
-      // which.
+      // Control may refuse this state, and a failed deployment may be archived instead.
       if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
       deployed += 1;
       const arrived = await deployedEventArrives(t, live, made.id);
@@ -205,7 +201,7 @@ check(
   },
 );
 
-/** A device may send an event a little later than control answers. */
+/** Milliseconds by which an event may come after control's answer. */
 const QUIET_MS = 500;
 
 async function deployedEventArrives(t: Device, live: Subscription, id: string): Promise<boolean> {
@@ -216,9 +212,7 @@ async function deployedEventArrives(t: Device, live: Subscription, id: string): 
   return arrived();
 }
 
-/**
- * The payload of the last `deployment.deployed` is valid and describes the deployment that was made. Gives the payload.
- */
+/** Expects the last `deployment.deployed` to be valid and to describe the deployment. Gives its payload. */
 function expectDescribed(
   t: Device,
   made: Deployment,

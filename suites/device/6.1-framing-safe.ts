@@ -40,8 +40,7 @@ check(framing, asked, async (t: Device, streams) => {
       t.saw('awkward texts');
       if (made.release_id.includes(value)) onStream += 1;
       const body = await currentDeployment(t);
-      // Control answers with the deployment as the device took it: a platform in between may have cut or trimmed
-      // the text.
+      // Compared with control's answer, since a platform in between may have cut or trimmed the text.
       t.must(body?.['id'] !== made.id || body['description'] === made.description, {
         expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
         actual: body?.['description'],
@@ -81,7 +80,7 @@ const text: fc.Arbitrary<string> = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Deploys with the text wherever control takes it. Of these, the payload of the event shows only the release id. */
+/** Deploys the text wherever control takes it. The payload of the event shows the release id alone. */
 async function deployWith(t: Device, value: string): Promise<Deployment | undefined> {
   const request = { description: value, config_instances: [configFile(JSON.stringify({ value }))] };
   const withRelease = { ...request, release_id: `rls_${value}` };
@@ -90,7 +89,7 @@ async function deployWith(t: Device, value: string): Promise<Deployment | undefi
   );
 }
 
-/** Every frame after the first `from` is valid, and the event of the deployment carries its release id. */
+/** Expects valid frames after the first `from`, and the release id in the event of the deployment. */
 async function expectIntact(t: Device, live: Subscription, from: number, made: Deployment): Promise<void> {
   const expectValidFrames = (): void => {
     for (const frame of live.stream.frames.slice(from)) {
@@ -99,7 +98,7 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
     }
   };
   const seen = await readUpToDeployed(live, made)
-    // Where the text has broken the frame there is no such event, and the broken frame is the better finding.
+    // A frame that the text has broken is a better finding than the missing event.
     .finally(expectValidFrames);
   const event = seen.at(-1);
   t.must(event !== undefined && payloadOf(event)['release_id'] === made.release_id, {

@@ -28,10 +28,10 @@ check(
     const { last: id } = await publishEveryEventKind(t);
     const replay = await streams.openAnother({ after: retainedFrom(t, cursor, [{ id }]) });
     const both = [live, ...(replay === undefined ? [] : [replay])];
-    // At the same time, so that giving out ids and storing events must agree.
+    // Concurrent calls, so that giving out ids and storing events must agree.
     const portion = Math.ceil(eventBudget(t, 40) / 4);
     await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
-    // An event that is late comes before this one.
+    // A late event comes before this one.
     const problem = await readWhatComes(both, await publish(t, 1));
     for (const subscription of both) expectRisingIds(t, subscription);
     if (problem !== undefined) throw problem;
@@ -45,7 +45,7 @@ check(
     turn: 'last',
     profile: 'core',
     premises: ['device.events.frame.retained'],
-    // One alone is in any order.
+    // One event shows no order.
     least: { events: 2 },
     orElse: 'a log that keeps two events or more shows their order',
   },
@@ -60,7 +60,7 @@ rule(monotonic, { premises: [monotonic.id] }, () => {
     const before = newest.get(seen.stream);
     newest.set(seen.stream, before === undefined || id > before ? id : before);
     judge.saw(() => frameText(seen.frame));
-    // Whether an event comes again is for the checks.
+    // The checks decide on repeated events.
     judge.must(before === undefined || id >= before, {
       expected: `an id above ${before}, the highest so far on this stream`,
       actual: `event ${id}`,

@@ -37,7 +37,7 @@ check(
       };
       // A small log keeps few events for a client that is behind.
       await expectNewest();
-      // What is published while the client is cut off has to be replayed.
+      // Events published while the client is cut off have to be replayed.
       await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
       await expectNewest();
       await publishEveryEventKind(t);

@@ -37,9 +37,9 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
 });
 
-/** No stream is watched for longer, unless one heartbeat takes longer. */
+/** Seconds for which a stream is watched at most, unless one heartbeat takes longer. */
 const LONG_SECONDS = 45;
-/** With the usual 30 s a run would take minutes if every stream was watched for several heartbeats. */
+/** Longest interval at which streams are watched for several heartbeats: at 30 s that would take minutes. */
 const SHORT_SECONDS = 5;
 
 function shouldBeRare(t: Device, subscription: Subscription): void {
@@ -62,7 +62,7 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   await awaitHeartbeats(t, streams.follow(stream), 1, { apart: () => idleStream(t, streams) });
 });
 
-/** The id of an event that is retained. */
+/** Id of a retained event. */
 async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
   if (t.capabilities.has('drive')) return (await publish(t, 1)).last;
   const last = (await sampleRetained(t, streams))?.stream.frames.findLast((frame) => !carriesNoEvent(frame));
@@ -122,8 +122,8 @@ check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) =>
 const UNKNOWN_TYPE = 'robot.rebalanced';
 
 /**
- * A stream that stays idle for that long because of its filter, whatever events other checks cause. Undefined when the
- * device refuses such a filter, or ends the stream: nothing is stated about either.
+ * Stream that its filter keeps idle for `idleMs`, whatever other checks publish. Undefined when the device refuses the
+ * filter or ends the stream: nothing is stated about either.
  */
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
   const stream = await streams.try({ types: [UNKNOWN_TYPE] });
@@ -136,8 +136,8 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
 }
 
 /**
- * A stream that no event disturbs, so that a slow device is driven meanwhile. Undefined where no other check watches
- * one without a filter: the one after a restart does.
+ * Stream that no event disturbs, so that a slow device can be driven meanwhile. Undefined without the check after a
+ * restart, which alone would watch a stream without a filter.
  */
 async function idleStream(t: Device, streams: Streams): Promise<Subscription | undefined> {
   if (!t.capabilities.has('restart')) return undefined;

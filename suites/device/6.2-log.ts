@@ -44,14 +44,14 @@ check(
   },
 );
 
-/** Those after the earliest that is still served as a cursor; the newest alone where none before it is. */
+/** Events after the earliest that is still served as a cursor, or the newest alone. */
 async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Promise<readonly SeenEvent[]> {
   const all = distinct(events);
   const from = await earliestServedIn(streams, { cursor: all[0]?.id ?? 0n, events: all });
   return from === undefined ? all.slice(-1) : all.filter(({ id }) => id > from);
 }
 
-/** Of a long log the newest events are enough. */
+/** Newest events that are looked for in a log: enough of a long one. */
 const NEWEST = 200;
 
 async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): Promise<void> {
@@ -60,7 +60,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     lines,
     events.map(({ id }) => id),
   );
-  // They may be in what was left out.
+  // A missing event may be in the part that was left out.
   if (isCut && [...at.values()].some((found) => found.length === 0))
     return expectJsonl(t, await readLog(t, Number.POSITIVE_INFINITY), events);
   const missing = events.filter(({ id }) => at.get(id)?.length === 0);
@@ -84,14 +84,7 @@ const compaction = requirement({
     'Compaction removes only the oldest events. ' +
     'The retained events replay unchanged, and no live event is lost meanwhile.',
 });
-check(
-  compaction,
-  ...byOracle(compaction, {
-    isAlone: true,
-    needs: ['compact'],
-    least: 'compactions survived',
-  }),
-);
+check(compaction, ...byOracle(compaction, { isAlone: true, needs: ['compact'], least: 'compactions survived' }));
 
 const bounded = requirement({
   id: 'device.log.bounded',
@@ -119,7 +112,7 @@ check(bounded, toFill, async (t: Device) => {
   const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
   const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
 
-  // So many that a log which keeps them all is beyond the bound.
+  // Enough events to put a log that keeps them all beyond the bound.
   const wanted = Math.max(PUBLISHED_TIMES * retention, Math.ceil((1.5 * bound) / mean));
   let highest = 0;
   if (isSlow)
@@ -152,7 +145,7 @@ const TIMES_THE_LIMIT = 4;
 const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;
 const LEAST_PORTION = 20;
-/** A log that is never compacted is beyond the bound by then. After this time it is enough. */
+/** Times the limit at which a log that is never compacted is beyond the bound: enough once the time is over. */
 const TELLING_TIMES = 6;
 const FILLING_MS = 10_000;
 const MOST_EVENTS = 100_000;

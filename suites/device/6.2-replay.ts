@@ -1,7 +1,6 @@
 /** Section 6.2, rule 2, and section 4.1: replay after a cursor. */
 
 import type { Happening } from '../../harness/client/happening.ts';
-import type { EventStream } from '../../harness/client/sse.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byOracle } from './oracle/checks.ts';
 import { type Device, EVENTS, REPLAY } from './support/check.ts';
@@ -9,7 +8,6 @@ import { CURSOR_REPEATED } from './support/deviations.ts';
 import { publish, readUpTo } from './support/drive.ts';
 import {
   DECIMAL,
-  eventsOf,
   expectSameEvents,
   frameText,
   LONGEST_REMEMBERED,
@@ -59,21 +57,6 @@ check(
     );
   },
 );
-
-/** A replay begins at once. Silence proves nothing: only events that came are looked at. */
-export const QUIET_MS = 150;
-
-/** A stream that was opened with a cursor beyond the newest event gives no event that was there before. */
-export function expectNothingReplayed(t: Device, stream: EventStream, newest: bigint, beyond: bigint): void {
-  if (stream.status !== 200) return;
-  const old = eventsOf(t, stream).filter(({ id }) => id <= newest);
-  t.must(old.length === 0, {
-    expected:
-      `no event of the past for after=${beyond}, which lies beyond the newest event ${newest}: replay holds ` +
-      'events after the cursor',
-    actual: `the replay of ${showIds(old)}`,
-  });
-}
 
 export const complete = requirement({
   id: 'device.events.replay.complete',
@@ -132,20 +115,17 @@ interface EventSeen {
   text: string;
 }
 
-/**
- * Where others are watched, an agent may have been installed anew meanwhile, and counts from 1 again. No stream of it
- * goes on after that.
- */
+/** Whether a watched agent was installed anew meanwhile, which counts from 1 again and ends all its streams. */
 const isOfNewLog = (kept: EventSeen, event: EventSeen): boolean =>
   kept.stream !== event.stream && whenOf(kept.text) !== whenOf(event.text);
 
-/** When the event occurred, as it says itself. */
+/** Time of an event by its own `occurred_at`. */
 function whenOf(text: string): unknown {
   const when = parseObject(text)?.['occurred_at'];
   return typeof when === 'string' ? Date.parse(when) || when : when;
 }
 
-/** Control says which events it published. */
+/** Expects the events that control says it published. */
 function expectAllPublished(t: Device, { all, cursor, published: { first, last, count } }: Recording): void {
   const came = all.filter(({ id }) => id >= first && id <= last);
   const inOrder = all.every(({ id }, index) => id > (all[index - 1]?.id ?? cursor));
@@ -170,13 +150,13 @@ check(
     const { cursor, published } = await recordAfresh(t, streams, 5);
     const replay = await streams.open({ after: cursor });
     await readUpTo(replay, published);
-    // Whether one is lost between replay and live is a requirement of its own.
+    // Another requirement decides on events lost between replay and live.
     await firstLiveEvent(t, replay);
     for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
   },
 );
 
-// Alone, so that no stream of another check is open either: an agent may store only what it sends.
+// Run alone, so that no stream is open: an agent may store only what it sends.
 check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },

@@ -22,14 +22,7 @@ const crash = requirement({
   clause: 'Delivery is at-least-once … Events are stored on the device',
   text: 'Killed at any moment, the agent loses and renumbers no event that a client has seen.',
 });
-check(
-  crash,
-  ...byOracle(crash, {
-    isAlone: true,
-    needs: ['restart'],
-    least: 'kills survived',
-  }),
-);
+check(crash, ...byOracle(crash, { isAlone: true, needs: ['restart'], least: 'kills survived' }));
 
 const tornTail = requirement({
   id: 'device.log.torn-tail',

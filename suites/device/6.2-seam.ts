@@ -28,7 +28,7 @@ check(
   async (t: Device, streams) => {
     requireRoomFor(t, 1);
     const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    // Half of what a small log keeps is to come while streams are opened.
+    // Leaves half of a small log for events that come while streams are opened.
     const before = Math.floor(Math.min(eventBudget(t, 10), mostEvents(t) / 2));
     if (before > 0) await readUpTo(live, await publish(t, before));
     const opened = await openWhilePublishing(t, streams, cursor);
@@ -37,21 +37,19 @@ check(
     for (const subscription of opened) {
       await readUpTo(subscription, end);
       const what = `${describeOpen({ after: cursor })}, opened while events were published`;
-      // Where control has named an event that was yet to come, the live stream has it, and no replay after it.
+      // An event that control named before it came is on the live stream, but in no replay after it.
       expectSameEvents(t, subscription.events, laterThan(cursor, live.events), what);
     }
   },
 );
 
-/** Each stream replays more than the one before it: on a slow device that would take ever longer. */
+/** Milliseconds in which streams are opened: each replays more than the one before it. */
 const OPENING_MS = 3000;
 const MOST_STREAMS = 24;
-/** Milliseconds that several streams may take which are read one after the other. */
+/** Milliseconds in which the streams are read one after the other. */
 const STREAMS_MS = 6000;
 
-/**
- * Events go on being published while streams are opened, so that each changes from replay to live at another moment.
- */
+/** Opens streams while events are published, so that each changes from replay to live at another moment. */
 async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
   const opened: Subscription[] = [];
   let goesOn = true;
@@ -63,7 +61,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
       rest -= portion;
     }
   })();
-  // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
+  // Awaited below; until then a failure must not count as an unhandled rejection.
   publisher.catch(() => {});
   try {
     const started = performance.now();
@@ -76,7 +74,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
   } finally {
     goesOn = false;
   }
-  // Where a stream could not be opened, the target is asked why at once: one that slept may be awake after this.
+  // Not awaited where a stream failed to open: that target is questioned at once, while it may still be asleep.
   await publisher;
   return opened;
 }

@@ -40,7 +40,7 @@ check(slowReader, overfilling, async (t: Device, streams) => {
   });
 });
 
-/** A subscriber that stops reading delays others. */
+/** Whether a subscriber that stops reading delays others. */
 const DELAYING = new Fact(() => false);
 
 const MOST_EVENTS = 16_000;
@@ -107,7 +107,7 @@ interface Interrupted {
   dropped: boolean;
 }
 
-/** The slow reader comes back and gets the rest. */
+/** Expects a slow reader that comes back to get the rest. */
 async function expectCaughtUp(
   t: Device,
   streams: Streams,

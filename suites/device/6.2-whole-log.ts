@@ -33,12 +33,12 @@ check(
     if (stretch === undefined) return t.undecided(TOO_SOON);
     const { cursor } = stretch;
     const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
-    // With a cursor given by each of both ways.
+    // At least one for each way to give a cursor.
     const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
     for (let round = 0; round < rounds; round += 1) {
       const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
       const publishing = publishOneByOne(t, portion);
-      // Its failure is reported when it is awaited below; until then it must not count as an unhandled rejection.
+      // Awaited below; until then a failure must not count as an unhandled rejection.
       publishing.catch(() => {});
       const stream = await streams.try(opening);
       await publishing;
@@ -51,7 +51,7 @@ check(
   },
 );
 
-/** A replay this long takes a while, in which events are published. */
+/** Length of a replay that takes long enough for events to be published in it. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

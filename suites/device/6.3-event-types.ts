@@ -46,18 +46,14 @@ async function expectFilesWritten(t: Device, live: Subscription, files: readonly
   });
 }
 
-/**
- * Deploys the files, and compares them at the moment when the event arrives. Undefined when the device refuses paths or
- * contents, so that nothing is deployed.
- */
+/** Deploys the files and compares them as the event arrives; undefined when the device refuses paths or contents. */
 async function deployAndCompare(
   t: Device,
   live: Subscription,
   files: readonly ConfigFile[],
 ): Promise<(FileDifferences & { id: string }) | undefined> {
   const root = configRoot(t);
-  // Control answers once all is done. So every event is taken for that of the deployment until the answer says which it
-  // is.
+  // Control may answer only after the event, so files are compared at each event until the answer names the deployment.
   const differencesAt = new Map<unknown, FileDifferences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {
@@ -66,10 +62,10 @@ async function deployAndCompare(
   });
   // A deployment that control refuses brings no event: it ends the wait.
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // The refusal may end the wait below before anything waits for this one.
+  // Not always awaited; then its failure must not count as an unhandled rejection.
   refused.catch(() => {});
   for (;;) {
-    // The time of the event begins with the answer of control, which may be slow itself.
+    // The wait for the event begins with the answer of control, which may be slow itself.
     if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
     const next = live.next('deployment.deployed of a deployment with config files', 'deployed');
     const event = await Promise.race([next, refused]);
@@ -83,7 +79,7 @@ async function deployAndCompare(
   }
 }
 
-/** Resolves when an event has come that was not read yet, or none will. */
+/** Resolves once an unread event has come, or none will. */
 async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
   const read = stream.frames.length - stream.unread;
   const seen = { frames: read, comments: Number.POSITIVE_INFINITY };

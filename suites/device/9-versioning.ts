@@ -18,10 +18,7 @@ const prefix = requirement({
     'the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
-/**
- * What serves nothing below the prefix answers 404 everywhere there; other refusals are for the checks of what is asked
- * for.
- */
+/** Finds a prefix below which everything is 404; the checks of each path decide on other refusals. */
 check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) => {
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
@@ -32,8 +29,8 @@ check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) =
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
     actual: `404 for both${await whereItIs(t)}`,
   });
-  // What answers everything with a stream shows nothing.
   await stream?.close();
+  // A server that answers everything with a stream shows nothing.
   const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
   if (!isStream(stream) || isStream(other))
     t.blocked(
@@ -56,7 +53,7 @@ function unlessViolated(error: unknown): undefined {
 
 const isStream = (stream: EventStream | undefined): boolean => stream?.status === 200 && isEventStream(stream);
 
-/** Where a device may serve that took the prefix for something else: below none, the release, or a whole number. */
+/** Tries prefixes that a device may use by mistake: none, the release, or the whole number. */
 async function whereItIs(t: Device): Promise<string> {
   for (const elsewhere of ['', '/v0.2.2', '/v0'].map((prefix) => rootOf(t) + prefix))
     if (isDeployment(await answerAt(t, elsewhere))) return `; there is a deployment at ${elsewhere}${CURRENT}`;

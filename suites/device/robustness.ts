@@ -57,7 +57,7 @@ async function send(
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay })).result;
 }
 
-/** An odd request that is left without an answer says nothing about other requests. */
+/** Waits of a kind of their own: an odd request without an answer does not time others. */
 async function rawExchange(
   t: Device,
   parts: readonly (string | Buffer)[],
@@ -105,7 +105,7 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
   });
 }
 
-/** The specification states no limit of connections, so that few are asked for. */
+/** Few connections, since the specification states no limit. */
 const UNFINISHED = 16;
 
 check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM }, async (t: Device) => {

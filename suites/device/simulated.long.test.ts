@@ -3,10 +3,7 @@ import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 
-/**
- * Checks that follow events by their ids, and must not take other events for their own. Without restarts, since other
- * events go on.
- */
+/** Checks that follow events by their ids, and must not take foreign events, which go on, for their own. */
 const FOLLOWERS = [
   'device.events.replay.exclusive',
   'device.events.replay.live',
@@ -32,7 +29,7 @@ it('the reference device passes while others publish events', async () => {
   }
 });
 
-it('all but disk use is decided of a log that keeps 100,000 events', async () => {
+it('decides all but disk use for a log that keeps 100,000 events', async () => {
   await using started = await startRobot({ retain: 100_000, past: 120_000 });
   const { checks } = await runDeviceSuite(started.place, { fast: true });
   const open = checks.filter(({ outcome }) => !['pass', 'not_applicable'].includes(outcome));

@@ -48,15 +48,15 @@ describe('the reference device', () => {
     const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
     const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
     await using started = await startRobot({ fresh: true, behaviour });
-    // Longer than a stream may be there, so that one without a cursor ends before all of it has come.
+    // More events than a stream may carry there, so that one without a cursor is ended early.
     await started.device.publish(600);
-    // A stream that is resumed finds its place taken by a later one.
+    // A later stream takes the place of one that is to be resumed.
     const only = ['device.events.types', 'device.events.concurrent'];
     const report = await runDeviceSuite(started.place, { only });
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
   });
 
-  it('expects a refusal of a cursor that is no number, also where no answer comes at all', async () => {
+  it('names the refusal that a malformed cursor should get where no answer comes', async () => {
     const intercept: typeof referenceBehaviour.http.intercept = ({ url = '' }, response) => {
       if (!url.includes('after=abc')) return false;
       response.destroy();

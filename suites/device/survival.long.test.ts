@@ -1,4 +1,4 @@
-/** An agent that does not come up after what a run did to it is wrong about that, and about nothing else. */
+/** An agent that does not come up again fails the requirement of that situation, and no other. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -1,4 +1,4 @@
-/** What the rules of a device make of traffic, where they could be wrong about a correct one. */
+/** Traffic of a correct device that the rules could judge wrongly, beside traffic of a broken one. */
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
@@ -60,9 +60,9 @@ const LATER = 5000;
 
 describe('a replay', () => {
   test.each<[string, Stream[], boolean]>([
-    ['the event of after again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]] }], true],
+    ['repeats the event of after', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]] }], true],
     [
-      'the event of Last-Event-ID again',
+      'repeats the event of Last-Event-ID',
       [
         FIRST,
         {
@@ -76,10 +76,18 @@ describe('a replay', () => {
       ],
       true,
     ],
-    ['the same, written with zeros', [FIRST, { at: LATER, query: '?after=005', events: [[5, 1]] }], true],
-    ['after takes precedence', [FIRST, { at: LATER, query: '?after=4', header: '5', events: [[5, 1]] }], false],
     [
-      'the event after it',
+      'repeats the event of a cursor written with zeros',
+      [FIRST, { at: LATER, query: '?after=005', events: [[5, 1]] }],
+      true,
+    ],
+    [
+      'goes by after, which takes precedence',
+      [FIRST, { at: LATER, query: '?after=4', header: '5', events: [[5, 1]] }],
+      false,
+    ],
+    [
+      'begins after its cursor',
       [
         FIRST,
         {
@@ -94,7 +102,7 @@ describe('a replay', () => {
       false,
     ],
     [
-      'no cursor',
+      'has no cursor',
       [
         FIRST,
         {
@@ -107,33 +115,41 @@ describe('a replay', () => {
       ],
       false,
     ],
-    ['a cursor that is none', [FIRST, { at: LATER, query: '?after=', header: '5', events: [[5, 1]] }], false],
-    ['two cursors', [FIRST, { at: LATER, query: '?after=5&after=4', events: [[5, 1]] }], false],
-    ['of a log that counts from 1 again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 2]] }], false],
-    ['of an event that was not there yet', [{ at: LATER, query: '?after=5', events: [[5, 1]] }], false],
+    ['has an empty cursor', [FIRST, { at: LATER, query: '?after=', header: '5', events: [[5, 1]] }], false],
+    ['has two cursors', [FIRST, { at: LATER, query: '?after=5&after=4', events: [[5, 1]] }], false],
+    ['is of a log that counts from 1 again', [FIRST, { at: LATER, query: '?after=5', events: [[5, 2]] }], false],
+    ['begins with an event that was not there before', [{ at: LATER, query: '?after=5', events: [[5, 1]] }], false],
     [
-      'of an event that came elsewhere only after that',
+      'begins with an event that came elsewhere only later',
       [
         { ...FIRST, comes: 2 * LATER },
         { at: LATER, query: '?after=5', events: [[5, 1]], comes: 2 * LATER },
       ],
       false,
     ],
-    ['live as well, where it has just come', [FIRST, { at: SOON, query: '?after=5', events: [[5, 1]] }], false],
+    ['begins with an event that has just come', [FIRST, { at: SOON, query: '?after=5', events: [[5, 1]] }], false],
     [
-      'just come, to several who were cut off at once',
+      'begins with an event that has just come, to several clients cut off at once',
       [FIRST, ...[SOON, SOON + 100].map((at): Stream => ({ at, query: '?after=5', events: [[5, 1]] }))],
       false,
     ],
     [
-      'just come, one and then another',
+      'begins with an event that has just come, and the next with another',
       [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, events: [[id, 1]] }))],
       true,
     ],
-    ['live again, some time later', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], comes: 9000 }], false],
-    ['of another log without a clock', [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], length: 9 }], false],
     [
-      'too long to be remembered',
+      'repeats the event so late that it may be live',
+      [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], comes: 9000 }],
+      false,
+    ],
+    [
+      'is of another log without a clock',
+      [FIRST, { at: LATER, query: '?after=5', events: [[5, 1]], length: 9 }],
+      false,
+    ],
+    [
+      'repeats an event too long to be remembered',
       [
         { ...FIRST, length: 3000 },
         { at: LATER, query: '?after=5', events: [[5, 1]], length: 3000 },
@@ -141,7 +157,7 @@ describe('a replay', () => {
       false,
     ],
     [
-      'later on the stream, since delivery is at-least-once',
+      'repeats the event later on the stream, since delivery is at-least-once',
       [
         FIRST,
         {
@@ -187,27 +203,31 @@ const JSON_TYPE = 'application/json';
 
 describe('the content type of events', () => {
   test.each<[string, Typed, ReturnType<typeof judged>]>([
-    ['is another one', { type: JSON_TYPE }, 'broken'],
-    ['is another one on a stream that its client left', { type: JSON_TYPE, isCut: true }, 'broken'],
+    ['is wrong', { type: JSON_TYPE }, 'broken'],
+    ['is wrong on a stream that its client left', { type: JSON_TYPE, isCut: true }, 'broken'],
     ['is missing', {}, 'broken'],
-    ['is another one of heartbeats', { type: 'text/plain', text: ': heartbeat\n' }, 'broken'],
-    ['is another one of a replay', { type: JSON_TYPE, target: '/v0.2/events?after=4' }, 'broken'],
-    ['is another one below a path of a gateway', { type: JSON_TYPE, target: '/robots/7/v0.2/events' }, 'broken'],
+    ['is wrong for heartbeats', { type: 'text/plain', text: ': heartbeat\n' }, 'broken'],
+    ['is wrong for a replay', { type: JSON_TYPE, target: '/v0.2/events?after=4' }, 'broken'],
+    ['is wrong below the path of a gateway', { type: JSON_TYPE, target: '/robots/7/v0.2/events' }, 'broken'],
     ['is right', { type: 'text/event-stream' }, 'holds'],
     ['is right on a stream that brought nothing', { type: 'text/event-stream', text: '', isCut: true }, 'holds'],
     ['is written in another way', { type: 'Text/Event-Stream;charset=utf-8' }, 'holds'],
     ['is named after another one', { type: 'text/plain, text/event-stream' }, 'holds'],
-    ['is that of a page', { type: 'text/html', text: '<p>Log in: <a href="/">here</a>\n\n' }, 'undecided'],
-    ['is that of an error with 200', { type: JSON_TYPE, text: '{"error":"no upstream"}' }, 'undecided'],
-    ['is that of other text', { type: 'text/plain', text: 'event: none\ndata: none\n\n: nothing\n' }, 'undecided'],
-    ['is not known where nothing came', { type: JSON_TYPE, text: '', isCut: true }, 'undecided'],
-    ['is not known where an event is not whole', { type: JSON_TYPE, text: EVENT.slice(0, -2) }, 'undecided'],
-    ['is for HEAD', { type: JSON_TYPE, method: 'HEAD' }, 'undecided'],
-    ['is for POST', { type: JSON_TYPE, method: 'POST' }, 'undecided'],
-    ['is for 304', { status: 304 }, 'undecided'],
-    ['is for what something between has changed', { type: JSON_TYPE, status: 203 }, 'undecided'],
-    ['is for an error', { type: JSON_TYPE, status: 410 }, 'undecided'],
-    ['is for another version', { type: JSON_TYPE, target: '/v0.3/events' }, 'undecided'],
-    ['is for another path', { type: JSON_TYPE, target: '/v0.2/robots/events' }, 'undecided'],
+    ['is not judged for a page', { type: 'text/html', text: '<p>Log in: <a href="/">here</a>\n\n' }, 'undecided'],
+    ['is not judged for an error with 200', { type: JSON_TYPE, text: '{"error":"no upstream"}' }, 'undecided'],
+    [
+      'is not judged for other text',
+      { type: 'text/plain', text: 'event: none\ndata: none\n\n: nothing\n' },
+      'undecided',
+    ],
+    ['is not judged where nothing came', { type: JSON_TYPE, text: '', isCut: true }, 'undecided'],
+    ['is not judged where an event is not whole', { type: JSON_TYPE, text: EVENT.slice(0, -2) }, 'undecided'],
+    ['is not judged for HEAD', { type: JSON_TYPE, method: 'HEAD' }, 'undecided'],
+    ['is not judged for POST', { type: JSON_TYPE, method: 'POST' }, 'undecided'],
+    ['is not judged for 304', { status: 304 }, 'undecided'],
+    ['is not judged for an answer that a proxy has changed', { type: JSON_TYPE, status: 203 }, 'undecided'],
+    ['is not judged for an error', { type: JSON_TYPE, status: 410 }, 'undecided'],
+    ['is not judged for another version', { type: JSON_TYPE, target: '/v0.3/events' }, 'undecided'],
+    ['is not judged for another path', { type: JSON_TYPE, target: '/v0.2/robots/events' }, 'undecided'],
   ])('%s', (_, typed, outcome) => expect(judged(typed)).toBe(outcome));
 });

@@ -12,10 +12,7 @@ import { describeResponse } from './support/requests.ts';
 
 const DIGITS = /^\d{1,40}$/;
 
-/**
- * Whoever comes back sooner than this after an event may find it still on its way to all who listen. What comes later
- * than this on a stream may be live.
- */
+/** Milliseconds in which an event is still on its way to all listeners, and after which it may be live on a stream. */
 const SETTLED_MS = 1000;
 
 /** The one cursor of a request; `after` takes precedence (section 4.1). */
@@ -26,11 +23,10 @@ function cursorOf(request: RequestSeen): bigint | undefined {
 }
 
 /**
- * The event of the cursor is repeated where it was there, the same one, before the replay was asked for. Where it was
- * not, the cursor lay beyond the newest event, and nobody says what comes then. An event of another log, which counts
- * from 1 again, is told by its type and data. Only the first event of a stream is looked at: delivery is at-least-once.
- * Two replays in a row that repeat are no chance, however soon they were asked for, unless they repeat the same event:
- * several clients may have been cut off at once.
+ * A replay repeats its cursor where it begins with that event, unchanged since before the request: another log may
+ * count from 1 again, and a cursor beyond the newest event may bring anything. Later events of a stream do not count:
+ * delivery is at-least-once. An event just come counts where another replay just repeated a different one: several
+ * clients may have been cut off at once.
  */
 const exclusiveRule = (): Rule => {
   const known = new Recollection<{ type: string | undefined; data: string; at: number }>();
@@ -61,10 +57,10 @@ const exclusiveRule = (): Rule => {
   };
 };
 
-/** Characters in which a stream shows what it is. */
+/** Characters of an answer that are searched for events. */
 const TELLING = 4000;
 
-/** The answer to a request for events, or what came of it before a side left. Other versions may have other ones. */
+/** Answer to a request for events of this version, or the part that came before a side left. */
 function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] | undefined {
   if (seen.kind !== 'answer' && seen.kind !== 'over') return undefined;
   const { request } = seen;
@@ -90,8 +86,8 @@ function holdsEvents(text: string): boolean {
 }
 
 /**
- * What stands before a device may answer with 200 too, such as a page to log in. So another type counts only where
- * events come in it, as no one else sends them.
+ * Judges another type only where events come in it: something before the device may answer 200 too, such as a page to
+ * log in.
  */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
