@@ -23,7 +23,7 @@ interface Shared {
 }
 const EXPLORED = new Fact((): { shared?: Shared } => ({}));
 
-/** Milliseconds count only where a platform is slow. */
+/** Bounds of an exploration; its milliseconds matter only on a slow platform. */
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
 const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
 
@@ -32,7 +32,7 @@ function begin(t: Platform): Shared {
   return { explorer, course: new Course(explore(explorer)) };
 }
 
-/** Explores until something about the requirement is found, or nothing is left; notes what else was found about it. */
+/** Explores until the requirement is decided, and reports the worst finding about it; notes the others. */
 async function decided(t: Platform, { id, level }: Requirement, own: Own): Promise<void> {
   const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);
@@ -103,11 +103,11 @@ type IsMeant = (looked: Looked) => boolean;
 interface Own {
   /** Id of the check. */
   id: string;
-  /** The findings that this check is about, where there are several of one requirement. */
+  /** Selects the findings of this check, where a requirement has several checks. */
   isMeant?: IsMeant | undefined;
   /** Kind of record without which nothing is decided. */
   makes?: ResourceKind | undefined;
-  /** Reason for which a platform may have nothing that decides it. */
+  /** Reason why a platform may show nothing that decides it. */
   isFree?: string | undefined;
   /** Part of the exploration that decides it alone. */
   part?: string | undefined;
@@ -129,7 +129,7 @@ export function byExploring(requirement: Requirement, { isMeant, makes, isFree, 
   ] as const;
 }
 
-/** In one version. */
+/** Selects the findings in one version. */
 export const inCodename =
   (codename: SupportedCodename): IsMeant =>
   ({ exchange }) =>

@@ -4,7 +4,7 @@ import { platformSuite } from '../index.ts';
 import { EXPLORED_IDS } from './decided.ts';
 import { DECIDED } from './decides.ts';
 
-it('the table names the requirements of explorations, and each of them', () => {
+it('the table names exactly the requirements that explorations decide', () => {
   expect(platformSuite.checks.length).toBeGreaterThan(DECIDED.length);
   expect(DECIDED.toSorted()).toEqual([...EXPLORED_IDS].toSorted());
 });

@@ -156,7 +156,7 @@ export const DECIDED: readonly string[] = [...new Set(ROWS.flatMap(({ ids }) => 
 
 type Decision = Pick<Row, 'ids' | 'level'>;
 
-/** Checks ask about the same comparisons, each in its turn. */
+/** Cache, since every check asks about the same comparisons. */
 const DECISIONS = new WeakMap<Looked, Decision>();
 
 export function decide(looked: Looked): Decision {

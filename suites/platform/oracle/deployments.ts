@@ -1,4 +1,4 @@
-/** Deployments: the parents that are accepted, and the ends that none comes back from. */
+/** Deployments: accepted parents, and states that none comes back from. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
@@ -120,7 +120,7 @@ async function refusesNull(ex: Explorer, world: World, device: KnownRecord): Pro
 
 const AT_ONCE = 6;
 
-/** Deployments that are asked for at once, all with parent_id null. */
+/** Creates deployments at once, all with parent_id null. */
 async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: World): Promise<void> {
   const device = await writes.device(VERSION);
   if (device === undefined || part === undefined) return;
@@ -136,7 +136,7 @@ async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: Worl
   ex.hold(last, made.length === 1, about, expected, `${made.length} were created`);
 }
 
-/** Section 2.2: what is archived cannot be deployed, and what has drifted only after a review. */
+/** Section 2.2: an archived deployment cannot be deployed, and a drifted one only after a review. */
 export async function ends(ex: Explorer, world: World): Promise<void> {
   const { writes, parts } = world;
   const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];

@@ -1,4 +1,4 @@
-/** Requests that chance seldom draws: those to be refused, and `limit` and `offset` at every edge. */
+/** Requests that chance seldom draws: refusals, and `limit` and `offset` at every edge. */
 import { defined } from '../../../harness/common/defined.ts';
 import {
   inVersion,
@@ -18,7 +18,7 @@ const WRONG_VERSIONS = [
   ...[NEWEST_DATE, NEWEST_NAME, `.${NEWEST_NAME}`, `${NEWEST_DATE}.`, `${NEWEST_DATE} ${NEWEST_NAME}`],
   ...[`${NEWEST_VERSION}.1`, `${NEWEST_VERSION},${NEWEST_VERSION}`, 'v1', 'latest', '*', '0', 'null', '-"{/'],
 ];
-/** Behind an id that nothing has. */
+/** Endings of unknown ids. */
 const TAILS = ['', 'x7', 'é', '日本', '🤖', "' OR '1'='1", '%', '\u0000', '<b>'];
 
 /** Each operation without a key or with a wrong one, with the limited one, for an unknown id; in each version. */

@@ -15,7 +15,7 @@ export type Key = 'full' | 'limited' | 'none' | keyof typeof WRONG;
 export const WRONG_KEYS = Object.keys(WRONG) as (keyof typeof WRONG)[];
 export const isWrong = (key: Key): boolean => key in WRONG;
 
-/** Other letters in its first half, and whole bytes in hexadecimal and base 64: no decoding undoes that. */
+/** Key that no decoding makes right: it differs in its first half, or by whole bytes of hexadecimal and base 64. */
 export const changedKey = (key: string, how: Key): string | undefined =>
   ({
     ...{ full: key, limited: undefined, none: undefined, empty: '' },
@@ -55,7 +55,7 @@ export interface Seen {
   text: string;
 }
 
-/** A query of names that come once. */
+/** Query in which each name comes once. */
 export const pairs = (query: Readonly<Record<string, string | number>>): Ask['query'] =>
   Object.entries(query).map(([name, value]) => [name, String(value)] as const);
 
@@ -72,7 +72,7 @@ export const queryOf = ({ query, rawQuery }: Ask): string =>
 export const valuesOf = ({ query }: Ask, name: string): string[] =>
   query.flatMap(([each, value]) => (each === name ? [value] : []));
 
-/** Names of what is expanded, whichever way that was written. */
+/** Names of the expansions, in any notation. */
 export const expansionsOf = (ask: Ask): string[] =>
   [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
 

@@ -1,4 +1,4 @@
-/** One exploration of a platform: what is there, what is made, short sequences of commands, and reads between them. */
+/** One exploration of a platform: plain reads, writes, then short sequences of commands with reads between them. */
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -14,7 +14,7 @@ import { whatVersionsBrought } from './required.ts';
 import { settle } from './settling.ts';
 import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
 
-/** Asks first for what requirements name, then for what is drawn; a check may stop after each step. */
+/** Sends the requests that requirements name, then drawn ones; a check may stop after each step. */
 export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   const { t, draw } = ex;
   const kinds = (Object.keys(RESOURCES) as ResourceKind[]).filter((kind) => ex.has(ex.newest, listOf(kind)));
@@ -64,7 +64,7 @@ async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void
   }
 }
 
-/** The items of a list in the newest version, with that query. */
+/** Items of a list in the newest version. */
 async function listed(ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Page['data']> {
   const exchange = await ex.send({ operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query });
   return ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []) : [];
@@ -84,7 +84,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   list.orders = isWhole && up.toReversed().join() === down.join() && up.join() !== down.join();
 }
 
-/** Learns from one kind of record in which ways several expansions can be written. */
+/** Learns from one kind of record which notations of several expansions work. */
 async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const names = Object.keys(RESOURCES[kind].expansions);
@@ -104,7 +104,7 @@ async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise
   }
 }
 
-/** Each list, and of its records those that differ in their states, in one version. */
+/** Reads of each list, and of records that differ in their states, in one version. */
 function plainReads(ex: Explorer, version: SupportedVersion): Ask[] {
   return operationsOf(version)
     .filter(({ method, kind, sub }) => method === 'GET' && kind !== undefined && sub !== true)

@@ -46,7 +46,7 @@ export class Explorer {
   readonly budget: Budget;
   /** Supported versions that the target has, the newest first. */
   readonly versions: readonly SupportedVersion[];
-  /** By cause. */
+  /** Findings by cause. */
   readonly found = new Map<string, Found>();
   readonly notes: string[] = [];
   /** Choices where the specification is silent: question and answer, by the check that records them. */
@@ -60,11 +60,11 @@ export class Explorer {
   #suspects = new Map<string, Found>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
-  /** A request on a connection that was used before got no answer: no other is sent so. */
+  /** Whether a used connection was closed without an answer: no other is used after that. */
   #wasClosed = false;
   /** Operations that were not answered the last time, by id. */
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
-  /** Created by this run: how far the platform's clock was from ours, milliseconds. */
+  /** Milliseconds by which the platform's clock was ahead of ours when this run created its first record. */
   #clock: number | undefined;
 
   constructor(t: Platform, seed: number, budget: Budget) {
@@ -77,7 +77,7 @@ export class Explorer {
     this.versions = declared.toReversed();
   }
 
-  /** From now on that check explores: its signal ends it. */
+  /** Hands the exploration to a check, whose signal ends it from now on. */
   turnTo(t: Platform): void {
     this.t = t;
     this.#clients = new Map();
@@ -88,7 +88,7 @@ export class Explorer {
     return [...this.#suspects.values()];
   }
 
-  /** Gives them to one that asks again. */
+  /** Takes the suspects away, to be asked about once more. */
   takeSuspects(): Found[] {
     const { suspects } = this;
     this.#suspects = new Map();
@@ -128,7 +128,7 @@ export class Explorer {
     return isKept;
   }
 
-  /** Sends it, and asks again where the platform throttles. Undefined where no answer came. */
+  /** Sends a request, and again where the platform throttles. Status 0 means that no answer came. */
   async send(ask: Ask): Promise<Exchange> {
     const { method, id } = ask.operation;
     const silent = this.#silent.get(id);
@@ -155,7 +155,7 @@ export class Explorer {
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, status, headers, json, text, asked: recorded };
     } catch (error) {
-      // The platform may have closed it just then; a write that is late may be carried out yet.
+      // The platform may have closed the connection just then; a late write may be carried out yet.
       if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
@@ -168,14 +168,14 @@ export class Explorer {
     }
   }
 
-  /** The same, and judges the answer. */
+  /** Sends a request, and judges the answer. */
   async look(ask: Ask): Promise<Exchange> {
     const exchange = await this.send(ask);
     this.note(this.judge(exchange));
     return exchange;
   }
 
-  /** A write: what it sets is predicted from then on, and a refusal is adopted. `predicted`: members by name. */
+  /** Sends a write. `predicted`: members, by name, that are expected from then on unless it is refused. */
   async write(ask: Ask, kind: ResourceKind, predicted: Readonly<Record<string, unknown>>): Promise<Exchange> {
     const sentAt = Date.now();
     const exchange = await this.send(ask);
@@ -192,7 +192,7 @@ export class Explorer {
     return exchange;
   }
 
-  /** The platform's clock may be any, but is one. */
+  /** Expects one clock of all records, whichever that is. */
   #created(exchange: Exchange, kind: ResourceKind, ahead: number): void {
     const drift = ahead - (this.#clock ?? ahead);
     this.#clock ??= ahead;
@@ -202,7 +202,7 @@ export class Explorer {
     this.hold(exchange, isSo, about, expected, `${Math.round(drift / 1000)} s from that`);
   }
 
-  /** Notes what an answer shows beside what is judged of all of them. */
+  /** Judges one more property of an answer. */
   hold(
     exchange: Exchange,
     isSo: boolean,
@@ -223,18 +223,18 @@ export class Explorer {
     for (const each of found) {
       const cause = causeOf(each);
       if (this.found.has(cause)) this.#adopt(each);
-      else if (each.certain) this.tell(each);
+      else if (each.certain) this.confirm(each);
       else if (!this.#suspects.has(cause)) this.#suspects.set(cause, each);
     }
   }
 
-  tell(found: Found): void {
+  confirm(found: Found): void {
     const cause = causeOf(found);
     if (!this.found.has(cause)) this.found.set(cause, found);
     this.#adopt(found);
   }
 
-  /** Takes over the wrong value, so that answers that follow from it are no findings. */
+  /** Adopts a wrong value, so that answers that follow from it are no findings. */
   #adopt({ what, id = '', kind, member, actual, exchange }: Found): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
     const record = this.model.records.get(id);
@@ -242,7 +242,7 @@ export class Explorer {
     record.members.set(member, { value: actual, seen: seenIn(exchange), ask: askOf(exchange) });
   }
 
-  /** Items that were there before have the same order, unless something was written meanwhile. */
+  /** Expects items that were there before in the same order. */
   #reordered(exchange: Exchange, before: readonly string[], now: readonly Shown[]): void {
     const moved = firstMoved(
       before,
@@ -291,17 +291,17 @@ export class Explorer {
   }
 }
 
-/** Each silence costs the patience of the run, so that an operation is asked no further after two. */
+/** Silences after which an operation is asked no more: each costs the patience of the run. */
 const MOST_SILENCES_OF_ONE = 2;
 /** Silent operations after which the platform itself counts as hanging. */
 const MOST_SILENT = 3;
-/** Between two creations a clock may be set. */
+/** Milliseconds by which a clock may be set between two creations. */
 const CLOCK_MS = 60_000;
-/** More items are too many to compare. */
+/** Pages after which a list is too long to compare. */
 const MOST_PAGES = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 
-/** The first item that has another place than before, among those that are there both times. */
+/** First item that has another place than before, among the items of both reads. */
 export function firstMoved(before: readonly string[], now: readonly string[]) {
   // Pages that shift while others write show an item twice.
   const [kept, there] = [new Set(now), new Set(before)];

@@ -1,4 +1,4 @@
-/** Section 4.2, by the conventions of JSON: what is created, with each value in turn that does not belong there. */
+/** Section 4.2, by the conventions of JSON: bodies that were accepted, with one value replaced by a wrong one. */
 import { ok, refused } from '../support/requests.ts';
 import { type Explorer, operation } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
@@ -6,7 +6,7 @@ import { AT_ONCE, type World } from './world.ts';
 
 type Place = readonly string[];
 
-/** Values that replace a field: none has the type of what is there. */
+/** Values that replace a field, by its type: none has that type. */
 const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
   string: [null, 7, ['unheard'], {}],
   number: [null, 'unheard', []],
@@ -17,10 +17,10 @@ const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
 };
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** Fields of a slow platform for each that is tried. */
+/** Bodies for each that is tried on a slow platform. */
 const ONE_OF_WHERE_SLOW = 8;
 
-/** Every body that was accepted, with one value replaced, wherever it stands. */
+/** Sends every accepted body with one value replaced, wherever it stands. */
 export async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
   const wrong = [...writes.bodies].flatMap(([id, body]) =>
     placesIn(body).flatMap(({ place, value }) =>
@@ -41,7 +41,7 @@ export async function wrongFields(ex: Explorer, { writes }: World): Promise<void
     );
 }
 
-/** Bodies that were accepted, each with an id that nothing has in place of one, or beside those of an array. */
+/** Sends every accepted body with an unknown id in place of one, or beside the ids of an array. */
 export async function unknownReferences(ex: Explorer, { writes }: World): Promise<void> {
   const isId = (value: unknown): value is string => typeof value === 'string' && ex.model.records.has(value);
   const nothing = (id: string): string => `${id.slice(0, id.lastIndexOf('_') + 1)}${UNKNOWN}`;
@@ -60,7 +60,7 @@ export async function unknownReferences(ex: Explorer, { writes }: World): Promis
     }
 }
 
-/** Where each value within stands, at any depth. */
+/** Values within a body, at any depth, with their places. */
 function placesIn(value: unknown): { place: Place; value: unknown }[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => [
@@ -69,7 +69,7 @@ function placesIn(value: unknown): { place: Place; value: unknown }[] {
   ]);
 }
 
-/** The same with another value in one place. */
+/** Copy of a body with another value in one place. */
 function put(value: unknown, [name, ...rest]: Place, other: unknown): unknown {
   if (name === undefined) return other;
   const inner = put((value as Record<string, unknown>)[name], rest, other);

@@ -1,4 +1,4 @@
-/** Writes that have to be refused: without a key, with a wrong one, in versions that are gone; and pings. */
+/** Writes that must be refused: without a key, with a wrong one, in ended versions; and pings. */
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -10,7 +10,7 @@ import { isObject, type KnownRecord } from './model.ts';
 import { dueRefusal } from './refusals.ts';
 import { readAll, type World } from './world.ts';
 
-/** Sends them, and looks whether one was carried out all the same, whatever its answer was. */
+/** Sends writes that must be refused, and looks whether one was carried out, whatever its answer was. */
 export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const { writes, devices, parts } = world;
   const [device, part] = [devices[0], parts[0]];
@@ -55,7 +55,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
 }
 
-/** Every write, once in each version, as it would be carried out with the right key. */
+/** Every write once in each version, such as the right key would carry out. */
 function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
   const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
@@ -72,7 +72,7 @@ function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undef
   ];
 }
 
-/** The record and the body of a write; undefined where something that it needs is not there. */
+/** Ids and body of a write; undefined where a record that it needs is missing. */
 function bodyOf(
   { id }: Operation,
   { writes, types, devices, groups }: World,
@@ -97,7 +97,7 @@ function bodyOf(
 const PINGS = 3;
 const WAIT_NANOS = 5000 * MILLISECOND_NANOS;
 
-/** A ping of a device that answers, and of one that does not, in every version and with each key. */
+/** Pings a device that answers and one that does not, in every version and with each key. */
 export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
   const { t } = ex;
   const ping = (device: string, key: Ask['key'], version: string, nanos: number) =>
@@ -118,7 +118,7 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     if (t.limitedKey !== undefined) await ping(device, 'limited', version, MILLISECOND_NANOS);
     if (t.onlineDevice === undefined) continue;
     let exchange = await ping(t.onlineDevice, 'full', version, WAIT_NANOS);
-    // A message to a device can get lost without any fault of the platform.
+    // A message to a device may get lost through no fault of the platform.
     for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
       exchange = await ping(t.onlineDevice, 'full', version, WAIT_NANOS);
     if (!ok(exchange) || pingCode(exchange) === 'success') continue;

@@ -49,15 +49,15 @@ export const WHATS = [
 ] as const;
 export type What = (typeof WHATS)[number];
 
-/** A comparison, of whichever answer. */
+/** Comparison of one property of an answer. */
 export interface Looked {
   what: What;
   exchange: Ask;
-  /** JSON Pointer without places in arrays, `/data/-/device/name`, and what is said of the request behind it. */
+  /** JSON Pointer without places in arrays, such as `/data/-/device/name`, then words about the request. */
   path: string;
   /** Kind of the resource that it is about. */
   kind?: string | undefined;
-  /** With what a request of ours has set. */
+  /** Whether it compares with a value that this run has set. */
   isWritten?: boolean | undefined;
 }
 
@@ -65,17 +65,17 @@ export interface Found extends Looked {
   exchange: Exchange;
   /** Last part of the path. */
   member?: string | undefined;
-  /** The record, where others may have changed it meanwhile. */
+  /** Record that others may have changed meanwhile. */
   id?: string | undefined;
-  /** Another record whose state it rests on: that is read again first. */
+  /** Another record whose state it rests on, to be read again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;
   earlier?: Seen | undefined;
-  /** Whether the answer alone shows it, or what never changes; otherwise it is asked again. */
+  /** Whether the answer alone shows it, or a value that never changes; otherwise it is asked again. */
   certain: boolean;
 }
 
-/** Findings of one cause are one; each version is decided for itself. */
+/** Cause of a finding: findings of one cause are one. Each version is decided for itself. */
 export const causeOf = ({ what, exchange, path }: Found): string =>
   `${exchange.operation.id} ${exchange.version} ${what} ${path}`;

@@ -1,4 +1,4 @@
-/** Groups: a tree after any move, and none of a device's own making (section 9, everglades). */
+/** Groups (section 9, everglades): a tree after any move, and a membership that no device can write. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { ok, refused } from '../support/requests.ts';
 import type { Ask, Exchange } from './exchange.ts';
@@ -54,7 +54,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   }
 }
 
-/** The groups from there on, up to one that comes twice. */
+/** Groups from one up to the first that comes twice; undefined where the parents lead to a top. */
 function circleFrom({ model }: Explorer, id: string): string[] | undefined {
   const path: string[] = [];
   for (let at: unknown = id; typeof at === 'string'; at = model.records.get(at)?.members.get('parent_id')?.value) {
@@ -64,10 +64,10 @@ function circleFrom({ model }: Explorer, id: string): string[] | undefined {
   return undefined;
 }
 
-/** A race may be lost now and then. */
+/** Rounds, since a race shows only now and then. */
 const ROUNDS = 3;
 
-/** Moves and renamings at once: what was accepted is shown, in some order. */
+/** Moves and renames at once: expects the accepted writes, in some order. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const groups = [await add(writes), await add(writes), await add(writes)];
@@ -134,7 +134,7 @@ async function add(writes: Writes): Promise<Group | undefined> {
   return record && { record, names: [record.members.get('name')?.value], parent: null };
 }
 
-/** In the end: no section says how soon a read shows what was written. */
+/** Expects the tree in the end: no section says how soon a read shows a write. */
 async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<void> {
   const reading = { operation: operation('getGroup'), version: ex.newest, key: 'full', query: [] } as const;
   const look = async () => {

@@ -16,7 +16,7 @@ export function judge(model: Model, exchange: Exchange): Found[] {
   return [...answered, ...judgeBody(model, exchange, operation.kind)];
 }
 
-/** The body of a success. */
+/** Judges the body of a success. */
 export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind): Found[] {
   const { operation, json, ids } = exchange;
   const expand = askedExpansions(exchange);

@@ -1,9 +1,9 @@
-/** Holds an answer to what is known: all that is looked at is counted, and what does not agree is found. */
+/** Compares an answer with what is known: counts every comparison, and collects the findings. */
 import { askOf, type Exchange } from './exchange.ts';
 import type { Found, What } from './found.ts';
 import type { Model } from './model.ts';
 
-/** `certain` unless it says otherwise: the answer alone shows it. */
+/** Details of a finding. `certain` by default: the answer alone shows it. */
 export type More = Partial<Pick<Found, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>>;
 /** Marks a difference that others may have caused. */
 export const UNSURE = { certain: false } as const;

@@ -1,6 +1,6 @@
 /**
- * Kind of value of each member of a resource: the table that a reader of the model reads. What stands under
- * `open`, or nowhere, is never compared.
+ * Table of the members of each resource by how long their values hold. Members under `open`, or missing here, are
+ * never compared.
  *
  * A value is *predicted* where a request of the run has set it, and *learned* at first sight elsewhere. From then on it
  * is expected wherever the record is shown: whoever asks, in each version that has the member, in lists, expansions and
@@ -11,8 +11,8 @@
  * - `timely`: for a moment. It changes with a device, another deployment or the clock; two reads of one moment agree.
  *
  * Members stand behind the section that names them. `published`: the published document alone does, so that a
- * difference is a SHOULD; which requirement it is about, `decides.ts` says. Names of expansions stand for what is
- * expanded: ids, contents and documents.
+ * difference is a SHOULD; `decides.ts` names its requirement. Names of expansions stand for the ids, contents or
+ * documents that are expanded.
  */
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 
@@ -88,13 +88,13 @@ const heldIn = (kinds: (typeof KINDS)[ResourceKind]): Held =>
     ),
   );
 
-/** By kind of resource and member. What is open is not there. */
+/** How long members hold, by resource and member; open members are left out. */
 export const HOLDINGS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, heldIn(KINDS[kind])])) as Record<
   ResourceKind,
   Held
 >;
 
-/** The member that names what an expansion shows: the two stand in one answer, and agree. */
+/** Member that names the resource of an expansion: both stand in one answer, and agree. */
 export const NAMED_BY: Readonly<Record<string, string>> = {
   group: 'group_id',
   parent: 'parent_id',

@@ -1,4 +1,4 @@
-/** Compares a page with the list that it is a part of, and with what was asked for (sections 2.6 and 8). */
+/** Compares a page with its whole list, and with the request (sections 2.6 and 8). */
 
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
@@ -9,7 +9,7 @@ import type { Found } from './found.ts';
 import { Judgement, UNSURE } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
 
-/** A page of a list. Of a list below another resource only the page itself is judged. */
+/** Judges a page of a list; the page alone where the list is below another resource. */
 export function judgePage(model: Model, exchange: Exchange): Found[] {
   const [name, rule] = oddParameter(exchange);
   const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
@@ -52,7 +52,7 @@ function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 
   return given > limitMaximum ? 'high' : given < limitMinimum ? 'low' : '';
 }
 
-/** The parameter that section 8 makes another value of, with its rule; the rule is empty where none is. */
+/** Parameter that section 8 replaces, with its rule; the rule is empty where none is replaced. */
 export function oddParameter(exchange: Pick<Exchange, 'query' | 'rawQuery'>): [name: string, rule: string] {
   const rules = [
     ['a limit', ruleOf(exchange, 'limit')],
@@ -87,7 +87,7 @@ function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }:
     judgement.hold(isSo, 'offset', rule === 'default' ? '/offset by default' : '/offset', expected, `offset ${offset}`);
   if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
   else if (given <= 0) hold(offset === 0, 'offset 0');
-  // One past the end may be clamped.
+  // An offset past the end may be clamped.
   else hold(offset >= 0 && (offset <= given || data.length === 0), `offset ${given}`);
 }
 
@@ -123,7 +123,7 @@ const formIsPlain = ({ query }: Exchange): boolean => {
   return given.length === 1 && given[0]?.[0] === 'expand' && given[0][1] === 'total_count';
 };
 
-/** The items that a request means, as far as they are known; undefined where nobody can say. */
+/** Items that a request asks for; undefined where they are not known. */
 export function meant(list: ListKnown, exchange: Pick<Exchange, 'query' | 'version'>): readonly Shown[] | undefined {
   const { reference } = list;
   if (reference === undefined || !reference.isWhole) return undefined;
@@ -149,11 +149,11 @@ interface Compared {
   list: ListKnown;
   exchange: Exchange;
   page: Page;
-  /** The items that the request means, in their order. */
+  /** Items that the request asks for, in order. */
   due: readonly Shown[];
 }
 
-/** The page against the whole list. Others may write meanwhile, so nothing here is certain. */
+/** Compares a page with the whole list. Others may write meanwhile, so nothing here is certain. */
 function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): void {
   const { exchange, page, due } = compared;
   const { limit, offset, data, has_more: more, total_count: count } = page;
@@ -179,7 +179,7 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   judgeOrder(judgement, compared);
 }
 
-/** Number of items, and whether more follow. */
+/** Compares the number of items, and whether more follow. */
 function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, page, due }: Compared): void {
   const { limit, offset, data, has_more: more } = page;
   const left = Math.max(0, Math.min(limit, due.length - offset));
@@ -208,7 +208,7 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
   }
 }
 
-/** By the first term; names are compared only where all collations agree. */
+/** Compares items by the first term; names only where all collations agree. */
 function compared(one: Shown, other: Shown, order: string): number {
   const [field = '', direction = 'desc'] = (order.split(',')[0] ?? '').split(':');
   const [left, right] = [one[field], other[field]];

@@ -21,9 +21,9 @@ export class KnownRecord {
   /** Made by this run: nobody else changes it. */
   readonly isOurs: boolean;
   readonly members = new Map<string, Known>();
-  /** Somebody has asked for it to be deployed, or it was shown as such. */
+  /** Whether somebody asked for it to be deployed, or it was shown as such. */
   mayBeDeployed = false;
-  /** Moments in the life of a deployment, as they were shown first. */
+  /** Moments in the life of a deployment, as shown first. */
   readonly moments = new Map<string, string>();
   /** Furthest state of a deployment, by name of the status. */
   readonly reached = new Map<string, number>();
@@ -38,11 +38,11 @@ export class KnownRecord {
 type Members = Readonly<Record<string, unknown>>;
 export type Shown = Members & { readonly id: string };
 
-/** A whole list in the newest version, without filters, as it was read page by page. */
+/** Whole list in the newest version, without filters, read page by page. */
 export interface Reference {
   items: readonly Shown[];
   ids: readonly string[];
-  /** It was read to its end. */
+  /** Whether it was read to its end. */
   isWhole: boolean;
   /** Number of all items, or of those read where the platform does not count. */
   total: number;
@@ -50,12 +50,12 @@ export interface Reference {
 
 export interface ListKnown {
   reference?: Reference | undefined;
-  /** A write may have changed it. */
+  /** Whether a write may have changed it. */
   isStale: boolean;
-  /** Filters take effect, as a probe by id has shown. */
+  /** Whether filters take effect, as a probe by id has shown. */
   filters: boolean;
   orders: boolean;
-  /** Items come in another order from one read or limit to the next. */
+  /** Whether the order differs from one read or limit to the next. */
   isUnordered: boolean;
 }
 
@@ -105,7 +105,7 @@ export class Model {
 
 const FIELDS = new Map<string, ReturnType<Resource['fields']>>();
 
-/** The members that a version has: each value that is compared asks for them. */
+/** Members that a version has; cached, since every comparison asks for them. */
 export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   const key = `${kind} ${version}`;
   const fields = FIELDS.get(key) ?? RESOURCES[kind].fields(version);

@@ -2,7 +2,7 @@
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import type { KnownRecord, Shown } from './model.ts';
 
-/** The names of these fields are not shown, so any field named after one counts. */
+/** Timings of a deployment; any field named after one counts, since the specification names none. */
 export const TIMINGS = ['queued', 'deployed', 'archived'] as const;
 export type Timing = (typeof TIMINGS)[number];
 
@@ -11,7 +11,7 @@ const PLAN = /(^|_)(auto|after|until|by|scheduled|due|expected|planned|not|be)(_
 const isTimestamp = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && isIso8601(value));
 
-/** The timestamp; `null` if the field is there and empty; `undefined` if no field is named after the timing. */
+/** Timestamp of a timing; `null` if its field is empty; `undefined` if no field is named after it. */
 export function timestampOf(record: unknown, timing: Timing, depth = 2): string | null | undefined {
   if (typeof record !== 'object' || record === null) return undefined;
   const usual = (record as Readonly<Record<string, unknown>>)[`${timing}_at`];
@@ -33,33 +33,33 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   return undefined;
 }
 
-/** The timestamps that a deployment shows, in the order in which they have to have happened. */
+/** Timestamps that a deployment shows, in the order in which they must have happened. */
 export const timestampsOf = (record: unknown): string[] =>
   TIMINGS.flatMap((timing) => timestampOf(record, timing) ?? []);
 
 export const inOrder = (timestamps: readonly string[]): boolean =>
   timestamps.map((text) => Date.parse(text)).every((time, index, times) => time >= (times[index - 1] ?? 0));
 
-/** Moments that a deployment of a device that was never online has, and lacks, by its activity. */
+/** Timings that have and have not happened to a deployment of a device that was never online, by activity. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
   // Where devices can always be reached, it may have been deployed between two reads.
   archived: { past: ['archived'], future: [] },
 };
-/** The activities of a deployment for which each has happened, whatever its device does. */
+/** Activities of a deployment by which each timing has happened, whatever its device does. */
 const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   queued: ['queued', 'deployed'],
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
 };
-/** Moments that come once. A device may be given the same deployment again. */
+/** Timings that happen once. A device may be given the same deployment again. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
-/** Whether it is certain (MUST), or may have another reason: a clock, or a time before such moments were recorded. */
+/** `isStrict`: no other reason is possible, such as a clock, or a time before moments were recorded. */
 type Hold = (isSo: boolean, isStrict: boolean, expected: string) => void;
 
-/** Blames the platform for every departure of a deployment that this run has made. */
+/** Judges the moments of a deployment: strictly only where this run has made it. */
 export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));

@@ -16,7 +16,7 @@ export interface Candidate {
 
 const TRIED = 5;
 
-/** One read, of a cell that was seldom or never visited. */
+/** Read of a cell that was seldom or never visited. */
 export function anyRead(ex: Explorer): Candidate | undefined {
   const candidates = Array.from({ length: TRIED }, () => drawRead(ex)).filter((each) => each !== undefined);
   const [first, ...others] = candidates;
@@ -48,7 +48,7 @@ function drawRead(ex: Explorer): Candidate | undefined {
   };
 }
 
-/** Records of ours and of others in turn. Undefined where none is known. */
+/** Id of a record, half of the time one of ours; undefined where none is known. */
 function idsFor({ model, draw }: Explorer, { path }: Operation, kind: ResourceKind): string[] | undefined {
   if (!path.includes('{')) return [];
   const ours = model.of(kind, true);

@@ -20,7 +20,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
     judgeRefusal(judgement, model, exchange, why);
     return judgement.found;
   }
-  // Of a ping, nothing but success is shown.
+  // The specification shows nothing of a ping but success.
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
     const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
@@ -33,7 +33,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Found[] {
   return judgement.found;
 }
 
-/** A refusal shows nothing, and is a 4xx, whose number no section gives. */
+/** Expects a refusal to show nothing, and to be a 4xx, whose number no section gives. */
 function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, why: string): void {
   const { operation, key, status, text } = exchange;
   const { kind, list } = operation;
@@ -49,7 +49,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   judgement.hold(isUsual, 'unrefused', path, words, status, UNSURE);
 }
 
-/** Section 4.2: a list is answered with 200 and JSON; so is all else, as published. */
+/** Expects 200 and JSON for a list, by section 4.2, and for all else, as published. */
 function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   const { status, operation, headers } = exchange;
   const type = headers['content-type'] ?? 'none';
@@ -83,7 +83,7 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
   hold(isLong, '/round_trip_nanos short', 'nanoseconds: no round trip takes less than a microsecond', trip);
 }
 
-/** Whether what is served in one version, or with plain parameters, is served otherwise too. */
+/** Expects a request that is served in one version, or with plain parameters, to be served in its other forms. */
 function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { status, version, operation } = exchange;
   const served = `${operation.id} served`;
@@ -112,7 +112,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** Expects an answer of each list of what can be created or read alone, but for one that no key or version has. */
+/** Whether a list must be served: its items can be created or read alone, and no key or version is the reason. */
 const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
   list === true &&
   sub !== true &&
@@ -126,7 +126,7 @@ function isPastEnd(model: Model, exchange: Exchange): boolean {
   return total !== undefined && Number(valuesOf(exchange, 'offset')[0] ?? -1) >= total;
 }
 
-/** Why a request must be refused; undefined where nothing says so. */
+/** Reason why a request must be refused; undefined where there is none. */
 export function dueRefusal({ key, version, ids, operation }: Exchange): string | undefined {
   if (key === 'none') return 'there is no key';
   if (isWrong(key)) return 'the key was never issued';
@@ -137,10 +137,10 @@ export function dueRefusal({ key, version, ids, operation }: Exchange): string |
   return ids.some((id) => id.includes(UNKNOWN)) ? 'nothing has that id' : undefined;
 }
 
-/** No platform makes such an id. */
+/** Part of an id that no platform makes. */
 export const UNKNOWN = '0unknown0';
 
-/** Learns the scopes of an operation, which only ping names; they are the same in each version. */
+/** Learns whether the limited key may use an operation, since only ping names its scope; versions must agree. */
 function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { operation, status } = exchange;
   const isServed = ok(exchange);

@@ -1,4 +1,4 @@
-/** Writes of section 9: each once, in every version that has it. */
+/** Writes of section 9, each once in every version that has it. */
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';
@@ -22,7 +22,7 @@ export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGen
   }
 }
 
-/** One deployment takes the place of another: neither moves backwards. */
+/** Replaces one deployment by another: neither moves backwards. */
 async function replacement(ex: Explorer, { writes, parts, devices, deployments }: World): Promise<void> {
   const device = devices.at(-1);
   if (device === undefined) return;
@@ -92,7 +92,7 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
   }
 }
 
-/** Tetons does not have it. */
+/** Tetons lacks `yaml`: its answer is recorded. */
 async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('tetons');
   if (type === undefined || !ex.versions.includes(version)) return;

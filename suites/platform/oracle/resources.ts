@@ -1,4 +1,4 @@
-/** Compares each resource that an answer shows with what is known of that record, wherever it stands in the answer. */
+/** Compares each resource in an answer, wherever it stands, with what is known of its record. */
 
 import { deployment as deploymentShape } from '../../../harness/contract/device-api.ts';
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -22,11 +22,11 @@ interface Place {
   name: string;
   /** Expansions below it, from here on. */
   expand: readonly string[];
-  /** The id that was asked for. */
+  /** Requested id. */
   due?: string | undefined;
 }
 
-/** A resource that was read, written, or is an item of a list, with all that is expanded in it. */
+/** Judges a resource that was read, written or listed, with its expansions. */
 export function judgeResource(model: Model, exchange: Exchange, shown: unknown, place: Place): Found[] {
   const version = isPlatformVersion(exchange.version) ? (exchange.version as SupportedVersion) : NEWEST_VERSION;
   const judgement = new Judgement(model, exchange);
@@ -99,7 +99,7 @@ class OneResource {
     return fieldsOf(this.#kind, version);
   }
 
-  /** Section 2: `object` names the type; which word it is, is learned. */
+  /** Section 2: `object` names the type, by a word that is learned. */
   #object(): void {
     const [kind, { object }, { objects }] = [this.#kind, this.#item, this.#answer.model];
     const known = objects.get(kind);
@@ -134,7 +134,7 @@ class OneResource {
   #deployment(): void {
     const item = this.#item;
     const { status, activity_status: activity, error_status: error } = item;
-    const merged = mergedStatus(activity, error);
+    const merged = error === 'none' ? activity : error;
     if (status !== undefined && activity !== undefined && error !== undefined)
       this.#hold(status === merged, 'merge', 'status', `status ${merged} with ${activity} and ${error}`, status);
     const problems = deploymentShape.problems(item);
@@ -172,7 +172,7 @@ class OneResource {
     const about = {
       ...{ isWritten, member, path: `${this.#place.path}/${name}` },
       earlier: known.seen,
-      certain: kind === 'deployment' && NEVER.has(name) && !isWritten,
+      certain: kind === 'deployment' && UNCHANGING.has(name) && !isWritten,
       ...(name === 'content' && typeof format === 'string' && { path: `${this.#place.path}/content in ${format}` }),
     };
     const from = isWritten ? 'as it was written' : 'as it was shown before';
@@ -209,7 +209,7 @@ class OneResource {
     }
   }
 
-  /** A documented member that answers of the same kind show, in whichever version that has it. */
+  /** Expects a documented member in every answer of one kind, in each version that has it, or in none. */
   #presence(): void {
     const { model, version, seen } = this.#answer;
     for (const name of Object.keys(this.#fields())) {
@@ -301,7 +301,7 @@ class OneResource {
     this.#hold(!isOther && isActive, 'inactive', name, expected, isOther ? release['id'] : activity, UNSURE);
   }
 
-  /** Whether it is served this way is learned, but holds in each version and for each record. */
+  /** Learns whether an expansion is served in this way, which holds in each version and for each record. */
   #served(name: string, isShown: boolean): void {
     const { model, exchange, seen } = this.#answer;
     if (!model.forms.has(formOf(exchange))) return;
@@ -314,9 +314,6 @@ class OneResource {
     this.#hold(earlier === undefined, 'expansion', name, expected, actual, { earlier: earlier?.seen });
   }
 }
-
-/** Section 2.2. */
-const mergedStatus = (activity: unknown, error: unknown): unknown => (error === 'none' ? activity : error);
 
 /** Way in which several expansions are written: a platform may know one and not another. */
 function formOf({ query }: Pick<Exchange, 'query'>): string {
@@ -340,14 +337,14 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'device.status': 'archived',
 };
 
-/** A staged deployment may drift, and nobody says whether it can be staged again. */
+/** Order of the states. A staged deployment may drift, and it is not stated whether it can be staged again. */
 const RANKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   target_status: { staged: 0, deployed: 1, archived: 2 },
   activity_status: { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 },
 };
 
-/** Section 2.1: what a deployment has from its creation on. */
-const NEVER: ReadonlySet<string> = new Set(['device_id', 'release_id', 'created_at']);
+/** Section 2.1: members that a deployment has unchanged from its creation on. */
+const UNCHANGING: ReadonlySet<string> = new Set(['device_id', 'release_id', 'created_at']);
 
 /** Members for which an older version may show another value. */
 const VERSIONED: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-/** Asks again about what may be a change of others, or time: what stays so for longer than a cache lasts is found. */
+/** Asks again about findings that other clients or time may explain, and confirms those that outlast a cache. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -13,9 +13,8 @@ import { causeOf, type Found } from './found.ts';
 import { HOLDINGS } from './kinds.ts';
 import { meant } from './lists.ts';
 
-/** A cache may answer for the platform, a second late. */
+/** Milliseconds: a cache may answer for the platform, a second late. */
 const CACHED_MS = 1100;
-const FIRST_PAUSE_MS = 50;
 /** Readings of a list whose order has changed once. */
 const READ_AGAIN = 3;
 /** Attempts at a list that others write to meanwhile. */
@@ -23,7 +22,7 @@ const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
 const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
 
-/** All that is in doubt. */
+/** Settles every suspect. */
 export const settle = async (ex: Explorer): Promise<void> =>
   void (await Promise.all(ex.takeSuspects().map((suspect) => settleOne(ex, suspect))));
 
@@ -31,21 +30,21 @@ async function settleOne(ex: Explorer, suspect: Found): Promise<void> {
   const began = performance.now();
   let stands = 0;
   let changes = 0;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+  for (let pauseMs = 50; ; pauseMs *= 2) {
     ex.t.signal.throwIfAborted();
-    const still = await again(ex, suspect);
+    const still = await reread(ex, suspect);
     if (still === undefined) return;
     if (still === 'changing') changes += 1;
     if (changes > MOST_CHANGES)
       return void ex.notes.push(`${describeAsk(suspect.exchange)} changed during every attempt`);
     stands = still === 'changing' ? 0 : stands + 1;
-    if (still !== 'changing' && stands > 1 && performance.now() - began >= CACHED_MS) return ex.tell(still);
+    if (still !== 'changing' && stands > 1 && performance.now() - began >= CACHED_MS) return ex.confirm(still);
     await sleep(Math.min(pauseMs, CACHED_MS / 2), undefined, { signal: ex.t.signal });
   }
 }
 
-/** The finding as it is now; undefined where it was a change that others made, or time. */
-async function again(ex: Explorer, suspect: Found): Promise<Found | 'changing' | undefined> {
+/** The finding as it is now; undefined where other clients or time explain it. */
+async function reread(ex: Explorer, suspect: Found): Promise<Found | 'changing' | undefined> {
   const { exchange, what, member, restsOn } = suspect;
   if (restsOn !== undefined) await learnAgain(ex, restsOn);
   if (what === 'unstable') return await stillUnstable(ex, suspect);
@@ -63,14 +62,14 @@ async function again(ex: Explorer, suspect: Found): Promise<Found | 'changing' |
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
     if (isHeld) return { ...effect, what: 'side-effect' };
-    // It has changed since.
+    // The record has changed since.
     record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
   }
   if (exchange.operation.method !== 'GET') return suspect;
   return sameAgain(ex, suspect);
 }
 
-/** Takes over changes that others may have made meanwhile. */
+/** Adopts changes that others may have made meanwhile. */
 async function learnAgain(ex: Explorer, id: string): Promise<void> {
   const record = ex.model.records.get(id);
   const operation = record && getOf(record.kind);
@@ -90,7 +89,7 @@ async function stillUnlisted(ex: Explorer, suspect: Found): Promise<Found | unde
   return reference?.isWhole === true && !reference.ids.includes(suspect.id ?? '') ? suspect : undefined;
 }
 
-/** The value as the answer shows it that made it known, or a read in the newest version. */
+/** Value of a member in the kind of answer that made it known, or in a read of the newest version. */
 async function valueNow(ex: Explorer, suspect: Found, member: string) {
   const { id = '', kind } = suspect;
   const record = ex.model.records.get(id);
@@ -120,7 +119,7 @@ async function sameAgain(ex: Explorer, suspect: Found): Promise<Found | undefine
   return ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
 }
 
-/** Kind of connection on which alone a read shows it, in words; empty where another shows it too. */
+/** Words for the kind of connection on which alone a read shows it; empty where both show it. */
 export async function connectionOf(ex: Explorer, found: Found): Promise<string> {
   const { exchange } = found;
   const { isKept = false } = exchange;
@@ -138,7 +137,7 @@ export async function connectionOf(ex: Explorer, found: Found): Promise<string> 
   return isKept ? ' on a connection that was used before' : ' on a new connection';
 }
 
-/** Somebody has deleted it meanwhile: no version serves it. */
+/** Whether somebody has deleted it meanwhile: no version serves it. */
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
   const read = kind === undefined ? undefined : getOf(kind);
   if (id === undefined || read === undefined || ex.model.records.get(id)?.isOurs === true) return false;
@@ -197,7 +196,7 @@ async function stillUnstable(ex: Explorer, suspect: Found): Promise<Found | unde
   return undefined;
 }
 
-/** The resource of that id, wherever it is in an answer. */
+/** Resource with that id, wherever it is in an answer. */
 function findIn(json: unknown, id: string): Record<string, unknown> | undefined {
   if (typeof json !== 'object' || json === null) return undefined;
   if ('id' in json && json.id === id && 'object' in json) return json as Record<string, unknown>;

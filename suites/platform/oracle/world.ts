@@ -17,7 +17,6 @@ export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<Excha
   return answers;
 }
 
-/** Records that the run has made. */
 export interface World {
   writes: Writes;
   types: KnownRecord[];
@@ -61,7 +60,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
 const MORE_THAN_A_PAGE = 101;
 const MADE_AT_ONCE = 8;
 
-/** Only a list of more than 100 items shows whether a limit is obeyed: config types are made where none is so long. */
+/** Makes config types where no list has more than 100 items, which alone show whether a limit is obeyed. */
 export async function fillOneList(ex: Explorer, { writes, types }: World): Promise<void> {
   const longest = Math.max(...[...ex.model.lists.values()].map(({ reference }) => reference?.total ?? 0));
   if (longest >= MORE_THAN_A_PAGE || types.length === 0) return;
@@ -137,7 +136,7 @@ export async function* eachCommand(ex: Explorer, world: World): AsyncGenerator<v
 
 const COMMANDS_IN_A_SEQUENCE = 4;
 
-/** Commands that were seldom given in a version come first; after each, the record is read where it is shown. */
+/** Runs commands, those seldom given in a version first, and reads the record after each. */
 export async function runSequence(ex: Explorer, world: World): Promise<void> {
   for (let given = 0; given < COMMANDS_IN_A_SEQUENCE; given += 1) {
     const all = Object.keys(COMMANDS).flatMap((name) => ex.versions.map((version) => ({ name, version })));
@@ -153,7 +152,7 @@ export async function runSequence(ex: Explorer, world: World): Promise<void> {
   }
 }
 
-/** The record alone and in its list, in another version too, and one that must not have changed. */
+/** Reads a record alone and in its list, in another version too, and a record that must not have changed. */
 async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void> {
   const read = getOf(kind);
   const other = ex.draw.one(ex.model.of(kind, true));
@@ -170,7 +169,7 @@ async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void
   await ex.look({ ...base, operation: listOf(kind), version, ids: [], query: [['limit', '100']] });
 }
 
-/** A record alone, in one version. */
+/** Reads a record alone, in one version. */
 export async function read(
   ex: Explorer,
   { id, kind }: KnownRecord,

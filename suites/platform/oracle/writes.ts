@@ -1,4 +1,4 @@
-/** Writes of the run: few records, of one family of names, and the commands on them. */
+/** Writes of the run: few records, all named alike, and the commands on them. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';
@@ -8,7 +8,7 @@ import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
 
-/** Names of one run are told from those of another by its mark, and found by the word that they begin with. */
+/** Names of records: they begin with `muster`, and the mark tells the runs apart. */
 export class Names {
   readonly mark: string;
   #count = 0;
@@ -30,7 +30,7 @@ export class Names {
 }
 
 interface SchemaOptions {
-  /** Without one, the platform derives it. */
+  /** Whether a path is given, or left to the platform to derive. */
   hasPath?: boolean;
   slots?: number;
   /** Format of the document, and of the instances. */
@@ -42,7 +42,7 @@ interface SchemaOptions {
 export class Writes {
   readonly ex: Explorer;
   readonly names: Names;
-  /** The last answer to a write. */
+  /** Last answer to a write. */
   last: Exchange | undefined;
   /** Bodies that were accepted for new records in the newest version, by operation. */
   readonly bodies = new Map<string, Body>();
@@ -73,7 +73,7 @@ export class Writes {
     return undefined;
   }
 
-  /** The same body with names that are new. */
+  /** Copy of a body with new names. */
   renewed(body: Body): Body {
     const own = new RegExp(`muster${this.names.mark}x\\d+|(?<=v\\d+\\.)\\d+(?=\\.0")`, 'g');
     const text = JSON.stringify(body);
@@ -91,7 +91,6 @@ export class Writes {
     return this.#post('createConfigType', 'config_type', version, { body, predicted: body });
   }
 
-  /** `filepath`: absent for a schema whose path the platform derives. */
   async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {
     const { hasPath = true, slots = 1, format = 'json', instanceFormat = 'json' } = options;
     const hasSlots = this.ex.atLeast(version, 'everglades');
@@ -167,12 +166,11 @@ export class Writes {
     await this.#change('moveGroup', record, version, { body: change, predicted: change });
   }
 
-  /** Expects nothing to have changed where the write is refused. */
   #change(id: string, { id: of, kind }: KnownRecord, version: string, change: { body: Body; predicted: Body }) {
     return this.#post(id, kind, version, { ...change, ids: [of] });
   }
 
-  /** Section 9, rule 2: not accepted from everglades on; before it, nobody says what becomes of it. */
+  /** Section 9, rule 2: a slug is not accepted from everglades on; what becomes of it before is not stated. */
   async slug(version: string, type: KnownRecord): Promise<void> {
     const slug = this.names.next();
     this.#forgetTimes(type);
@@ -210,7 +208,7 @@ export class Writes {
     await this.#change(id, deployment, version, { body: {}, predicted: { target_status: target } });
   }
 
-  /** Learns the effect of a deployment on its device and on the device's other deployments. */
+  /** Forgets what a deployment may change in its device and in the device's other deployments. */
   #forgetStates(device: KnownRecord): void {
     const siblings = this.ex.model
       .of('deployment')
