@@ -11,26 +11,19 @@ export type { Platform } from './requests.ts';
 const declare = checks<PlatformContext>();
 const declareRule = rules<PlatformContext>();
 
-/** The check that at least one collection answers with a list: where none does, no other check means anything. */
+/** Check that at least one collection answers with a list: where none does, no other check means anything. */
 export const ANY_LIST = 'platform.list.envelope.any';
-/** Readers of pages allow for what this one finds. */
+/** Check whose findings the readers of pages allow for. */
 const ENVELOPE = 'platform.list.envelope';
 
-/** So many random values are tried however slow the platform is. */
-const LEAST_RANDOM = 2;
-
-/**
- * No random value is tried after `randomMs`, but for the first ones; no smaller counterexample is looked for after
- * `shrinkMs`.
- */
+/** Bounds of a property: tries random values for `randomMs`, two of them in any case, and shrinks for `shrinkMs`. */
 export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBounds => ({
   shrinkMs,
   tryMs: () => randomMs,
-  least: LEAST_RANDOM,
+  least: 2,
   examplesAtOnce: AT_ONCE,
   describeLeftOut: (tried, all) => `answers are slow: ${tried} of ${all} random values were tried`,
 });
-const BOUNDS = propertyBounds(5000, 10_000);
 
 /** Declares a check of one requirement. */
 function check(
@@ -41,11 +34,11 @@ function check(
   const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
   const premises = restingOn(id, options.premises);
   return declare(requirement, { ...writing(options), premises }, async (given) => {
-    await run({ ...given, property: boundedProperty(given, BOUNDS) });
+    await run({ ...given, property: boundedProperty(given, propertyBounds(5000, 10_000)) });
   });
 }
 
-/** Every check rests on the plainest ones, which come before it. */
+/** Premises of a check: the plainest checks, which come before it, and its own. */
 function restingOn(id: string, premises: readonly string[] = []): string[] {
   const plainer = [ANY_LIST, ENVELOPE];
   return [...new Set([...plainer.slice(0, plainer.includes(id) ? plainer.indexOf(id) : 2), ...premises])];

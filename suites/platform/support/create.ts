@@ -39,9 +39,7 @@ export function createdItem(response: HttpResponse): Item | undefined {
   return ok(response) && whole ? (json as Item) : undefined;
 }
 
-/**
- * The specification does not show what a slug may contain: if dashes are refused, letters and digits alone are tried.
- */
+/** Creates a config type, without dashes in its slug where they are refused: no section says what it may contain. */
 export async function createConfigType(t: Platform): Promise<Item> {
   const slug = uniqueName('type');
   const path = '/config_types';

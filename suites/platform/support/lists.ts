@@ -1,6 +1,6 @@
 /**
  * Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that
- * reads it, unless the check of the envelope has told that already.
+ * reads it, unless the check of the envelope has failed for that already.
  */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
@@ -32,13 +32,13 @@ export type ListQuery = Record<string, string | number | readonly string[]> | st
 
 type Collections = [Collection, ...Collection[]];
 
-/** By headers: another version may serve others. */
+/** Served collections by headers: another version may serve others. */
 const SERVED = new Fact(() => new Map<string, Collections>());
 
 /**
- * The collections that answer with a list, which also proves that the platform accepts the key; found out once in a
- * run. Fails the check if there are none, and blocks it if every one refuses the key. A single broken collection is
- * left out: only `platform.list.envelope` should fail because of it.
+ * Collections that answer with a list, which also proves that the key is accepted; asked for once a run. Fails the
+ * check if there are none, and blocks it if every one refuses the key. A single broken collection is left out: only
+ * `platform.list.envelope` should fail because of it.
  */
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const known = t.session.get(SERVED);
@@ -48,26 +48,23 @@ export async function servedCollections(t: Platform, http: HttpClient = t.http):
   return found;
 }
 
-/** What became of asking for one collection. */
+/** Outcome of asking for one collection. */
 interface Tried {
   collection: Collection;
   response?: HttpResponse;
   error?: NoAnswer;
 }
 
-/** Beyond the end of any list. */
-const FAR = 1_000_000;
-
-/** The same, whatever the run has found out so far. */
+/** Asks every collection anew for those that answer with a list. */
 export async function findCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const tried: Tried[] = await Promise.all(
     COLLECTIONS.map(async (collection) => {
       try {
         const [response, last] = await Promise.all([
           getList(t, collection, { limit: 1 }, http),
-          getList(t, collection, { limit: 1, offset: FAR }, http),
+          getList(t, collection, { limit: 1, offset: 1_000_000 }, http),
         ]);
-        // The first and the last page differ in `has_more`. Another requirement decides about a refusal beyond the end.
+        // The first and the last page differ in `has_more`. Another requirement decides on a refusal beyond the end.
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
@@ -98,7 +95,7 @@ function whyNoList(response: HttpResponse): string {
   return problems.length === 0 ? describeResponse(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
-/** The answer to GET of a collection, whatever it is. A query given as text is sent as it is. */
+/** Any answer to GET of a collection. A query given as text is sent unchanged. */
 export function getList(
   t: Platform,
   collection: string,
@@ -108,10 +105,7 @@ export function getList(
   return send(t, { path: `/${collection}`, query }, http);
 }
 
-/**
- * One page. Fails the check unless the answer is 200 with a list envelope, and blocks it if the key may not read the
- * list.
- */
+/** One page. Fails the check unless it is 200 with a list envelope, and blocks it if the key may not read the list. */
 export async function getPage(t: Platform, collection: string, query: ListQuery): Promise<Page> {
   const response = await getList(t, collection, query);
   if (response.status === 401 || response.status === 403)
@@ -131,7 +125,7 @@ export const ENVELOPE_ODD: Deviation = {
   allowance: 'a page is read from its items, and whatever else of the envelope can be read',
 };
 
-/** The page in a body that departs from the envelope; undefined when there is none. */
+/** Page in a body that departs from the envelope; undefined when there is none. */
 function readLeniently(value: unknown): Page | undefined {
   if (typeof value !== 'object' || value === null || !('data' in value)) return undefined;
   const { limit, offset, has_more, total_count, data: given } = value as Record<string, unknown>;
@@ -153,7 +147,7 @@ function readLeniently(value: unknown): Page | undefined {
 const isItem = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
 
-/** What is wrong with a list envelope, one sentence a problem; empty if it conforms. */
+/** Problems of a list envelope, one sentence each; empty if it conforms. */
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
   // An echoed offset of hundreds of digits is an integer that no double can hold.
@@ -164,7 +158,7 @@ export function envelopeProblems(value: unknown): string[] {
   return listEnvelope.problems(readable).map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
 }
 
-/** How much of a collection is searched for one item. */
+/** Pages of a collection that are searched for one item. */
 const SEARCHED_PAGES = 20;
 
 /**
@@ -181,9 +175,7 @@ export async function search(t: Platform, collection: string, id: string): Promi
   return { whole: false };
 }
 
-/**
- * One item by its id. The path is not shown for most resources, so the list is searched if that path does not answer.
- */
+/** One item by its id, or from its list where its path, which is not stated for most resources, does not answer. */
 export async function readItem(t: Platform, collection: string, id: string): Promise<Item> {
   const response = await send(t, { path: `/${collection}/${encodeURIComponent(id)}` });
   const item = response.json as Item | undefined;

@@ -11,14 +11,9 @@ export const MILLISECOND_NANOS = 1_000_000;
 /** Section 8: no ping may wait longer. */
 export const LONGEST_PING_MS = 10_000;
 
-/**
- * The online device if one was named, else the offline one, else the first that is listed, else a new one if the run
- * may write.
- */
-export async function findDevice(t: Platform): Promise<string | undefined> {
-  const named = t.onlineDevice ?? t.offlineDevice;
-  return named ?? listedDevice(t);
-}
+/** The named device, online before offline; else the first one listed; else a new one if the run may write. */
+export const findDevice = async (t: Platform): Promise<string | undefined> =>
+  t.onlineDevice ?? t.offlineDevice ?? listedDevice(t);
 
 async function listedDevice(t: Platform): Promise<string | undefined> {
   const response = await getList(t, 'devices', { limit: 1 });
@@ -27,7 +22,7 @@ async function listedDevice(t: Platform): Promise<string | undefined> {
   return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
 
-/** `-12…789 (400 characters)`: nobody reads hundreds of digits in a report. */
+/** `123456789012… (400 characters)`: nobody reads hundreds of digits in a report. */
 const shortened = (digits: string): string =>
   digits.length <= 40 ? digits : `${digits.slice(0, 12)}… (${digits.length} characters)`;
 
@@ -37,9 +32,9 @@ export const describePing = (device: string, timeoutNanos: number | string): str
 
 export interface PingOptions {
   http?: HttpClient;
-  /** How long the platform may wait for the device, milliseconds. Default: the 10 seconds that no ping may exceed. */
+  /** Milliseconds that the platform may wait for the device. Default: the 10 seconds that no ping may exceed. */
   takesMs?: number;
-  /** How late its answer may be then, milliseconds. Default: the run's patience. */
+  /** Milliseconds by which its answer may be late then. Default: the run's patience. */
   lateMs?: number;
 }
 
@@ -93,14 +88,14 @@ export async function pingAnyDevice(t: Platform): Promise<{ device: string; resp
   return t.blocked('the devices that were listed had been deleted before they could be pinged');
 }
 
-/** Can neither be read by its id nor is listed. */
+/** Whether a device can neither be read by its id nor is listed. */
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
   const { item, whole } = await search(t, 'devices', device);
   return whole && item === undefined;
 }
 
-/** A key without the scope `devices:read` is refused every ping, which proves nothing. */
+/** Blocks the check for a key without the scope `devices:read`: its refusals prove nothing. */
 export function blockIfForbidden(t: Platform, response: HttpResponse): void {
   if (response.status !== 401 && response.status !== 403) return;
   t.blocked(`the API key may not ping: ${describeResponse(response)}`);

@@ -1,4 +1,4 @@
-/** How long checks pause after a 429, and which requests are of one kind. */
+/** Pauses of checks after a 429, and kinds of requests. */
 
 import { createServer, type RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
@@ -19,12 +19,12 @@ it.for([
   expect(pauseMs(headers, attempt)).toBe(expected);
 });
 
-it('a kind of request is the same for every id', () => {
+it('counts requests for any id as one kind', () => {
   expect(kindOfRequest('POST', '/devices/dvc_1/ping')).toBe(kindOfRequest('POST', '/devices/dvc_2/ping'));
   expect(kindOfRequest('GET', '/devices/dvc_1')).not.toBe(kindOfRequest('GET', '/devices'));
 });
 
-/** A platform as far as a check of it needs one, and a check that can be ended. */
+/** Context of a check, which can be ended, on a scripted platform. */
 async function started(answer: RequestListener): Promise<{ t: Platform; end(): void; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -51,7 +51,7 @@ const askedTimes = (asked: readonly string[], times: number) =>
   expect.poll(() => asked.length, { timeout: 5000 }).toBeGreaterThanOrEqual(times);
 
 describe('when a check is over', () => {
-  it('a request that is throttled is not sent again', async () => {
+  it('does not send a throttled request again', async () => {
     const { t, end, asked } = await started((_, response) => response.writeHead(429, { 'retry-after': '60' }).end());
     const sending = send(t, { path: '/devices' });
     const ended = expect(sending).rejects.toThrow();
@@ -61,7 +61,7 @@ describe('when a check is over', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('a request under way is aborted', async () => {
+  it('aborts a request under way', async () => {
     const { t, end, asked } = await started(() => {});
     const sending = send(t, { path: '/devices' });
     const ended = expect(sending).rejects.toThrow();

@@ -1,7 +1,4 @@
-/**
- * What every check of this suite is given; its requests, which are repeated while the platform answers 429; answers in
- * findings.
- */
+/** Context of a platform check; its requests, repeated while the platform answers 429; and answers in findings. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/durations.ts';
@@ -35,25 +32,19 @@ export const speaksAtLeast = (t: Platform, codename: SupportedCodename): boolean
   isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, codename);
 
 export interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
-  /** What the platform may take for it on top of what any answer may take, milliseconds. */
+  /** Milliseconds that the platform may take on top of those for any answer. */
   takesMs?: number;
-  /** How late the answer may be, milliseconds. Default: the run's patience. */
+  /** Milliseconds by which the answer may be late. Default: the run's patience. */
   lateMs?: number;
 }
 
-const LONGEST_PAUSE_MS = 10_000;
-/** Pauses where the platform names none. */
-const UNNAMED_PAUSE = { firstMs: 100, longestMs: 3200 };
-
-/** As long as the headers of a 429 ask for, within limits. */
+/** Milliseconds that the headers of a 429 ask for, within limits; growing pauses where they name none. */
 export function pauseMs(headers: RetryHeaders, attempt: number): number {
-  const pause = retryAfterMs(headers) ?? backoffMs(UNNAMED_PAUSE, attempt);
-  return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+  const pause = retryAfterMs(headers) ?? backoffMs({ firstMs: 100, longestMs: 3200 }, attempt);
+  return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), 10_000);
 }
 
-/**
- * Sends the request again, after a pause, for as long as the answer is 429. Blocks the check after a minute of that.
- */
+/** Sends a request, again after a pause while the answer is 429. Blocks the check after a minute of that. */
 export async function send(t: Platform, request: PlatformRequest, http: HttpClient = t.http): Promise<HttpResponse> {
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
@@ -69,10 +60,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   return response;
 }
 
-/**
- * Sends the request, whatever the answer. Waits less for a kind of request that the platform has left unanswered
- * before.
- */
+/** Sends a request once. Waits less for a kind of request that the platform has left unanswered before. */
 export async function sendOnce(
   t: Platform,
   request: PlatformRequest,
@@ -101,9 +89,7 @@ export const kindOfRequest = (method: string, path: string): string =>
 /** Kinds of write that succeeded. */
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
-/**
- * Whether this run has seen a write of this kind succeed. If so, a later 403 does not mean that the key lacks a scope.
- */
+/** Whether a write of this kind succeeded in this run: then a later 403 does not mean that the key lacks a scope. */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
@@ -111,15 +97,10 @@ export const hasSucceeded = ({ session }: Platform, method: string, path: string
 export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${show(response.text, 300)}`}`;
 
-/** Characters of a body in a finding. */
-const BODY_SHOWN = 300;
-
-/**
- * A request in one line, as a finding shows it: `POST /deployments {"parent_id":null}`. Text is shown as it is sent.
- */
+/** Request in one line of a finding: `POST /deployments {"parent_id":null}`. Text is shown as it is sent. */
 export function describeRequest(method: string, path: string, body?: unknown): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return [method, path, ...(text === undefined ? [] : [show(text, BODY_SHOWN)])].join(' ');
+  return [method, path, ...(text === undefined ? [] : [show(text, 300)])].join(' ');
 }
 
 export const ok = ({ status }: Pick<HttpResponse, 'status'>): boolean => status >= 200 && status <= 299;
@@ -128,5 +109,5 @@ export const serverError = ({ status }: Pick<HttpResponse, 'status'>): boolean =
 export const isJson = (response: { readonly headers: Readonly<Record<string, string>> }): boolean =>
   /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(response.headers['content-type'] ?? '');
 
-/** The platform has nothing at this path, or not with this method. */
+/** Statuses of a platform that has nothing at a path, or not with this method. */
 export const NOT_SERVED: readonly number[] = [404, 405, 501];

@@ -1,4 +1,4 @@
-/** What rules read from the answers of a platform: lists, and resources wherever they are shown. */
+/** Lists and resources that rules read from the answers of a platform. */
 import type { Happening } from '../../../harness/client/happening.ts';
 import { COLLECTIONS, envelopeProblems, type Page } from './lists.ts';
 
@@ -8,27 +8,21 @@ const isObject = (value: unknown): value is Members =>
 
 const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
 
-/** What belongs to one resource, as `/devices/{id}/groups`, is no list of section 4.2. */
+/** Whether a path is a list of section 4.2, unlike `/devices/{id}/groups`, which belongs to one resource. */
 export function isCollection(path: string): boolean {
   const [last = '', ...earlier] = path.split('/').reverse();
   return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
 }
 
-/** The answer to GET of a collection. */
-interface ListSeen {
-  query: URLSearchParams;
-  body: unknown;
-}
-
-/** The list that an answer holds; undefined where it is no 200 to GET of a collection. */
-export function listIn(seen: Happening): ListSeen | undefined {
+/** List in an answer; undefined where that is no 200 to GET of a collection. */
+export function listIn(seen: Happening): { query: URLSearchParams; body: unknown } | undefined {
   if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
   const [path = '', query = ''] = seen.path.split('?', 2);
   if (!isCollection(path)) return undefined;
   return { query: new URLSearchParams(query), body: seen.answer.json };
 }
 
-/** The same, where its envelope is right. */
+/** Page in an answer; undefined where it is none, or its envelope is wrong. */
 export function pageIn(seen: Happening): { page: Page; query: URLSearchParams } | undefined {
   const list = listIn(seen);
   if (list === undefined || envelopeProblems(list.body).length > 0) return undefined;
@@ -38,7 +32,7 @@ export function pageIn(seen: Happening): { page: Page; query: URLSearchParams } 
 /** A resource as an answer shows it. */
 type ResourceSeen = Members & { readonly object: string; readonly id: string };
 
-/** Several rules ask about the same answer. */
+/** Cache, since several rules ask about the same answer. */
 const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();
 
 /** The resources of an answer: what was read or written, the items of a list, and those that are expanded in them. */
@@ -52,15 +46,13 @@ export function resourcesIn(seen: Happening): readonly ResourceSeen[] {
   return found;
 }
 
-/** What a user has written himself may look like a resource, and is none. */
-const CONTENT = 'content';
-
 function* resources(value: unknown): Generator<ResourceSeen> {
   if (Array.isArray(value)) for (const item of value) yield* resources(item);
   if (!isObject(value)) return;
   const { object, id } = value;
   if (typeof object !== 'string') return;
   if (typeof id === 'string') yield value as ResourceSeen;
+  // Content that a user has written may look like a resource, and is none.
   for (const [name, member] of Object.entries(value))
-    if (typeof member === 'object' && name !== CONTENT) yield* resources(member);
+    if (typeof member === 'object' && name !== 'content') yield* resources(member);
 }
