@@ -1,4 +1,4 @@
-/** Section 2: whether a resource is the same wherever it is shown. */
+/** Section 2: resources are the same wherever they are shown. */
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Sections 2.1, 2.2 and 9: whether the deployments that the platform lists have the fields, types and statuses of a
- * deployment.
- */
+/** Sections 2.1, 2.2 and 9: fields, types and statuses of the deployments that a platform shows. */
 import type { Happening } from '../../harness/client/happening.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/decided.ts';
@@ -50,7 +47,7 @@ const same = requirement({
     'resource, as it was created, and in every version.',
 });
 const FIXED = ['device_id', 'release_id', 'created_at'] as const;
-/** A field that differs though it never changes; one that is not shown says nothing. */
+/** Field that differs though it never changes; one that is not shown does not count. */
 const differing = (before: Fixed, now: Fixed): (typeof FIXED)[number] | undefined =>
   FIXED.find((name) => {
     const [left, right] = [before[name], now[name]];
@@ -82,7 +79,7 @@ rule(same, { premises: [same.id] }, () => {
     }
   };
 });
-/** More of them take more memory, and are seldom seen twice. */
+/** Deployments that are remembered: more take memory, and are seldom seen twice. */
 const MOST_KNOWN = 2000;
 const fixedOf = ({ device_id, release_id, created_at }: Fixed): Fixed => ({ device_id, release_id, created_at });
 

@@ -1,4 +1,4 @@
-/** Section 2.6: whether lists show what was created. */
+/** Section 2.6: lists show created resources. */
 
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';

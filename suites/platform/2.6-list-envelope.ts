@@ -1,4 +1,4 @@
-/** Sections 2, 2.6 and 4.2: whether every list has the list envelope, and its items name their type and times. */
+/** Sections 2, 2.6 and 4.2: the envelope of every list, and the type and times of its items. */
 import { eachAtOnce } from '../../harness/runner/property.ts';
 import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
@@ -16,7 +16,7 @@ export const envelope = requirement({
     'Every collection answers with the list envelope: ' +
     'object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 });
-/** Each collection answers for itself below. Here a platform without any list fails once, and not in every check. */
+/** Fails a platform without any list once, and not in every check. */
 check(envelope, { aspect: 'any', profile: 'core', essential: true }, async (t: Platform) => {
   await servedCollections(t);
 });
@@ -42,9 +42,7 @@ check(envelope, { profile: 'core', deviation: ENVELOPE_ODD }, async (t: Platform
 
 rule(envelope, { premises: [envelope.id] }, inAnswers(envelope.id));
 
-/**
- * The platform may lack a collection in this version, or the key may not read it. It says so with a 3xx, a 4xx or 501.
- */
+/** Whether the platform lacks a collection in this version, or the key may not read it: a 3xx, a 4xx or 501. */
 const isAbsent = ({ status }: { status: number }): boolean => (status >= 300 && status <= 499) || status === 501;
 
 const items = requirement({

@@ -1,4 +1,4 @@
-/** Sections 2.1, 2.2 and 3: whether a new deployment is the one that was asked for, and only ever moves forward. */
+/** Sections 2.1, 2.2 and 3: a new deployment is as requested, and moves only forward. */
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';
 

@@ -1,4 +1,4 @@
-/** Section 4.2: whether a ping is refused if its body is wrong or its device does not exist. */
+/** Section 4.2: refusals of a ping with a wrong body or of an unknown device. */
 import fc from 'fast-check';
 import { codePoint, eachAtOnce } from '../../harness/runner/property.ts';
 import { type Platform, section } from './support/check.ts';
@@ -28,7 +28,7 @@ const BAD_BODIES = [
   '{"timeout_nanos":1000000}}',
   `{"timeout_nanos":${'['.repeat(2000)}${']'.repeat(2000)}}`,
 ];
-/** The specification does not say what these do, so the answer is only recorded. */
+/** Bodies of which the specification says nothing, so that the answer is only recorded. */
 const UNSPECIFIED_BODIES = [
   '',
   '{}',
@@ -65,7 +65,7 @@ const unknownDevice = requirement({
   clause: '`device_id` (string, device identifier)',
   text: 'A ping of a device that does not exist is refused with a 4xx.',
 });
-/** In a path these two name another path (RFC 3986, section 5.2.4): a server may send the client there. */
+/** Segments that name another path (RFC 3986, section 5.2.4), to which a server may send the client. */
 const DOT_SEGMENTS = ['.', '..'];
 const UNKNOWN_DEVICES = [
   'dvc_',

@@ -1,6 +1,4 @@
-/**
- * Section 5: whether the platform refuses requests without a valid API key, and pings without the scope `devices:read`.
- */
+/** Section 5: refusals without a valid API key, and of pings without the scope `devices:read`. */
 import { byExploring } from './oracle/decided.ts';
 import type { Looked } from './oracle/found.ts';
 import { section } from './support/check.ts';

@@ -1,6 +1,6 @@
 /**
- * Sections 2.6 and 8: pages, their bounds and their count. An exploration compares each page that it asks for with the
- * whole list, and each limit and offset with what section 8 makes of it.
+ * Sections 2.6 and 8: pages, their bounds and their count. An exploration compares each page with the whole list, and
+ * each limit and offset with the value that section 8 gives it.
  */
 import { byExploring } from './oracle/decided.ts';
 import type { Looked } from './oracle/found.ts';
@@ -9,7 +9,7 @@ import { inAnswers } from './watched/judged.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
 
-/** The set that says no more of lists than the specification does. */
+/** First set whose requirements on lists go no further than the specification. */
 const SETTLED = '2026-11-25';
 const core = { profile: 'core' } as const;
 
@@ -20,7 +20,7 @@ const pageSize = requirement({
   text: 'A page holds at most limit items, and exactly limit items if has_more is true.',
 });
 
-/** What makes a check decidable that saw no item, or too few. */
+/** Advice for a check that saw no item, or too few. */
 const orElse = 'a collection with items in it shows more';
 const pages = { least: { pages: 1 } } as const;
 check(...byExploring(pageSize, { ...core, least: { items: 1 }, orElse }));
@@ -65,7 +65,7 @@ const totalCount = requirement({
 
 check(...byExploring(totalCount, { ...core, least: { 'counted items': 1 }, orElse }));
 
-/** Without items too. */
+/** Selects findings that need no items. */
 const isUnasked = ({ path }: Looked): boolean => path.includes('unasked');
 check(...byExploring(totalCount, { ...core, ...pages, aspect: 'omitted', isMeant: isUnasked }));
 
@@ -143,14 +143,13 @@ const noInteger = requirement({
 
 check(...byExploring(noInteger, { ...pages, premises: [pageSize.id] }));
 
-/** Up to that set, whose words went beyond those of the specification. */
-
 const WALKING = {
   ...core,
   needs: ['seed-data'],
   premises: [hasMore.id],
   least: { 'walks over several pages': 1 },
 } as const;
+/** Ends with `SETTLED`, since it went further than the specification. */
 const walkInOrder = requirement({
   id: 'platform.list.walk',
   level: 'MUST',
@@ -181,8 +180,7 @@ const stable = requirement({
 
 check(...byExploring(stable, { needs: ['seed-data'], least: { items: 2 } }));
 
-/** Up to that set, whose words went beyond those of the specification. */
-
+/** Ends with `SETTLED`, since it went further than the specification. */
 const beyondEnd = requirement({
   id: 'platform.list.beyond-end',
   level: 'MUST',

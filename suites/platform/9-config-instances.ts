@@ -1,4 +1,4 @@
-/** Section 9, 2026-05-06.rainier: whether a config instance may have content of format `yaml`. */
+/** Section 9, 2026-05-06.rainier: content of format `yaml` in config instances. */
 
 import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { byExploring, inCodename } from './oracle/decided.ts';

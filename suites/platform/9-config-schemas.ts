@@ -1,4 +1,4 @@
-/** Section 9, 2026-08-17.everglades and migration rule 1: where a config schema says that its instances are written. */
+/** Section 9, 2026-08-17.everglades and migration rule 1: paths of instances in a config schema. */
 import { codenamesBefore } from '../../harness/contract/versions.ts';
 import { byExploring, inCodename } from './oracle/decided.ts';
 import type { Looked } from './oracle/found.ts';

@@ -1,4 +1,4 @@
-/** Section 9, migration rule 2: whether the slug of a config type is immutable. */
+/** Section 9, migration rule 2: the immutable slug of a config type. */
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';
 

@@ -1,4 +1,4 @@
-/** Section 9, 2026-08-17.everglades: whether deployments report when they were queued, deployed and archived. */
+/** Section 9, 2026-08-17.everglades: queued, deployed and archived timestamps of deployments. */
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';
 
@@ -12,6 +12,6 @@ const timestamps = requirement({
     'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: ' +
     'each once it has happened, in that order.',
 });
-/** Also where the run may create none. */
+/** Decided also where the run may create no deployment. */
 check(...byExploring(timestamps, { aspect: 'listed', needs: ['everglades'] }));
 check(...byExploring(timestamps, { needs: ['write', 'everglades'], makes: 'deployment' }));

@@ -1,7 +1,4 @@
-/**
- * Section 9: what devices show when `current_release` and `current_deployment` are expanded, and their status
- * `archived`.
- */
+/** Section 9: expanded `current_release` and `current_deployment` of devices, and their status `archived`. */
 import { codenamesFrom } from '../../harness/contract/versions.ts';
 import { byExploring, inCodename } from './oracle/decided.ts';
 import { section } from './support/check.ts';

@@ -1,4 +1,4 @@
-/** Section 9, 2026-08-17.everglades: whether device groups form a tree, and a device cannot change its group. */
+/** Section 9, 2026-08-17.everglades: the tree of device groups, and the read-only group of a device. */
 import { byExploring } from './oracle/decided.ts';
 import type { Looked } from './oracle/found.ts';
 import { section } from './support/check.ts';

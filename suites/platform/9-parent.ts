@@ -1,4 +1,4 @@
-/** Section 9, migration rule 3: which values of `parent_id` are accepted when a deployment is created. */
+/** Section 9, migration rule 3: accepted values of `parent_id` in a new deployment. */
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';
 

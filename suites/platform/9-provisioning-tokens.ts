@@ -1,4 +1,4 @@
-/** Section 9, 2026-05-06.rainier: whether the platform issues provisioning tokens. */
+/** Section 9, 2026-05-06.rainier: provisioning tokens. */
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { isIso8601 } from '../../harness/contract/shape.ts';
 import { codenamesFrom } from '../../harness/contract/versions.ts';
@@ -47,12 +47,11 @@ check(token, { needs: ['write', 'rainier'], aspect: 'replaced' }, async (t: Plat
 });
 
 const PATH = '/provisioning_tokens';
-const SERVICE_UNAVAILABLE = 503;
 
-/** The tokens that were issued in this run. How many a platform issues is not shown, so a run asks for few. */
+/** Tokens issued in this run: few, since it is not stated how many a platform issues. */
 const ISSUED_TOKENS = new Fact(() => new Set<string>());
 
-/** No report shows the token. */
+/** Posts, and keeps the token in the answer out of reports. */
 async function postTo(t: Platform, path: string): Promise<HttpResponse> {
   const response = await send(t, { method: 'POST', path, body: {} });
   const { token: issued } = (response.json ?? {}) as { token?: unknown };
@@ -60,13 +59,11 @@ async function postTo(t: Platform, path: string): Promise<HttpResponse> {
   return response;
 }
 
-/**
- * Blocks the check if the platform refuses: neither the body of the request nor the number of tokens allowed is shown.
- */
+/** Expects a new token. A refusal blocks the check: neither the request's body nor the number of tokens is stated. */
 async function mustIssueToken(t: Platform): Promise<void> {
   const response = await postTo(t, PATH);
   await requireEndpoint(t, PATH, response);
-  if (refused(response) || response.status === SERVICE_UNAVAILABLE) {
+  if (refused(response) || response.status === 503) {
     t.blocked(`set-up: POST ${PATH} answered ${describeResponse(response)}`);
   }
   t.must(ok(response), { expected: `2xx with a token to POST ${PATH}`, actual: describeResponse(response) });

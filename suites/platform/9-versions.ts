@@ -1,4 +1,4 @@
-/** Section 9: which values of the version header are served and which are refused. */
+/** Section 9: served and refused values of the version header. */
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, versionNamed } from '../../harness/contract/versions.ts';
 import { byExploring, inCodename } from './oracle/decided.ts';
 import type { Looked } from './oracle/found.ts';
@@ -43,7 +43,7 @@ check(...byExploring(supported, { aspect: 'operations' }));
 /** Statuses of a refusal that may have nothing to do with the version. */
 export const OTHERWISE: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
 
-/** A platform that says it has a version does not refuse it where it serves the same request in another. */
+/** Records whether a declared version is refused a request that is served in another version. */
 async function seeDeclared(t: Platform, version: string): Promise<void> {
   const asked = ['devices', { limit: 1 }] as const;
   const [other, own] = [await getList(t, ...asked), await getList(t, ...asked, speaking(t, version))];

@@ -1,4 +1,4 @@
-/** A check that fails leaves no deployment behind that the platform lets it archive. */
+/** Clean-up after a check that fails. */
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
@@ -11,7 +11,7 @@ it('archives staged deployments after a failure', async () => {
   const { url, apiKey } = platform;
   const report = await runPlatformSuite({ url, apiKey }, { only: ['platform.deployment.forward-only'] });
   expect(resultsWith(report, 'warn')).toHaveLength(1);
-  // It is no evidence of what was found.
+  // The clean-up is no evidence of the finding.
   const [{ exchanges = [], script = '', curl = '' } = {}] = report.checks;
   expect(exchanges.length).toBeGreaterThan(0);
   expect(exchanges.filter(({ url }) => url.endsWith('/archive'))).toEqual([]);

@@ -1,7 +1,4 @@
-/**
- * Section 4.2, by the conventions of HTTP and JSON: each field of what is written alone, with values that do not belong
- * there and with those that do.
- */
+/** Section 4.2, by the conventions of HTTP and JSON: wrong values and right ones in each field of a write. */
 import { byExploring } from './oracle/decided.ts';
 import { section } from './support/check.ts';
 

@@ -17,12 +17,12 @@ import { describeRequest, describeResponse, ok, refused, send, serverError } fro
 
 const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
 
-/** As plain as what lists and versions are asked, so that it is decided with them, before anything is created. */
+/** Decided with lists and versions, since it is as plain, before anything is created. */
 export const routes = section(COMMON);
 
 export const { requirement, check, checks } = section(COMMON);
 
-/** A platform may answer 414 instead of 404 to a path that is longer. */
+/** Characters of a path above which 414 may stand for 404. */
 const LONG_PATH = 1000;
 
 const noRoute = routes.requirement({
@@ -143,7 +143,7 @@ function malformedBodies(mark: string): MalformedBody[] {
   ];
 }
 
-/** Bodies longer than this may make a server close the connection instead of reading them. */
+/** Length of a body above which a server may close the connection instead of reading it. */
 const LARGE_BODY = 1_000_000;
 const UPLOAD_MS = 10_000;
 

@@ -1,4 +1,4 @@
-/** The reference platform passes the suite empty, and while other clients write to it. */
+/** The reference platform passes the suite when empty, and while other clients write to it. */
 import { request as send } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +36,7 @@ describe('the reference platform', () => {
   });
 });
 
-/** A relay to that address; `asked`: methods with the kind of the connection that each came on. */
+/** Relay to an address; `asked`: methods with the kind of connection that each came on. */
 async function relayTo(address: string): Promise<{ url: string; asked: Set<string> }> {
   const asked = new Set<string>();
   const used = new WeakSet<Socket>();

@@ -1,4 +1,4 @@
-/** What a run learns about one platform does not reach a run against another platform in the same process. */
+/** Runs in one process share nothing that they learn about their platforms. */
 import { expect, it } from 'vitest';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { platformDefect } from '../../simulators/defects/platform/index.ts';
@@ -10,7 +10,7 @@ function platformFor(scopes: 'all' | string[], behaviour: PlatformBehaviour = re
   return simulatePlatform({ seed: 1, mqtt: false, behaviour, keys: [{ key: KEY, name: 'key', scopes }] });
 }
 
-it('a write that one key was allowed does not make the 403 of another a fault', async () => {
+it('does not blame a 403 to one key for a write that another platform allowed', async () => {
   await using writable = await platformFor('all');
   await using readable = await platformFor(['config_types:read']);
   const run = { only: ['platform.config-type.slug'] };
@@ -19,7 +19,7 @@ it('a write that one key was allowed does not make the 403 of another a fault', 
   expect(resultsWith(report, 'undecided').join()).toContain('the API key may not write');
 });
 
-it('a repeated token is found although another platform has issued tokens before', async () => {
+it('finds a repeated token although another platform has issued tokens before', async () => {
   await using reference = await platformFor('all');
   await using repeating = await platformFor('all', platformDefect('token-repeated').behaviour(referenceBehaviour));
   const run = { only: ['platform.provisioning-token.rainier'] };

@@ -1,4 +1,4 @@
-/** Sections 4.2 and 8: the status of a list, and what becomes of limit and offset, as clients in the field get it. */
+/** Sections 4.2 and 8: status, limit and offset of lists as clients in the field get them. */
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Requirement } from '../../../harness/runner/types.ts';
@@ -10,7 +10,7 @@ import { pageIn } from '../support/seen.ts';
 import { judgeByModel } from './judged.ts';
 import { listAnswerIn } from './support.ts';
 
-/** 203 and 206 are answers that something between has changed, or that were asked for in parts. */
+/** Successes other than 200; not 203 and 206, which a proxy has changed, or which were asked for in parts. */
 const OTHER_SUCCESSES: ReadonlySet<number> = new Set([201, 202, 204, 205]);
 
 const statusRule = (): Rule => (seen, judge: Judge) => {
@@ -28,7 +28,7 @@ const statusRule = (): Rule => (seen, judge: Judge) => {
 
 type Name = 'limit' | 'offset';
 
-/** A number that is given once, in its usual form, and fits into 32 bits: others have requirements of their own. */
+/** Number that is given once, in its usual form, and fits into 32 bits; other requirements decide on the rest. */
 function numberIn(query: URLSearchParams, name: Name): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^(?:0|-?[1-9]\d{0,8})$/.test(value) ? Number(value) : undefined;
@@ -40,7 +40,7 @@ const isOutOfRange = {
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Once may be a chance: a list that changed meanwhile, something between that refuses. */
+/** Sightings in a row that count: one may be a list that changed meanwhile, or a proxy that refuses. */
 const TELLING = 2;
 
 const offsetRule = (): Rule => {
@@ -51,7 +51,7 @@ const offsetRule = (): Rule => {
     const offset = list && numberIn(list.query, 'offset');
     if (page === undefined || offset === undefined || offset <= LIST_LIMITS.offsetMinimum) return;
     judge.saw(() => JSON.stringify(page));
-    // One beyond the end may be clamped, and then nothing follows.
+    // An offset beyond the end may be clamped, and then nothing follows.
     const isIgnored = page.offset < offset && page.has_more && page.data.length > 0;
     times = isIgnored ? times + 1 : 0;
     judge.must(times < TELLING, {
@@ -62,7 +62,7 @@ const offsetRule = (): Rule => {
   };
 };
 
-/** Whatever else a platform takes may say how much it gives. */
+/** Parameters of section 8; any other may change the size of a page. */
 const KNOWN = new Set(['limit', 'offset', 'expand']);
 
 /** Finding of the model about a page whose request names known parameters alone, so that no other is the cause. */
@@ -71,19 +71,19 @@ const defaultsRule = (): Rule => (seen, judge: Judge) => {
   if (query !== undefined && [...query.keys()].every((name) => KNOWN.has(name))) judgeByModel(judge, seen, defaults.id);
 };
 
-/** A parameter that the platform must clamp. */
+/** Rule about a parameter that the platform must clamp. */
 interface Clamp {
   name: Name;
-  /** The numbers that the rule is about. */
+  /** Selects the numbers of the rule. */
   isMeant(value: number): boolean;
-  /** Their treatment in words. */
+  /** Words for their treatment. */
   becomes: string;
 }
 
-/** Answers that call a request wrong. Others have other reasons: the key, the list, the platform itself. */
+/** Statuses that call a request wrong; others have other reasons: the key, the list, the platform itself. */
 const CALLED_WRONG: ReadonlySet<number> = new Set([400, 422]);
 
-/** One client's list: `served` since the last refusal, `taken` with a number out of range. */
+/** State of one client's list: `served` since the last refusal, `taken` with a number out of range. */
 interface ListState {
   served: boolean;
   taken: boolean;
@@ -95,14 +95,14 @@ function isInRange(query: URLSearchParams, name: Name): boolean {
   return value === undefined ? !query.has(name) : !isOutOfRange[name](value);
 }
 
-/** A list that is served with numbers in range before each refusal is refused for the number alone. */
+/** Counts a refusal of a list that was served with numbers in range just before: the number alone is its reason. */
 function refuse(state: ListState, status: number): void {
   if (!CALLED_WRONG.has(status)) state.refused = 0;
   else if (state.served && !state.taken) state.refused += 1;
   state.served = false;
 }
 
-/** A refusal counts where the same client gets the same list in the same version with numbers in range. */
+/** Makes a rule on clamping, by refusals of a list that the same client gets in the same version within range. */
 function clamp(requirement: Requirement, { name, isMeant, becomes }: Clamp) {
   const other = name === 'limit' ? 'offset' : 'limit';
   return watchedRule(requirement, [requirement.id], (): Rule => {
@@ -147,7 +147,7 @@ export const rules = [
     isMeant: (value) => value > LIST_LIMITS.limitMaximum,
   }),
   clamp(limitBelow, { name: 'limit', isMeant: isBelow, becomes: 'a limit from 0 to 100' }),
-  // 0 may stand for none.
+  // A limit of 0 may stand for none.
   clamp(nearest, { name: 'limit', isMeant: (value) => value < 0, becomes: 'limit 1, or 0' }),
   clamp(negativeOffset, { name: 'offset', isMeant: isOutOfRange.offset, becomes: 'offset 0' }),
 ];

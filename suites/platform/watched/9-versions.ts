@@ -1,4 +1,4 @@
-/** Section 9: what clients of one version get, and what those of none. */
+/** Section 9: answers to clients of each version, as clients in the field get them. */
 import {
   atLeast,
   END_OF_LIFE_VERSIONS,
@@ -15,7 +15,7 @@ import { describeResponse, ok, refused } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { answerShown, versions } from './support.ts';
 
-/** What is missing or there twice is for nobody: section 9 does not say what becomes of it. */
+/** Whether a header names one version: section 9 says nothing of none or several. */
 const isOne = (version: string | undefined): version is string =>
   version !== undefined && version !== '' && !version.includes(',');
 
@@ -43,7 +43,7 @@ const isUnknown = (version: string): boolean =>
   version.slice(0, 10) <= NEWEST_VERSION.slice(0, 10) &&
   !PLATFORM_VERSIONS.some((each) => each === version.toLowerCase());
 
-/** A status that clients of older versions do not know. */
+/** Rule about a status that clients of older versions do not know. */
 const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => {
   const versionIn = versions();
   return (seen, judge: Judge) => {

@@ -1,7 +1,6 @@
 /**
- * Rules of a platform that is watched at work. Each decides a requirement of this suite as far as the traffic of others
- * shows it: those that need to know what was asked for, and with which credential and version. What holds of any answer
- * is a rule of the suite itself.
+ * Rules that need the request, its credential or its version: each decides a requirement of this suite as far as the
+ * traffic of others shows it. A property of any answer has a rule in the suite itself.
  */
 import type { Check } from '../../../harness/runner/types.ts';
 import { isPing, watchedRule } from '../../watched.ts';
@@ -12,7 +11,7 @@ import { rules as versions } from './9-versions.ts';
 import { judgeByModel } from './judged.ts';
 import { answerIn } from './support.ts';
 
-/** Other outcomes are not shown. */
+/** Section 2.5 shows no outcome but success. */
 const ping = watchedRule(success, [success.id], () => (seen, judge) => {
   const { request, answer } = answerIn(seen) ?? {};
   if (request === undefined || answer === undefined || !isPing(request) || pingCode(answer) !== 'success') return;

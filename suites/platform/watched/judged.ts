@@ -1,11 +1,12 @@
-/** Answers to anybody, as the model judges each of them by itself. */
+/** Judges single answers, to anybody, by the model. */
 import type { Happening } from '../../../harness/client/happening.ts';
-import { type Operation, RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
+import { type Operation, RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { decide } from '../oracle/decides.ts';
 import type { Exchange } from '../oracle/exchange.ts';
+import { getOf } from '../oracle/explorer.ts';
 import type { Found, Looked } from '../oracle/found.ts';
 import { judgeBody } from '../oracle/judge.ts';
 import { Judgement } from '../oracle/judgement.ts';
@@ -13,12 +14,12 @@ import { isObject, Model } from '../oracle/model.ts';
 import { judgePing } from '../oracle/refusals.ts';
 
 interface Judged {
-  /** Ids of the requirements that it was held to, with a finding about each that it breaks. */
+  /** Finding, if any, by the id of each requirement that the answer was held to. */
   ids: ReadonlyMap<string, Found | undefined>;
   text: string;
 }
 
-/** Several rules ask about the same answer. */
+/** Cache, since several rules ask about the same answer. */
 const JUDGED = new WeakMap<Happening, Map<string, Judged | undefined>>();
 
 /** Holds an answer to a requirement as far as that answer alone decides it. */
@@ -59,7 +60,7 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
   return { ids, text: exchange.text };
 }
 
-/** Ids by comparison, since answers repeat themselves. Members may have any name, so that there is a bound. */
+/** Cache of ids by comparison, bounded since members may have any name. */
 const IDS = new Map<string, readonly string[]>();
 const MOST_COMPARISONS = 10_000;
 
@@ -70,7 +71,7 @@ function idsOf(cell: string, looked: Looked): readonly string[] {
   return ids;
 }
 
-/** The answer as one to an operation of the contract, or to the read of a resource where it is one. */
+/** Answer to an operation of the contract, or one that shows a resource, as an exchange of the model. */
 function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   if (seen.kind !== 'answer' || seen.answer.status >= 300) return undefined;
   const { asked, answer, path } = seen;
@@ -99,7 +100,5 @@ function operationAt(method: string, address: string): Operation | undefined {
 /** Read of the resource that an answer names: routes of agents show resources too. */
 function readOf(json: unknown): Operation | undefined {
   const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
-  return kind === undefined ? undefined : operationOf(kind);
+  return kind === undefined ? undefined : getOf(kind);
 }
-const operationOf = (kind: ResourceKind): Operation | undefined =>
-  OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true);

@@ -1,4 +1,4 @@
-/** What rules of a platform read from the traffic of others. */
+/** Answers, versions and lists that rules of a platform read from the traffic of others. */
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { DIALECT_NAMES, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
@@ -12,7 +12,7 @@ interface Answered {
   answer: AnswerSeen;
 }
 
-/** An answer to a client with a key: an agent, or a user of a console, may have other endpoints. */
+/** Answer to a client with a key: an agent, or a user of a console, may have other endpoints. */
 export function answerIn(seen: Happening): Answered | undefined {
   if (seen.kind !== 'answer' || seen.request?.headers[KEY] === undefined) return undefined;
   return { request: seen.request, answer: seen.answer };
@@ -26,16 +26,16 @@ const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\
 
 /** Whether an answer shows that the platform knows that header: it carries it, varies by it, or refuses by its name. */
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
-  // A header of that name may tell the build of a server.
+  // A header of that name may be the version of a server's build.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
   const refusal = refused({ status }) && !OTHERWISE.has(status) ? text : '';
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
 /**
- * Finds the version that clients with a key name. Nobody says by which header a platform goes, and one that ignores
- * the header of the other dialect is right. So a header counts once an answer has shown that the platform knows it.
- * That of the specification needs no showing while nobody uses another. A request with both is left open.
+ * Finds the version that clients with a key name. A platform may ignore the header of the other dialect, so a header
+ * counts once an answer has shown that the platform knows it; that of the specification also while nobody uses another.
+ * A request with both is left open.
  */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
@@ -52,7 +52,7 @@ export function versions(): (seen: Happening) => string | undefined {
   };
 }
 
-/** The answer to a request that the specification shows: for a list, for something new in one, for a ping. */
+/** Answer to a request that the specification shows: for a list, for a new item of one, for a ping. */
 export function answerShown(seen: Happening): Answered | undefined {
   const found = answerIn(seen);
   if (found === undefined) return undefined;
@@ -63,11 +63,11 @@ export function answerShown(seen: Happening): Answered | undefined {
 
 interface ListAsked {
   query: URLSearchParams;
-  /** The same for each page of it that one client gets in one version. Short, since rules remember many. */
+  /** Key of a list that one client reads in one version; short, since rules remember many. */
   key: string;
 }
 
-/** Several rules ask about the same request. */
+/** Cache, since several rules ask about the same request. */
 const LISTS = new WeakMap<RequestSeen, ListAsked>();
 
 function listAsked(request: RequestSeen): ListAsked {
@@ -81,7 +81,7 @@ function listAsked(request: RequestSeen): ListAsked {
 
 const isSupported = (version = ''): boolean => SUPPORTED_VERSIONS.some((each) => each === version);
 
-/** The answer to a request for a list, whatever it is. Another version may have other lists. */
+/** Any answer to a request for a list in a supported version: others may have other lists. */
 export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
   const found = answerIn(seen);
   if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;

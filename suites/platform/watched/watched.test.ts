@@ -1,4 +1,4 @@
-/** What rules of a platform make of answers to others, where they could be wrong about a correct one. */
+/** Answers of a correct platform that the rules could judge wrongly, beside answers of a broken one. */
 import { describe, expect, test } from 'vitest';
 import { History } from '../../../harness/runner/rules.ts';
 import { watchedRules } from './index.ts';
@@ -16,10 +16,10 @@ interface Answer {
   ms?: number;
 }
 
-/** Ids of the rules that find something in answers one after the other; of requests with a key in a version. */
+/** Ids of the rules with a finding in a sequence of answers; requests have a key and a version by default. */
 const foundIn = (answers: readonly Answer[]): string[] => judged(answers).found;
 
-/** `decided`: ids of those that have something to go by. */
+/** `decided`: ids of the rules that had something to judge. */
 function judged(answers: readonly Answer[]): { found: string[]; decided: string[] } {
   const found: string[] = [];
   const history = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`));
@@ -76,7 +76,7 @@ describe('the status of a list', () => {
     ['a page', at('?limit=5&offset=0', list(5)), id],
     ['something else', at('?limit=5&offset=0', { id: 'dvc_1' }), []],
     ['something else with 203', at('?limit=5&offset=0', {}, { status: 203 }), []],
-    ['what belongs to one device', at('/dvc_1/groups', undefined, { status: 204 }), []],
+    ['a list below a device', at('/dvc_1/groups', undefined, { status: 204 }), []],
   ])('is decided by %s', (_, answer, decided) => expect(judged([answer]).decided).toEqual(decided));
 });
 
@@ -90,22 +90,22 @@ describe('limit and offset', () => {
   const twice = (before: Answer, answer: Answer): Answer[] => [before, answer, before, answer];
   test.each<[string, Answer[], string[]]>([
     ['a refusal, twice, beside a list that is served', twice(inRange, refused), ['clamp.high']],
-    ['whatever page of the list is served', [inRange, refused, at('?offset=9', list(10, 9)), refused], ['clamp.high']],
+    ['a refusal, twice, beside other pages', [inRange, refused, at('?offset=9', list(10, 9)), refused], ['clamp.high']],
     ['a refusal once', [inRange, refused], []],
     ['refusals of which only the first follows a page', [inRange, refused, refused, refused], []],
     ['a refusal where nothing shows that the list is served', [refused, refused, refused], []],
-    ['of another client', twice({ ...inRange, client: 'd' }, refused), []],
-    ['in another version', twice(at('?limit=5', list(5), TETONS), refused), []],
-    ['in a version to come', twice({ ...inRange, ...LATER }, { ...refused, ...LATER }), []],
-    ['with another filter', twice(at('?limit=5&order=a', list(5)), refused), []],
-    ['for want of a key', twice(inRange, { ...refused, status: 401 }), []],
-    ['of a range', twice(inRange, { ...refused, status: 416 }), []],
-    ['by a platform that is busy', twice(inRange, { ...refused, status: 503 }), []],
-    ['a number that is none', twice(inRange, at('?limit=abc', {}, { status: 400 })), []],
-    ['for another number', twice(inRange, at('?limit=500&offset=-1', {}, { status: 400 })), []],
-    ['beside pages that go by another number', twice(at('?limit=50&offset=-1', list(50)), refused), []],
-    ['of a list that is refused in range too', [inRange, refused, inRange, gone, refused, inRange, refused], []],
-    ['where a limit above 100 has been taken', [at('?limit=101', list(100)), ...twice(inRange, refused)], []],
+    ['a refusal to another client', twice({ ...inRange, client: 'd' }, refused), []],
+    ['a refusal in another version', twice(at('?limit=5', list(5), TETONS), refused), []],
+    ['a refusal in a future version', twice({ ...inRange, ...LATER }, { ...refused, ...LATER }), []],
+    ['a refusal with another filter', twice(at('?limit=5&order=a', list(5)), refused), []],
+    ['a refusal for want of a key', twice(inRange, { ...refused, status: 401 }), []],
+    ['a refusal of a range', twice(inRange, { ...refused, status: 416 }), []],
+    ['a refusal by a busy platform', twice(inRange, { ...refused, status: 503 }), []],
+    ['a refusal of a limit that is no number', twice(inRange, at('?limit=abc', {}, { status: 400 })), []],
+    ['a refusal that may be for another number', twice(inRange, at('?limit=500&offset=-1', {}, { status: 400 })), []],
+    ['a refusal beside pages with another odd number', twice(at('?limit=50&offset=-1', list(50)), refused), []],
+    ['a refusal of a list refused in range too', [inRange, refused, inRange, gone, refused, inRange, refused], []],
+    ['a refusal where a limit above 100 has been taken', [at('?limit=101', list(100)), ...twice(inRange, refused)], []],
     ['a limit of 0 that is refused', twice(inRange, at('?limit=0', {}, { status: 422 })), ['clamp.low']],
     ['a limit below 0', twice(inRange, at('?limit=-1', {}, { status: 422 })), ['clamp.low', 'clamp.nearest']],
     ['a limit of 0 that stays', [at('?limit=0', list(0, 0, true, 0))], []],
@@ -117,17 +117,17 @@ describe('limit and offset', () => {
       [20, 40].map((n) => at(`?limit=20&offset=${n}`, list(20, 0, true, 20))),
       ['in-range'],
     ],
-    ['another default where something else is asked for', [at('?page_size=50', list(50))], []],
-    ['to an agent', [at('', list(50), { headers: { 'x-api-key': 'none', authorization: 'Bearer x' } })], []],
+    ['another default where another parameter is given', [at('?page_size=50', list(50))], []],
+    ['a default to an agent', [at('', list(50), { headers: { 'x-api-key': 'none', authorization: 'Bearer x' } })], []],
     ['another default', [at('', list(50))], ['defaults']],
-    ['another default in a version to come', [at('', list(50), LATER)], []],
-    ['another default of what belongs to one device', [at('/dvc_1/groups', list(50))], []],
+    ['another default in a future version', [at('', list(50), LATER)], []],
+    ['another default of a list below a device', [at('/dvc_1/groups', list(50))], []],
     ['another default with a count', [at('?expand=total_count&limit=5', list(5, 3))], ['defaults']],
   ])('%s', (_, answers, found) =>
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.list.${name}.watched`)),
   );
 
-  test('refusals decide nothing until they tell', () => {
+  test('a refusal decides nothing until it is repeated', () => {
     expect(judged([inRange, refused]).decided).not.toContain('platform.list.clamp.high.watched');
     expect(judged(twice(inRange, refused)).decided).toContain('platform.list.clamp.high.watched');
   });
@@ -144,18 +144,14 @@ describe('versions', () => {
     ['none', served('none'), []],
     ['an empty one', served(''), []],
     ['two of them', served(`${VERSION}, ${VERSION}`), []],
-    ['one of a date to come', served('2027-01-01.yosemite'), []],
+    ['one of a future date', served('2027-01-01.yosemite'), []],
     ['in capitals', served('2026-08-17.EVERGLADES'), []],
     ['that of an agent', served('v0.4', { target: '/beta/agent/sync' }), []],
     ['that of an agent, with its own credential', at('', {}, { headers: { 'x-api-key': 'none' } }), []],
-    ['one that has ended, to which nothing is served', served('2025-10-21.zion', { status: 404 }), []],
-    ['one that has ended, where the platform is away', served('2025-10-21.zion', { status: 502 }), []],
+    ['one that has ended, which is refused', served('2025-10-21.zion', { status: 404 }), []],
+    ['one that has ended, where the platform is down', served('2025-10-21.zion', { status: 502 }), []],
     ['one that has ended', served('2025-10-21.zion'), ['end-of-life']],
-    [
-      'one that has ended, to make something',
-      served('2025-10-21.zion', { method: 'POST', status: 201 }),
-      ['end-of-life'],
-    ],
+    ['one that has ended, in a creation', served('2025-10-21.zion', { method: 'POST', status: 201 }), ['end-of-life']],
     ['one of another form', served('v1'), ['malformed']],
     ['one that never was', served('2026-05-06.nowhere'), ['unknown']],
   ])('%s', (_, answer, found) =>
@@ -168,7 +164,7 @@ describe('versions', () => {
   const answering = (answered: Record<string, string>): Answer[] => [{ ...ended, answered }, ended];
   const both = { headers: { 'service-version': '2025-10-21.zion', 'miru-version': VERSION } };
   test.each<[string, Answer[], string[]]>([
-    ['of which nothing shows that the platform knows it', [ended, ended], []],
+    ['that nothing shows to be known to the platform', [ended, ended], []],
     ['which the platform asks for', [asksFor('Miru-Version'), ended], ['end-of-life']],
     ['which the platform does not ask for', [asksFor('Service-Version'), ended], []],
     ['of which the platform asks for a longer one', [asksFor('X-Miru-Version'), ended], []],
@@ -187,7 +183,7 @@ describe('versions', () => {
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
 
-  test('of a header that the platform ignores, older clients are not thought to know less', () => {
+  test('a header that the platform ignores does not make its clients older', () => {
     const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const headers = { 'service-version': 'none', 'miru-version': '2026-03-09.tetons' };
     expect(foundIn([{ target: '/beta/deployments/dpl_1', json: deployment, headers }])).toEqual([]);
@@ -204,7 +200,7 @@ describe('versions', () => {
     expect(decided).toEqual(decides ? ['platform.version.end-of-life.watched'] : []);
   });
 
-  test('a status that is new is for those who know it', () => {
+  test('a new status is for clients of versions that have it', () => {
     const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
     const to = (version: string): string[] =>
@@ -222,7 +218,7 @@ describe('a ping', () => {
     ['that succeeds', { code: 'success', round_trip_nanos: 99_000_000 }, {}, []],
     ['without a round trip', { code: 'success' }, {}, id],
     ['longer than the call', { code: 'success', round_trip_nanos: 200_000_000 }, {}, id],
-    ['of which nobody knows how long it took', { code: 'success', round_trip_nanos: 200_000_000 }, { ms: 0 }, []],
+    ['whose duration is unknown', { code: 'success', round_trip_nanos: 200_000_000 }, { ms: 0 }, []],
     ['with another status', { code: 'success', round_trip_nanos: 1 }, { status: 202 }, id],
     ['with another outcome', { code: 'timeout' }, {}, []],
     ['that is refused', { error: { code: 'not_found' } }, { status: 404 }, []],
