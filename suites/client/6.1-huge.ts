@@ -8,7 +8,7 @@ export const { requirement, check, checks } = section({ section: '6.1', since: '
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** Signs of a client until it has dispatched the last event. */
+/** Requests and events of a client before it must have dispatched the last event. */
 const MOST_ROUNDS = 12;
 
 const huge = requirement({
@@ -37,13 +37,13 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
   // A client that wants no more of it may hang up, or cease to read.
   void stream.send(render(big));
   void stream.send(frame(last));
-  const isBound = (): boolean => run.told !== undefined && !run.dispatched.some(({ id }) => id === big.id);
+  const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);
   for (let round = 0; !run.dispatched.some(({ id }) => id === last.id); round += 1) {
     if (stream.closed && isBound()) await (await run.stream()).send(frame(last));
     const seen = run.dispatched.length + run.requests.length;
     const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
     const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
-    // One that comes back again and again, and says nothing, goes on for ever.
+    // A client that comes back again and again, and says nothing, would go on for ever.
     run.must(more && round < MOST_ROUNDS, {
       expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',
       actual: run.outcome,

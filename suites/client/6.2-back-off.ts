@@ -15,14 +15,14 @@ const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_re
 const first = event(1);
 const second = event(2);
 
-/** A client that has dispatched one event when its connection breaks. */
-async function cutOff(t: Client): Promise<StreamRun> {
+/** A client that has dispatched event 1 when its connection breaks. */
+export async function cutOff(t: Client): Promise<StreamRun> {
   const run = await StreamRun.after(t, [first]);
   run.current.cut();
   return run;
 }
 
-/** The client is let in again: it has its cursor, and goes on. */
+/** Expects the client back with its cursor, and lets it go on. */
 async function expectBack(run: StreamRun): Promise<void> {
   const back = await run.request('the client to come back');
   run.must(back.cursor === '1', { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
@@ -55,9 +55,7 @@ check(restart, OPTIONS, async (t) => {
   await expectBack(run);
 });
 
-/**
- * At an address of its own no other server gets the port while nobody listens there. A unix socket has its own path.
- */
+/** Address of its own, where no other server gets the port while nobody listens; a unix socket needs none. */
 function awayFromOthers(t: Client): StreamRunOptions {
   if (!t.capabilities.has('url')) return {};
   const [a, b] = randomBytes(2);
@@ -86,13 +84,13 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
     isBack = back !== undefined;
     return back;
   });
-  // It may give up as well.
+  // A client may give up as well.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** A client that asks again at all has done so by then. */
+/** Seconds after the requested ones by which a client that asks again at all has done so. */
 const MORE_SECONDS = 6;
 
-/** The client asks again no sooner than it was asked to. `next`: what it asks then, if anything. */
+/** Expects the client to ask again no sooner than asked to. `next` gives its next request, if any. */
 async function expectRefusalWait(
   run: StreamRun,
   refusal: Refusal,
@@ -141,7 +139,8 @@ for (const status of [400, 401, 403, 404, 429])
     await using run: StreamRun = await cutOff(t);
     const answer = (asked: ClientRequest): void => asked.answer(status, errorOf('refused'));
     await expectNoHammering(run, { answer, how: `that are all answered ${status}` });
-    t.observe(`GET /events answered ${status}`, run.over || run.told === 'end' ? 'the client gives up' : 'asks again');
+    const isOver = run.over || run.reported === 'end';
+    t.observe(`GET /events answered ${status}`, isOver ? 'the client gives up' : 'asks again');
   });
 
 export const hammering = requirement({

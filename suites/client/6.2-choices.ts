@@ -1,7 +1,8 @@
 /** What a client does where the specification is silent: no outcome is wrong, and `muster compare` shows it. */
 
 import { event, frame, frames } from '../../harness/contract/situations.ts';
-import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
+import { cutOff } from './6.2-back-off.ts';
+import { FOLLOW, RECONNECT, section } from './support/check.ts';
 import { openElsewhere } from './support/client-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { StreamRun } from './support/stream-run.ts';
@@ -14,13 +15,6 @@ const [first, second, third, fourth] = [event(1), event(2), event(3), event(4)];
 
 /** The next request of a client that may never come back. */
 const nextOf = (run: StreamRun): Promise<ClientRequest | undefined> => run.requestWithin(2 * run.patienceMs);
-
-/** A client that has dispatched one event, and been cut off. */
-async function cutOff(t: Client): Promise<StreamRun> {
-  const run = await StreamRun.after(t, [first]);
-  run.current.cut();
-  return run;
-}
 
 const repeated = requirement({
   id: 'client.choices.repeated',
@@ -68,7 +62,7 @@ check(otherType, OPTIONS, async (t) => {
   await using run: StreamRun = await cutOff(t);
   (await run.request()).answer(200, frames([second, third]), { 'content-type': 'text/plain' });
   const again = await nextOf(run);
-  // What it prints may come after what it asks.
+  // Its lines may come after its request.
   if (again !== undefined) {
     await again.accept().send(frames([fourth]));
     await run.untilDispatched(fourth.id);

@@ -14,10 +14,7 @@ const replay = requirement({
   text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
 });
 
-/**
- * Events that come at once, the first time: few, for a client that starts a process for each. Then twice as many, while
- * it is quick.
- */
+/** Events sent at first: few, for a client that starts a process for each; then twice as many while it is quick. */
 const FIRST = 250;
 const MOST = 100_000;
 const QUICK_MS = 2000;
@@ -38,8 +35,8 @@ check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'
     sent = last;
     while (sequence.last < last) {
       const seen = sequence.last;
-      const more = await run.until(() => sequence.last > seen || sequence.wrong !== undefined || run.told);
-      if (run.told !== undefined) return t.note(`the client told of a gap in a replay of ${last} events`);
+      const more = await run.until(() => sequence.last > seen || sequence.wrong !== undefined || run.reported);
+      if (run.reported !== undefined) return t.note(`the client told of a gap in a replay of ${last} events`);
       run.must(more !== undefined && sequence.wrong === undefined, {
         expected: `events 2 to ${last} dispatched once each, in order`,
         actual: sequence.wrong ?? `nothing after event ${sequence.last}; ${run.state}`,
@@ -51,10 +48,7 @@ check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'
   run.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
 });
 
-/**
- * Sends the events after `from`, the last one with the id `to`. Never waits for the client: it may have stopped to
- * read.
- */
+/** Sends the events after `from`, up to `to`, without waiting for the client, which may have ceased to read. */
 async function sendUntil(stream: ClientRequest, from: number, to: number): Promise<void> {
   for (let sent = from; sent < to && !stream.closed; sent += PIECE) {
     let piece = '';

@@ -1,7 +1,4 @@
-/**
- * Section 7: what a client does when the platform is busy. Statuses and rate limits are not shown: RFC 6585 and RFC
- * 9110 are.
- */
+/** Section 7: busy platforms. Statuses and rate limits are not stated, so RFC 6585 and RFC 9110 apply. */
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { ASKED_FOR, type Refusal } from '../../harness/contract/situations.ts';
 import { section } from './support/check.ts';
@@ -15,8 +12,8 @@ import {
   JobRun,
   pageOf,
   pages,
+  pageWindow,
   platform,
-  window,
 } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectWait } from './support/waits.ts';
@@ -83,7 +80,7 @@ check(resumes, { ...about('list'), premises: ['client.pages.next'] }, async (t) 
   let refused = false;
   const answer = platform({
     list: (asked) => {
-      if (refused || window(asked).offset === 0) return asked.answer(200, pageOf(asked, all));
+      if (refused || pageWindow(asked).offset === 0) return asked.answer(200, pageOf(asked, all));
       refused = true;
       asked.answer(503, errorOf('unavailable'), { 'retry-after': '1' });
     },

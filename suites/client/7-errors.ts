@@ -1,6 +1,4 @@
-/**
- * Section 7: what a client tells its caller when it is refused, whatever the body. The shape of errors is not shown.
- */
+/** Section 7: errors that a refused client reports to its caller, whatever the body, whose shape is not stated. */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
@@ -13,14 +11,14 @@ import {
   itemsFrom,
   JobRun,
   pageOf,
+  pageWindow,
   platform,
-  window,
 } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
-/** No client asks again after it. */
+/** Status after which no client asks again. */
 const FORBIDDEN = 403;
 
 const told = requirement({
@@ -76,7 +74,7 @@ check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   }
 });
 
-/** How the client tells of an answer. `usual`: how it told of the error body that published implementations have. */
+/** Way in which the client reports an answer. `usual`: its way for the error body of published implementations. */
 async function tells(
   t: Client,
   list: Answering,
@@ -131,7 +129,7 @@ check(laterPage, AFTER_TOLD, async (t) => {
   const all = itemsFrom(1, 230);
   const answer = platform({
     list: (asked, run) => {
-      if (window(asked).offset === 0) asked.answer(200, pageOf(asked, all));
+      if (pageWindow(asked).offset === 0) asked.answer(200, pageOf(asked, all));
       else void refuse(asked, run);
     },
   });

@@ -1,4 +1,4 @@
-/** Section 7: what a client does when its cursor is older than the earliest retained event. */
+/** Section 7: a client whose cursor is older than the earliest retained event. */
 import { EXPIRED, event, frame } from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import { begun } from './support/client-run.ts';
@@ -31,12 +31,12 @@ const told = requirement({
 });
 check(told, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
-  // It may tell it with the first event that it gets again.
+  // It may report it with the first event after that.
   const came = await run.until(() => {
     answered(run);
-    return run.told;
+    return run.reported;
   });
-  run.must((came ?? run.told) !== undefined, {
+  run.must((came ?? run.reported) !== undefined, {
     expected: '{"saw":"gap"} or {"saw":"end"} after 410',
     actual: run.outcome,
   });
@@ -55,7 +55,7 @@ export const goesOn = requirement({
   id: 'client.expired.goes-on',
   text: 'A client that is answered 410 asks again without that cursor, and dispatches later events.',
 });
-/** With the same cursor. */
+/** Further requests with the expired cursor that are allowed. */
 const PATIENT = 5;
 check(goesOn, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);

@@ -14,8 +14,8 @@ import {
   type PagesOptions,
   pageOf,
   pages,
+  pageWindow,
   platform,
-  window,
 } from './support/job-run.ts';
 
 export const { requirement, check, checks } = section({ section: '8', since: '2026-11-23' });
@@ -28,7 +28,7 @@ const all = itemsFrom(1, 230);
 const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
   JobRun.whole(t, { job: 'list', answer, variables });
 
-/** Lists all that a platform shows of `shown`, and expects each item once. */
+/** Lists all items but hidden ones, and expects each once. */
 async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
   await using run: JobRun = await list(t, platform({ list: pages(all, options) }), variables);
   expectItems(
@@ -46,7 +46,7 @@ const items = requirement({
   text: 'A client gives each item of a list to its caller once, and ends.',
 });
 const few = itemsFrom(1, 3);
-/** A client that gives other items, or none, can be asked nothing else. How often it does is for the next check. */
+/** Essential: a client that gives other items, or none, can be asked nothing else. Repeats are for the next check. */
 check(items, { aspect: 'any', needs: LIST.needs, essential: true }, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   expectItems(run, few, 'once or more');
@@ -56,9 +56,9 @@ check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEM
   expectItems(run, few);
 });
 
-/** Each page follows another one by its limit, however many items that has. Gives what was asked for. */
-function expectStride(run: JobRun): ReturnType<typeof window>[] {
-  const asked = run.requests.filter(IS_ASKED.list).map((each) => window(each));
+/** Expects each page to follow another by its limit, however many items that has. Gives the requested pages. */
+function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
+  const asked = run.requests.filter(IS_ASKED.list).map((each) => pageWindow(each));
   // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
   const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
   const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
@@ -101,7 +101,7 @@ const full = requirement({
   text: 'A client ends after a last page that is full.',
 });
 check(full, NEXT, async (t) => {
-  // Of any limit that divides 200.
+  // The last page is full for any limit that divides 200.
   const even = itemsFrom(1, 200);
   await using run: JobRun = await list(t, platform({ list: pages(even) }));
   expectItems(run, even);
@@ -114,7 +114,7 @@ export const clamped = requirement({
   clause: 'Effective page size after clamping.',
   text: 'A client that asks for more than a page can hold goes on at offset + the limit that the page names.',
 });
-/** Above the maximum, for a client whose caller can choose. */
+/** Asks above the maximum, where a caller can choose. */
 check(clamped, NEXT, (t) => expectAll(t, {}, { [CLIENT_VARIABLES.limit]: '500' }));
 
 export const lowered = requirement({
@@ -143,7 +143,7 @@ check(wanted, LIST, async (t) => {
     const variables = { [CLIENT_VARIABLES.limit]: size };
     await using run: JobRun = await JobRun.asking(t, { job: 'list', answer, variables });
     asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
-    // One that asks for the same pages whatever is wanted does not take it from its caller.
+    // A client that asks for the same size each time does not take it from its caller.
     if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
     run.must(asked.join() === SIZES.join(), {
       expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,
@@ -182,7 +182,7 @@ check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => {
     list: (asked) => {
       asked.answer(200, pageOf(asked, now));
       // All others are gone: the next page is empty.
-      if (now === all) now = all.slice(0, window(asked).limit);
+      if (now === all) now = all.slice(0, pageWindow(asked).limit);
     },
   });
   await using run: JobRun = await list(t, answer);
@@ -224,7 +224,7 @@ export const totalCount = requirement({
 check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
-  // Whoever shows how far it is wants the number once. Nobody wants it with every page.
+  // A display of progress needs the number once, and never with every page.
   run.must(counts <= 1, {
     expected: 'no expand=total_count, or one for the whole list',
     actual: `${counts} of ${run.requests.length} requests with expand=total_count`,

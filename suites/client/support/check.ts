@@ -1,7 +1,4 @@
-/**
- * What every check of this suite is given, how a check is declared, what it rests on, and how a client is told where
- * the server is.
- */
+/** Context, declaration and premises of a client check, and the variables that lead a client to its server. */
 
 import { chmodSync, writeFileSync } from 'node:fs';
 import { CLIENT_PLACES, CLIENT_VARIABLES, type ClientPlace, JOB_TABLE } from '../../../harness/contract/client.ts';
@@ -9,8 +6,6 @@ import { checks } from '../../../harness/runner/define.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { ClientContext } from '../../../harness/targets/opened.ts';
 import { sections } from '../../section.ts';
-
-// What every check of this suite is given.
 
 export type Client = ClientContext & CheckContext;
 
@@ -23,24 +18,22 @@ export const FOLLOW = ['follow'] as const;
 /** The plainest check: an event that comes whole is dispatched. */
 export const DISPATCH = [JOB_TABLE.follow.plainest];
 
-/** And the client comes back after its stream has ended. */
+/** Premises of a check that needs the client to come back after its stream has ended. */
 export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];
 
 export const section = sections(checks<ClientContext>());
 
-/** The first way that the client knows. */
+/** First way to reach a server that the client knows. */
 export const placeOf = (t: Client): ClientPlace => CLIENT_PLACES.find((place) => t.capabilities.has(place)) ?? 'url';
 
-/** The variables that name it. `pathOf` gives a path in the folder of the run. */
+/** Variables that name a server. `pathOf` gives a path in the folder of the run. */
 export function addressAt(place: ClientPlace, url: string, pathOf: (name: string) => string): Record<string, string> {
   if (place === 'discovery') return { [CLIENT_VARIABLES.discovery]: pathOf('agent.json') };
   const named = { [CLIENT_VARIABLES.deviceUrl]: url };
   return place === 'socket' ? { ...named, [CLIENT_VARIABLES.socket]: pathOf('agent.sock') } : named;
 }
 
-/**
- * Writes a file that users of a container may read too. Its folder, which is closed by default, says who gets there.
- */
+/** Writes a file for users of a container too: its folder, closed by default, decides who gets there. */
 export function writeShared(path: string, text: string): void {
   writeFileSync(path, text);
   chmodSync(path, 0o644);

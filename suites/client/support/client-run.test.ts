@@ -5,7 +5,7 @@ import { Timeline } from './timeline.ts';
 
 const textOf = (timeline: Timeline): string => timeline.text.replaceAll(/\d+\.\d+ s {2}/g, '');
 
-test('what server and client do is told in words and on the axis, without secrets, until the situation is over', () => {
+test('shows acts of server and client in words and on the axis, without secrets, until the run is over', () => {
   const recorder = new Recorder();
   const timeline = new Timeline(recorder.axis);
   timeline.hide('t0ken');
@@ -44,7 +44,7 @@ test('what server and client do is told in words and on the axis, without secret
   ]);
 });
 
-test('of many lines that a client prints the first and the last are shown, to leave room for what it asked', () => {
+test('shows the first and the last of many printed lines, to leave room for requests', () => {
   const timeline = new Timeline(new Recorder().axis);
   const page = (from: number): void => {
     timeline.request(`GET ${from}`).answers('200');
@@ -68,13 +68,13 @@ test.each([
   expect(printedLineIn(text)).toMatchObject({ saw: 'event', id });
 });
 
-test('a payload keeps its numbers', () => {
+test('keeps the numbers of a payload', () => {
   expect(printedLineIn('{"saw":"event","id":7,"type":"a.b","data":{"id":3,"saw":true}}')).toMatchObject({
     data: { id: 3, saw: true },
   });
 });
 
-test('an integer beyond 2^53 is the text that it is, wherever it stands', () => {
+test('keeps an integer beyond 2^53 as text, wherever it stands', () => {
   const item = '{"saw":"item","item":{"id":"a","serial":9007199254740993,"of":[18446744073709551616,1e300,0.10]}}';
   expect(printedLineIn(item)).toMatchObject({
     item: { serial: '9007199254740993', of: ['18446744073709551616', 1e300, 0.1] },

@@ -1,7 +1,4 @@
-/**
- * One run of a client: what server and client did on one time axis, what the client printed, and how long to wait for
- * either.
- */
+/** One run of a client: its requests and printed lines, the time axis of both sides, and the waits for either. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,14 +15,14 @@ import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPla
 import type { Storm } from './storm.ts';
 import { Timeline } from './timeline.ts';
 
-// Reads what a client prints. Integers keep all their digits.
+// Lines that a client prints, with all digits of their integers.
 
 /** A line of the contract, with the id of an event as text. */
 export type PrintedLine =
   | { saw: 'event'; id: string; type: string; data: unknown }
   | Exclude<ClientLine, { saw: 'event' }>;
 
-/** Undefined for a line that is none of the contract's. */
+/** Undefined for a line outside the contract. */
 export function printedLineIn(text: string): PrintedLine | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   if (!clientLine.is(parsed(text))) return undefined;
@@ -33,7 +30,7 @@ export function printedLineIn(text: string): PrintedLine | undefined {
   return value.saw === 'event' ? { ...value, id: String(value.id) } : value;
 }
 
-/** An integer that no double holds stays the text that it is. */
+/** Keeps as text an integer that no double holds. */
 function withDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   const { source = '' } = context ?? {};
   return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
@@ -47,30 +44,27 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
   }
 }
 
-/** An interpreter on a busy machine may take so many times the patience until its first request. */
+/** Times the patience until the first request: an interpreter on a busy machine is slow to start. */
 export const START_PATIENCES = 6;
-/** A client waits before it asks again, and longer each time: so many times the patience. */
+/** Times the patience until another request: a client waits before it, and longer each time. */
 export const AGAIN_PATIENCES = 3;
-/** Whatever goes on, a wait ends after so many times what it may take without progress. */
+/** Times the wait without progress after which a wait ends, whatever goes on. */
 const ENDLESS = 3;
-/** A client that says and asks without end fills no memory. */
+/** Requests and lines that are kept, so that an endless client does not fill the memory. */
 export const MOST_KEPT = 20_000;
-/** No client is asked to wait for longer. */
+/** Longest time that a client is asked to wait. */
 const MOST_SECONDS = 30;
-/** A check that waits in vain says so itself, so long before its time is over. */
+/** Stop waiting this long before the check's time limit. */
 const SPARE_MS = 1500;
-/** A finding tells of a silence that is longer. */
-const TOLD_SILENCE_MS = 1000;
+/** Mention a silence in a finding only above this. */
+const SHOWN_SILENCE_MS = 1000;
 /** Requests that a finding shows whole. */
 const MOST_RECORDED = 8;
 
-/**
- * Jobs with which a client has asked for something, and those with which it never did: further runs show no more of
- * those.
- */
+/** Whether a client asked for anything, by job: a silent job is run no more. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
-/** Does something with a run, which is over if that fails. */
+/** Gives a run once `begin` has succeeded, and disposes of it if that fails. */
 export async function begun<Run extends AsyncDisposable>(
   run: Run,
   begin: (run: Run) => Promise<unknown>,
@@ -84,11 +78,11 @@ export async function begun<Run extends AsyncDisposable>(
   }
 }
 
-/** Fails a client that hammers. Undecided where the machine does not let it be seen. `how`: as requests are refused. */
+/** Fails a client that hammers; undecided where the machine was too slow to see it. `how` describes the refusals. */
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   run.must(storm.pace !== 'hammers', {
     expected: `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`,
-    actual: run.endless ?? storm.told,
+    actual: run.endless ?? storm.summary,
   });
   if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
@@ -108,14 +102,14 @@ export abstract class ClientRun implements AsyncDisposable {
   readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
-  /** What the answer to a request threw: it ends the check, and not Muster. */
+  /** Error thrown by the answer to a request: it ends the check, and not Muster. */
   #failure: unknown;
   #progress = 0;
   #progressAt = performance.now();
   #over = false;
   #client: RunningClient | undefined;
   #server: ScriptedServer | undefined;
-  /** Of agents that are gone. Their ports stay taken as long as the client runs. */
+  /** Servers that have left. Their ports stay taken as long as the client runs. */
   readonly #left: ScriptedServer[] = [];
   #folder: string | undefined;
   /** Milliseconds from the start of the client to its first request. */
@@ -129,12 +123,12 @@ export abstract class ClientRun implements AsyncDisposable {
     t.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Throws Blocked where this client has asked for nothing in all the time that an earlier run of the job gave it. */
+  /** Throws Blocked where this client was silent in an earlier run of the job. */
   protected static refuseSilent(t: Client, job: ClientJob, reason: string): void {
     if (t.session.get(ACTIVITY).get(job) === 'silent') throw new Blocked(reason);
   }
 
-  /** What only the client and its server may know: no report shows it. */
+  /** Keeps a secret of client and server out of reports. */
   protected keepSecret(secret: string): void {
     this.timeline.hide(secret);
     this.t.recorder.redactor.add(secret);
@@ -143,7 +137,7 @@ export abstract class ClientRun implements AsyncDisposable {
   /** Called with each request of the client. */
   protected abstract take(asked: ClientRequest): void | Promise<void>;
 
-  /** Listens as the server that the client asks, from now on. */
+  /** Listens as the server of the client from now on. */
   protected async listen(at: ServerPlace = {}): Promise<ScriptedServer> {
     this.#server = await ScriptedServer.open(at, {
       track: (what) => this.timeline.request(what),
@@ -171,7 +165,7 @@ export abstract class ClientRun implements AsyncDisposable {
     return join(this.#folder ?? '', name);
   }
 
-  /** What a discovery file says of the server as it is now (section 5). */
+  /** Content of a discovery file for the present server (section 5). */
   protected discoveryWith(token: string): string {
     return JSON.stringify({ port: this.server.place.port, token });
   }
@@ -229,7 +223,7 @@ export abstract class ClientRun implements AsyncDisposable {
     return true;
   }
 
-  /** To be called when the client has asked for nothing in all its time. */
+  /** Records that the client has asked for nothing in all its time. */
   protected neverAsked(): void {
     const activity = this.t.session.get(ACTIVITY);
     if (activity.get(this.#job) !== 'active') activity.set(this.#job, 'silent');
@@ -242,14 +236,14 @@ export abstract class ClientRun implements AsyncDisposable {
     this.#changes.announce();
   }
 
-  /** How long to wait without a sign of progress: longer for a client that was slow to start. */
+  /** Milliseconds to wait without progress: more for a client that was slow to start. */
   get patienceMs(): number {
     return Math.max(this.t.patienceMs, 2 * this.#startMs);
   }
 
   /**
-   * Seconds that a client is asked to wait: longer where it was slow to start, so that one that comes of its own accord
-   * still comes before. `usual`: where it was quick. Undecided where it is hardly there.
+   * Seconds that a client is asked to wait: `usual`, or more where it was slow to start, so that one that does not obey
+   * still comes before. Undecided where it was too slow for that.
    */
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);
@@ -277,14 +271,14 @@ export abstract class ClientRun implements AsyncDisposable {
     return this.#client?.diagnostics ?? '';
   }
 
-  /** What the client asks without end for, in words; undefined where it does not. */
+  /** Words for an endless repetition; undefined where there is none. */
   get endless(): string | undefined {
     return this.#repeats.words;
   }
 
   /**
-   * What `look` finds; undefined when the client has ended, when nothing has happened for `withinMs`, and when it only
-   * does again what it has done before.
+   * Waits for what `look` finds; undefined when the client has ended, when nothing has happened for `withinMs`, or when
+   * it only repeats itself.
    */
   async until<T>(
     look: () => T | undefined,
@@ -305,7 +299,7 @@ export abstract class ClientRun implements AsyncDisposable {
     }
   }
 
-  /** What the client does now, in words. */
+  /** Words for what the client does now. */
   get state(): string {
     if (this.#over) return `the client ${this.#client?.how ?? 'has ended'}`;
     return `the client runs, and ${this.endless ?? 'did nothing more'}`;
@@ -313,7 +307,7 @@ export abstract class ClientRun implements AsyncDisposable {
 
   violation({ expected, actual }: { expected: string; actual: string }): Violation {
     const silentMs = performance.now() - this.#progressAt;
-    if (!this.#over && silentMs > TOLD_SILENCE_MS) this.timeline.silence(silentMs);
+    if (!this.#over && silentMs > SHOWN_SILENCE_MS) this.timeline.silence(silentMs);
     return new Violation({ expected, actual, counterexample: this.timeline.text });
   }
 

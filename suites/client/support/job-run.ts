@@ -1,6 +1,6 @@
 /**
- * A run of a job that ends by itself: the check says how each request is answered, and reads what came of the whole.
- * With a Platform API as the specification has it, for what a check leaves open.
+ * Run of a job that ends by itself: the check answers each request, and reads the outcome of the whole. A Platform API
+ * by the specification gives the answers that a check leaves open.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -32,7 +32,7 @@ import { Storm } from './storm.ts';
 export const PLATFORM_BASE = '/beta';
 const RESULTS: ReadonlySet<string> = new Set(CALL_JOBS.map((job) => JOB_TABLE[job].claim.saw));
 
-/** One for all runs. */
+/** Key or token of all runs. */
 const SECRET = new Fact(() => `key_${randomBytes(16).toString('hex')}`);
 
 /** Answers one request of the client. */
@@ -41,7 +41,7 @@ export type Answering = (asked: ClientRequest, run: JobRun) => void | Promise<vo
 export interface JobRunOptions {
   job: CallJob;
   answer: Answering;
-  /** Beside the usual ones. */
+  /** Variables beside the usual ones. */
   variables?: Readonly<Record<string, string>>;
   /** How the client reaches a Device API. Default: the first way that it knows. */
   place?: ClientPlace;
@@ -74,12 +74,12 @@ export class JobRun extends ClientRun {
     });
   }
 
-  /** The same, and waits for the end of the client. */
+  /** Starts a run, and waits for the end of the client. */
   static async whole(t: Client, options: JobRunOptions): Promise<JobRun> {
     return begun(await JobRun.start(t, options), (run) => run.ended());
   }
 
-  /** The same for a check of what the client asks for: whether it ends is for others. */
+  /** Starts a run for a check of requests alone: other checks decide whether the client ends. */
   static async asking(t: Client, options: JobRunOptions): Promise<JobRun> {
     return begun(await JobRun.start(t, options), (run) => run.#settled());
   }
@@ -114,10 +114,7 @@ export class JobRun extends ClientRun {
     this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
   }
 
-  /**
-   * Waits until the client has ended, or can be seen to have no end. Blocked when it has asked for nothing: nothing is
-   * known of such a client.
-   */
+  /** Waits until the client has ended, or repeats itself without end. Blocked when it has asked for nothing. */
   async #settled(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
     if (this.requests.length === 0) {
@@ -137,13 +134,13 @@ export class JobRun extends ClientRun {
     return this.lines.filter(({ saw }) => RESULTS.has(saw));
   }
 
-  /** How the client, which has ended, told that its job failed. */
+  /** Way in which a client that has ended reported a failure. */
   get failure(): 'a line' | 'its exit code' | undefined {
     if (this.saw('error').length > 0) return 'a line';
     return this.code === 0 ? undefined : 'its exit code';
   }
 
-  /** What it printed and what it does, in words. */
+  /** Words for what it printed and what it does. */
   get outcome(): string {
     const said = this.lines.map((line) => (line.saw === 'item' ? line.item.id : line.saw));
     const shown =
@@ -155,7 +152,7 @@ export class JobRun extends ClientRun {
   }
 }
 
-// A Platform API as the specification has it, for calls of a client: what it answers where a check says nothing else.
+// A Platform API by the specification, which answers calls where a check does not.
 
 const pathOf = (job: PlatformJob): string => {
   const { request, given } = jobOf(job);
@@ -175,7 +172,7 @@ export const itemsFrom = (first: number, count: number): Item[] =>
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
 
 /** Limit and offset of a request as the platform takes them (section 8). */
-export function window(
+export function pageWindow(
   { query }: ClientRequest,
   maximum: number = LIST_LIMITS.limitMaximum,
 ): { limit: number; offset: number } {
@@ -198,7 +195,7 @@ export function pageOf(
   all: readonly Item[],
   { maximum, hidden = () => false }: PagesOptions = {},
 ): ListEnvelope {
-  const { limit, offset } = window(asked, maximum);
+  const { limit, offset } = pageWindow(asked, maximum);
   const data = all.slice(offset, offset + limit).filter((_, index) => !hidden(offset + index));
   const total = asked.query.getAll('expand').some((value) => value.split(',').includes('total_count'));
   return {
@@ -217,7 +214,7 @@ export const pages =
   (asked) =>
     asked.answer(200, pageOf(asked, all, options));
 
-/** Whether a request is that of the job itself, and not what a client may ask besides. */
+/** Whether a request is the job's own, and not one that a client may make besides. */
 function isAskedBy(job: PlatformJob): (asked: ClientRequest) => boolean {
   const { method, isPathOpen } = jobOf(job).request;
   if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);
@@ -232,7 +229,7 @@ export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAs
   Record<PlatformJob, (asked: ClientRequest) => boolean>
 >;
 
-/** Answers as a platform that is well, but for what a check says. */
+/** Answers as a healthy platform, but for the answers of a check. */
 export const platform =
   (answers: Partial<Record<PlatformJob, Answering | undefined>> = {}): Answering =>
   (asked, run) => {
@@ -243,7 +240,7 @@ export const platform =
     return (answers[job] ?? usual)(asked, run);
   };
 
-/** What a check of a job needs, and rests on. */
+/** Needs and premises of a check of a job. */
 export const about = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
 
 /** Section 2.6: items come more than once. */
@@ -252,7 +249,7 @@ export const ITEMS_REPEATED: Deviation = {
   allowance: 'an item that is given to the caller again is left out',
 };
 
-/** All items given to the caller, in any order, and no error told. */
+/** Expects all items given to the caller, in any order, and no error. */
 export function expectItems(run: JobRun, all: readonly Item[], often: 'once' | 'once or more' = 'once'): void {
   const seen = run.saw('item').map(({ item }) => item.id);
   const missing = all.filter(({ id }) => !seen.includes(id)).map(({ id }) => id);
@@ -271,10 +268,7 @@ const described = (what: string, ids: readonly string[]): string =>
     ? ''
     : `${what}: ${ids.slice(0, 8).join(', ')}${ids.length > 8 ? ` and ${ids.length - 8} more` : ''}; `;
 
-/**
- * Refuses a job as long as a client is watched that may hammer, then answers it. Fails when too many requests come.
- * Gives the run, which is over.
- */
+/** Refuses a job while its client is watched for hammering, then answers it. Gives the run, which is over. */
 export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusal): Promise<JobRun> {
   const storm = new Storm();
   const usual = platform();
@@ -289,7 +283,7 @@ export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusa
   return run;
 }
 
-/** The failure told to the caller, by a line or by an exit code other than 0. */
+/** Expects a failure reported to the caller, by a line or by an exit code other than 0. */
 export function expectFailure(run: JobRun, what: string): void {
   run.must(run.failure !== undefined, {
     expected: `an error told for ${what}: {"saw":"error"} or an exit code other than 0`,

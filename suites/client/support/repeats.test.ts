@@ -1,11 +1,11 @@
-/** Which clients can be seen to have no end, and which only ask again as they may. */
+/** Clients that repeat themselves without end, and clients that ask again as they may. */
 import { expect, test } from 'vitest';
 import { MOST_REFUSED, Repeats } from './repeats.ts';
 import type { ClientRequest } from './server.ts';
 
 type Given = Partial<Pick<ClientRequest, 'answered' | 'status' | 'sent'>> & { search?: string; cursor?: string };
 
-/** What is said once each of those requests has come, with so much time between them. */
+/** Words once each of the requests has come, `eachMs` after the one before. */
 function saidOf(requests: readonly Given[], eachMs: number): string | undefined {
   let now = 0;
   const repeats = new Repeats(() => now);
@@ -22,7 +22,7 @@ const times = (count: number, given: (index: number) => Given): Given[] =>
 const page = { answered: 'whole', status: 200, sent: '{"data":[]}' } as const;
 const refusal = { answered: 'whole', status: 403, sent: '{}' } as const;
 
-test('one that goes round and round is seen', () => {
+test('finds one that goes round and round', () => {
   expect(
     saidOf(
       times(40, (index) => ({ ...page, search: `offset=${index % 2}` })),
@@ -39,11 +39,11 @@ test.each<[string, Given[], number]>([
   ['asks as often as it may for what is refused', times(MOST_REFUSED, () => refusal), 1],
   ['asks several times before an answer comes', times(60, () => ({})), 1],
   ['reads one stream after another', times(60, () => ({ status: 200 })), 1],
-])('one that %s is not', (_, requests, eachMs) => {
+])('does not find one that %s', (_, requests, eachMs) => {
   expect(saidOf(requests, eachMs)).toBeUndefined();
 });
 
-test('one that goes on after all is seen no more', () => {
+test('does not find one that goes on after all', () => {
   const asked = [...times(25, () => page), { ...page, search: 'offset=50' }];
   expect(saidOf(asked, 10)).toBeUndefined();
 });

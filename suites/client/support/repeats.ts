@@ -1,26 +1,26 @@
-/** Whether a client asks without end for what it has been answered, so that no check has to wait for its end. */
+/** Finds clients that repeat answered requests without end, so that no check waits for their end. */
 
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Nobody needs the same result so often. */
+/** Times after which the same result is asked for without end. */
 const MOST_SAME = 20;
-/** So long a client is watched that may hammer. Asking every tenth of a second would still do. */
+/** Milliseconds for which a client is watched for hammering; a request every tenth of a second is none. */
 export const WATCHED_MS = 3000;
 export const MOST_REFUSED = 30;
 
-/** A request that came again and again. Moments are on the clock that stands still while this process does. */
+/** Repeated request. Its moments are on a clock that stands still while this process does. */
 interface Asked {
   readonly firstMs: number;
-  /** Of the last ones. */
+  /** Moments of the last ones. */
   readonly recentMs: number[];
   times: number;
-  /** What the one before the last was answered. */
+  /** Answer to the one before the last. */
   answer: string | undefined;
   last: ClientRequest;
 }
 
-/** Of one run of a client. */
+/** Repetitions in one run of a client. */
 export class Repeats {
   readonly #asked = new Map<string, Asked>();
   readonly #nowMs: () => number;
@@ -30,7 +30,7 @@ export class Repeats {
     this.#nowMs = nowMs;
   }
 
-  /** To be called with each request, before it is answered. */
+  /** Notes a request, before it is answered. */
   take(request: ClientRequest): void {
     const { method, path, query, cursor, body } = request;
     const key = JSON.stringify([method, path, query.toString(), cursor, body]);
@@ -49,7 +49,7 @@ export class Repeats {
     this.#words = isEndless(asked, isGiven) ? wordsOf(asked, now) : undefined;
   }
 
-  /** What the client does, in words, where its last request shows that it goes on without end. */
+  /** Words for an endless repetition; undefined unless the last request shows one. */
   get words(): string | undefined {
     return this.#words;
   }
@@ -57,11 +57,11 @@ export class Repeats {
 
 const isSuccess = (status = 0): boolean => status >= 200 && status < 300;
 
-/** Undefined for a stream, and for what is not answered yet. */
+/** Undefined for a stream, and for a request that is not answered yet. */
 const answerTo = ({ answered, status, sent }: ClientRequest): string | undefined =>
   answered === undefined ? undefined : `${answered} ${status} ${sent}`;
 
-/** A refusal may be asked again, with a pause. `isGiven`: it had what it asked for. */
+/** Whether a request is repeated without end. A refused one may be, with pauses. `isGiven`: it had its result. */
 function isEndless({ times, recentMs }: Asked, isGiven: boolean): boolean {
   if (isGiven) return times >= MOST_SAME;
   const [first = 0] = recentMs;

@@ -1,4 +1,4 @@
-/** The server of a run, which a client may still ask when it is gone. */
+/** The server of a run, which a client may still ask after it has left. */
 
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ const unshared = (command: string) =>
     encoding: 'utf8',
   });
 
-test('the port of a server that has left is given to nobody while its client may ask there', (context) => {
+test('keeps the port of a server that has left while its client may ask there', (context) => {
   if (unshared(FEW_PORTS).status !== 0) context.skip('no network of its own on this machine');
   const { stdout, stderr } = unshared(`${FEW_PORTS} && exec "$0" "$1"`);
   expect(stderr).toBe('');
@@ -23,7 +23,7 @@ test('the port of a server that has left is given to nobody while its client may
   expect(given).toBeGreaterThan(32);
 });
 
-test('a server that has left cuts its connections, and another one may take its place', async () => {
+test('cuts the connections of a server that leaves, and lets another take its place', async () => {
   const listener = { track: () => undefined, request: () => {}, changed: () => {} };
   await using first = await ScriptedServer.open({}, listener);
   const { port = 0 } = first.place;

@@ -16,7 +16,7 @@ const SHOWN_LAST = 60;
 /** Characters of an answer that are kept for a finding. */
 const KEPT = 64 * 1024;
 
-/** What becomes of one request. */
+/** Told what becomes of one request. */
 export interface Track {
   /** The server begins an answer that comes in pieces. */
   opens(how: string): void;
@@ -39,16 +39,16 @@ export class ClientRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
-  /** All that the client sent as a body. */
+  /** Whole body that the client sent. */
   readonly body: string;
   /** Moment of its arrival, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
-  /** Milliseconds by which it may have come before, since this process was held up. */
+  /** Milliseconds by which it may have come earlier, since this process was held up. */
   readonly lateMs = lateBy();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
   #sent = '';
-  /** What the answer began with. */
+  /** Status of the answer, once that has begun. */
   status: number | undefined;
   /** Moment at which the server ended it. */
   endedAt: number | undefined;
@@ -56,7 +56,7 @@ export class ClientRequest {
   closed = false;
   /** Moment of that. */
   closedAt: number | undefined;
-  /** How the server ended what is no stream: with a whole answer, or by breaking the connection off. */
+  /** End of an answer that is no stream: whole, or by a cut connection. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 
@@ -85,7 +85,7 @@ export class ClientRequest {
     return text === '' ? undefined : text;
   }
 
-  /** The beginning of all that was sent as a body. */
+  /** Beginning of all that was sent as a body. */
   get sent(): string {
     return this.#sent;
   }
@@ -122,7 +122,7 @@ export class ClientRequest {
     this.#response.end();
   }
 
-  /** Breaks the connection off, in the middle of the answer. */
+  /** Cuts the connection in the middle of the answer. */
   cut(): void {
     this.endedAt = performance.now();
     if (!this.#isStream) this.answered = 'cut';
@@ -130,7 +130,7 @@ export class ClientRequest {
     this.#response.destroy();
   }
 
-  /** Begins an answer, and breaks the connection off after a part of its body. */
+  /** Begins an answer, and cuts the connection after a part of its body. */
   async tear(status: number, part: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     this.status = status;
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -165,7 +165,7 @@ export class ClientRequest {
   }
 }
 
-/** Bytes as text; of many the first and the last, where a piece is torn. */
+/** Bytes as text: of many, the first and the last, where a piece is torn. */
 function shown(bytes: Buffer): string {
   const text = (from: number, to?: number): string => JSON.stringify(bytes.toString('utf8', from, to));
   if (bytes.length <= SHOWN_FIRST + SHOWN_LAST) return text(0);
@@ -174,15 +174,15 @@ function shown(bytes: Buffer): string {
 
 /** Where a server listens. Default: a free port of 127.0.0.1. */
 export interface ServerPlace {
-  /** Of a unix socket, in place of host and port. */
+  /** Path of a unix socket, in place of host and port. */
   path?: string | undefined;
   host?: string | undefined;
   port?: number | undefined;
 }
 
-/** Called with what comes to a server. */
+/** Listener to a server's requests. */
 export interface ServerListener {
-  /** A request has begun, in words: what becomes of it is told to what is returned. */
+  /** Called with the words for a request that has begun; the result is told what becomes of it. */
   track(what: string): Track | undefined;
   request(asked: ClientRequest): void;
   /** Something about a request has changed. */
@@ -194,7 +194,7 @@ export class ScriptedServer implements AsyncDisposable {
   readonly #door: Server;
   readonly #sockets = new Set<Socket>();
   #leaving = false;
-  /** With the port that was free. */
+  /** Place with the actual port. */
   readonly place: Readonly<ServerPlace>;
 
   private constructor(door: Server, at: ServerPlace, protocol: HttpServer) {
@@ -230,8 +230,8 @@ export class ScriptedServer implements AsyncDisposable {
   }
 
   /**
-   * Cuts all connections, and listens no more. The port stays taken until the server is disposed: a client that asks
-   * there again would otherwise disturb the next one who gets the port, such as another run.
+   * Cuts all connections, and listens no more. The port stays taken until the server is disposed: its client may ask
+   * there again, and would disturb another run that had got the port.
    */
   async leave(): Promise<void> {
     this.#leaving = true;

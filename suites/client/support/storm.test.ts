@@ -40,7 +40,7 @@ test.each([
   expect(await paceAfter(pauses, BUSY)).toBe(pace);
 });
 
-test('on a busy machine it is watched for longer, and what kept it from being decided is told', async () => {
+test('on a busy machine, watches for longer, and gives the reason for an unclear pace', async () => {
   let now = 0;
   const storm = new Storm(
     () => now,
@@ -54,10 +54,10 @@ test('on a busy machine it is watched for longer, and what kept it from being de
   );
 });
 
-test('no pause at all says nothing, where processes are slow', () => {
+test('takes a client for one that pauses where there is no pause to judge', () => {
   expect([paceOf([], 1), paceOf([], 900)]).toEqual(['pauses', 'pauses']);
 });
 
-test('a shell takes its time', async () => {
+test('measures the time of a shell', async () => {
   expect(await shellMs()).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-/** Whether a client hammers a server that refuses it, also where a busy machine keeps it from being quick. */
+/** Decides whether a client hammers a server that refuses it, even where a busy machine slows it down. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,18 +6,18 @@ import { readableDuration } from '../../../harness/common/durations.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
 import { MOST_REFUSED, WATCHED_MS } from './repeats.ts';
 
-/** Who asks too often pauses for less, on average. */
+/** Milliseconds below which pauses are too short, on average. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** A client that is held up takes no longer for a request than so many shells that do nothing. */
+/** Shells that do nothing, which take as long as a request of a client that is held up. */
 const SHELLS = 3;
-/** On a busy machine so many pauses say something. */
-const TELLING = 9;
-/** There a client is watched for so many times as long. */
+/** Pauses that decide on a busy machine. */
+const ENOUGH_PAUSES = 9;
+/** Times as long that a client is watched on a busy machine. */
 const LONGER = 4;
-/** How busy the machine is, is measured again once a client has been watched for so long. */
+/** Milliseconds of watching after which the load of the machine is measured again. */
 const AGAIN_MS = 1000;
 
-/** Milliseconds that a shell takes which does nothing, as long as this process runs; 0 where there is none. */
+/** Milliseconds, while this process runs, that a shell takes to do nothing; 0 where there is no shell. */
 export async function shellMs(): Promise<number> {
   const started = runningMs();
   try {
@@ -31,25 +31,25 @@ export async function shellMs(): Promise<number> {
 export type Pace = 'hammers' | 'pauses' | 'unclear';
 
 /**
- * What the pauses between an answer and the next request say, in milliseconds, where requests were not too many in the
- * time that a client is watched. `heldUpMs`: as long as one may be that pauses for nothing.
+ * Pace by the milliseconds between each answer and the next request, where requests were not too many in the time that
+ * a client is watched. `heldUpMs`: longest pause of a client that is held up, and does not mean to pause.
  */
 export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   if (heldUpMs <= SHORT_MS) return 'pauses';
   const sorted = pausesMs.toSorted((one, other) => one - other);
   const share = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? Number.POSITIVE_INFINITY;
-  if (sorted.length >= TELLING && share(2 / 3) < SHORT_MS / 2) return 'hammers';
+  if (sorted.length >= ENOUGH_PAUSES && share(2 / 3) < SHORT_MS / 2) return 'hammers';
   return share(1 / 2) >= heldUpMs ? 'pauses' : 'unclear';
 }
 
-/** The requests of one client that are all refused. Times do not count while this process is held up. */
+/** Requests of one client that are all refused. The clock stands still while this process is held up. */
 export class Storm {
   readonly #cameMs: number[] = [];
   readonly #pausesMs: number[] = [];
   readonly #nowMs: () => number;
   readonly #measure: () => Promise<number>;
   #measured = 0;
-  /** The shortest time: others may be chance. */
+  /** Shortest time measured: longer ones may be chance. */
   #shellMs = Number.POSITIVE_INFINITY;
 
   constructor(nowMs = runningMs, measure = shellMs) {
@@ -63,7 +63,7 @@ export class Storm {
     this.#shellMs = Math.min(this.#shellMs, await this.#measure());
   }
 
-  /** To be called when a request is refused, as soon as it has come. */
+  /** Notes a refused request, as soon as it has come. */
   refused(): void {
     const now = this.#nowMs();
     const before = this.#cameMs.at(-1);
@@ -81,7 +81,7 @@ export class Storm {
     return this.#cameMs.length;
   }
 
-  /** What is known; undefined while the client is watched. */
+  /** Pace of the client; undefined while it is watched. */
   get pace(): Pace | undefined {
     const first = this.#cameMs.at(-1 - MOST_REFUSED);
     if (first !== undefined && (this.#cameMs.at(-1) ?? 0) - first <= WATCHED_MS) return 'hammers';
@@ -92,21 +92,21 @@ export class Storm {
     return pace === 'unclear' && watchedMs < LONGER * WATCHED_MS ? undefined : pace;
   }
 
-  /** Milliseconds until more may be known although nothing comes. */
+  /** Milliseconds until the pace may be known although nothing comes. */
   get leftMs(): number {
     return Math.max(WATCHED_MS - this.#watchedMs, AGAIN_MS);
   }
 
-  /** What came, in words. */
-  get told(): string {
+  /** Words for the requests so far. */
+  get summary(): string {
     return `${this.requests} requests in ${readableDuration(this.#watchedMs)}`;
   }
 
-  /** What kept it from being decided. */
+  /** Reason for an unclear pace. */
   get tooSlow(): string {
     return (
       `this machine was too slow for it: a shell that does nothing took ${readableDuration(this.#shellMs)}, ` +
-      `so that ${this.told} say nothing about the pauses of the client`
+      `so that ${this.summary} say nothing about the pauses of the client`
     );
   }
 }

@@ -11,8 +11,7 @@ import { AGAIN_PATIENCES, begun, ClientRun, expectPauses, type PrintedLine, STAR
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
-// Events with ids that follow each other, so many that none is kept.
-
+/** Expects events with consecutive ids, and keeps none, since they are many. */
 export class Sequence {
   #last: number;
   #wrong: string | undefined;
@@ -22,12 +21,12 @@ export class Sequence {
     this.#last = last;
   }
 
-  /** Id of the last one that came in order. */
+  /** Id of the last event that came in order. */
   get last(): number {
     return this.#last;
   }
 
-  /** The first one that came out of order, in words. */
+  /** Words for the first event that came out of order. */
   get wrong(): string | undefined {
     return this.#wrong;
   }
@@ -49,20 +48,19 @@ type Dispatched = Extract<PrintedLine, { saw: 'event' }>;
 
 export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
-/** How the client of a run is started. */
 export interface StreamRunOptions {
-  /** Beside the usual ones. */
+  /** Variables beside the usual ones. */
   variables?: Readonly<Record<string, string>>;
   /** How the client reaches the server. Default: the first way that it knows. */
   place?: ClientPlace;
   /** Address of the server's port. Default: 127.0.0.1. */
   host?: string;
-  /** Called when the server is there, before the client is started. */
+  /** Called once the server listens, before the client is started. */
   prepare?: (run: StreamRun) => Promise<void>;
 }
 
 export class StreamRun extends ClientRun {
-  /** Of the agent as it is now, for a discovery file. */
+  /** Token of the present agent, for a discovery file. */
   token = randomBytes(16).toString('hex');
   /** Takes events from now on, which are no longer kept in `dispatched`. */
   sequence: Sequence | undefined;
@@ -82,7 +80,7 @@ export class StreamRun extends ClientRun {
     });
   }
 
-  /** The same, and the client has dispatched these events. The stream on which they came is `current`. */
+  /** Starts a run, and waits until the client has dispatched these events, on the stream `current`. */
   static async after(t: Client, events: readonly SentEvent[], options: StreamRunOptions = {}): Promise<StreamRun> {
     return begun(await StreamRun.follow(t, options), async (run) => {
       await (await run.stream()).send(frames(events));
@@ -90,7 +88,7 @@ export class StreamRun extends ClientRun {
     });
   }
 
-  /** What the discovery file says of the server as it is now (section 5). */
+  /** Content of the discovery file for the present server (section 5). */
   get discovery(): string {
     return this.discoveryWith(this.token);
   }
@@ -111,7 +109,7 @@ export class StreamRun extends ClientRun {
     await this.leaveServer(before);
   }
 
-  /** For so many milliseconds nobody listens where the agent was. Then it is back in the same place. */
+  /** Stops listening for `ms`, and then listens again in the same place. */
   async leave(ms: number): Promise<void> {
     const { server } = this;
     this.timeline.drives('stops listening');
@@ -121,7 +119,7 @@ export class StreamRun extends ClientRun {
     this.timeline.drives('listens again');
   }
 
-  /** Lets the client do what it does for so many milliseconds, or until it ends. */
+  /** Waits for `ms`, or until the client ends. */
   async pause(ms: number): Promise<void> {
     await this.until(() => undefined, ms, ms);
   }
@@ -143,8 +141,8 @@ export class StreamRun extends ClientRun {
     return once.length < all.length && this.allowsFor(DISPATCH_ODD) ? once : all;
   }
 
-  /** Whether it told of a gap, or of an end of its stream. */
-  get told(): 'gap' | 'end' | undefined {
+  /** Gap, or end of its stream, that the client has reported. */
+  get reported(): 'gap' | 'end' | undefined {
     return this.lines.find((line) => line.saw === 'gap')?.saw ?? this.lines.find((line) => line.saw === 'end')?.saw;
   }
 
@@ -170,7 +168,7 @@ export class StreamRun extends ClientRun {
     return this.#current ?? this.t.blocked('no stream was opened');
   }
 
-  /** The next request for the stream if it comes within so many milliseconds, whatever else happens. */
+  /** The next request for the stream; undefined if none comes within `ms`. */
   async requestWithin(ms: number): Promise<ClientRequest | undefined> {
     const asked = await this.until(() => this.asked[this.#taken], ms, ms);
     if (asked !== undefined) this.#taken += 1;
@@ -184,20 +182,17 @@ export class StreamRun extends ClientRun {
     if (came === undefined) throw this.violation({ expected, actual: this.outcome });
   }
 
-  /** What it dispatched and what it does, in words. */
+  /** Words for what it dispatched and what it does. */
   get outcome(): string {
     const ids = this.dispatched.map(({ id, type }) => `${id} ${type}`);
     return `dispatched ${ids.length === 0 ? 'nothing' : ids.slice(-20).join(', ')}; ${this.state}`;
   }
 }
 
-/** Times the patience with a client that reads a large event: a shell that reads byte by byte takes its time. */
+/** Times the patience for a large event, which a shell reads byte by byte. */
 export const FOR_LARGE = 6;
 
-/**
- * Waits for the last of the events, and compares all that was dispatched with them: in order, once each, with their
- * payloads.
- */
+/** Waits for the last of the events, and expects all of them: in order, once each, with their payloads. */
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {
   const last = events.at(-1);
   if (last === undefined) return;
@@ -205,7 +200,7 @@ export async function expectDispatched(run: StreamRun, events: readonly SentEven
   expectExactly(run, events);
 }
 
-/** The same without a wait. */
+/** Expects exactly these events to have been dispatched: in order, once each, with their payloads. */
 export function expectExactly(run: StreamRun, events: readonly SentEvent[]): void {
   const seen = run.dispatched;
   const same = seen.length === events.length && seen.every(({ id }, index) => id === events[index]?.id);
@@ -223,10 +218,7 @@ export function expectExactly(run: StreamRun, events: readonly SentEvent[]): voi
   }
 }
 
-/**
- * Refuses each request as long as a client is watched that may hammer. Fails when too many come. `how`: how they are
- * refused, in words.
- */
+/** Refuses each request while the client is watched, and fails one that hammers. `how` describes the refusals. */
 export async function expectNoHammering(
   run: StreamRun,
   { answer, how }: { answer: (asked: ClientRequest) => void; how: string },
@@ -244,7 +236,7 @@ export async function expectNoHammering(
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');
 
-/** Whether a JSON value has all of another: a client may add members, and their order says nothing. */
+/** Whether a JSON value has all of another: a client may add members, and reorder them. */
 function has(seen: unknown, sent: unknown): boolean {
   if (sent === null || typeof sent !== 'object') return seen === sent;
   if (seen === null || typeof seen !== 'object' || Array.isArray(seen) !== Array.isArray(sent)) return false;

@@ -1,10 +1,10 @@
-/** What server and client of a run did, with the time of each: in words, and as marks on the axis of the check. */
+/** Time axis of a run: acts of server and client, in words and as marks on the axis of the check. */
 
 import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import type { Track } from './server.ts';
 
-/** Lines that are kept: of a long run the first ones and the last ones. */
+/** First and last lines that are kept of a long run. */
 const FIRST = 4;
 const LAST = 40;
 /** Characters of one line, and of all that a finding shows. */
@@ -33,28 +33,28 @@ export class Timeline {
     this.#secrets.push(secret);
   }
 
-  /** What comes from now on is the end of the run, and nothing of it. */
+  /** Keeps nothing from now on: the run is over. */
   close(): void {
     this.#over = true;
   }
 
-  /** The client is started. */
+  /** Notes that the client is started. */
   starts(what: string): void {
     if (this.#tell('muster', what)) this.#axis.add('restart', this.#clean(what));
   }
 
-  /** The server does something that is no answer. */
+  /** Notes an act of the server that is no answer. */
   drives(what: string): void {
     if (this.#tell('server', what)) this.#axis.add('drive', this.#clean(what));
   }
 
-  /** Nothing has come for so many milliseconds. */
+  /** Notes that nothing has come for `ms`. */
   silence(ms: number): void {
     const what = `has waited ${readableDuration(ms)} for a sign of the client`;
     if (this.#tell('muster', what)) this.#axis.add('drive', what);
   }
 
-  /** Of lines that come one after the other, the first and the last are shown. */
+  /** Notes a printed line; of several in a row, the first and the last are shown. */
   printed(line: string): void {
     const before = this.#prints;
     const what = before > 1 ? `prints ${before - 1} more lines, and ${line}` : `prints ${line}`;
@@ -68,12 +68,12 @@ export class Timeline {
     this.#lines -= 1;
   }
 
-  /** The client ended by itself. */
+  /** Notes that the client ended by itself. */
   ended(how: string): void {
     if (this.#tell('client', how)) this.#axis.add('end', this.#clean(how));
   }
 
-  /** The client asked for something. `where`: added to all that becomes of it. */
+  /** Notes a request. `where` is added to all that becomes of it. */
   request(what: string, where = ''): Track {
     const tell = (who: Who, text: string): boolean => this.#tell(who, `${text}${where}`);
     const mark = tell('client', what) ? this.#axis.add('request', this.#clean(`${what}${where}`)) : undefined;
@@ -102,7 +102,7 @@ export class Timeline {
     return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '…'), text);
   }
 
-  /** False when the run is over. */
+  /** Adds a line; false when the run is over. */
   #tell(who: Who, what: string): boolean {
     if (this.#over) return false;
     this.#prints = 0;
@@ -115,7 +115,7 @@ export class Timeline {
     return true;
   }
 
-  /** The first lines, and as many of the last ones as a finding has room for: it is about those. */
+  /** First lines, and as many of the last ones, which matter most, as a finding has room for. */
   get text(): string {
     let room = SHOWN - this.#first.join('\n').length;
     const end = this.#last.toReversed().filter((line) => {

@@ -4,7 +4,7 @@ import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { expectWait } from './waits.ts';
 
-/** How often a client is asked to wait for 4 s, which comes after so long and is seen so late, and what comes of it. */
+/** Times that a client is asked to wait for 4 s, and the outcome, by when it comes back and how late it is seen. */
 async function outcomeOf(
   waits: readonly (readonly [afterMs: number, lateMs: number, answeredLateMs?: number] | undefined)[],
 ) {

@@ -1,4 +1,4 @@
-/** Whether a client that was asked to wait has done so, also where this process is held up and sees it late. */
+/** Decides whether a client waits as asked, even where this process is held up and sees its request late. */
 
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { ClientRun } from './client-run.ts';
@@ -6,25 +6,25 @@ import type { ClientRequest } from './server.ts';
 
 /** Clocks and timers differ by milliseconds. */
 const TOLERANCE_MS = 150;
-/** The part of the time that was asked for by which a request may have come before it was seen. */
+/** Share of the requested time by which a request may have come before it was seen. */
 const HELD_UP = 1 / 4;
-/** A wait whose end was not seen in time is asked for again. */
+/** Tries, since a wait whose end was seen late decides nothing. */
 const MOST_TRIES = 3;
 
 export interface Wait {
-  /** Seconds that were asked for. */
+  /** Requested seconds. */
   seconds: number;
   /** The request that was refused, or the stream that ended. */
   since: ClientRequest;
-  /** The next one. */
+  /** The next request. */
   back: ClientRequest;
-  /** How the client was asked, in words. */
+  /** Words for how the client was asked. */
   what: string;
 }
 
 /**
- * Fails a client that came too early. False where it may have come long before it was seen, and where it may have given
- * up before it was answered.
+ * Fails a client that came too early. False where it may have come long before it was seen, or may have given up before
+ * it was answered.
  */
 function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
   const mostMs = HELD_UP * seconds * 1000;

@@ -1,7 +1,4 @@
-/**
- * Leaves a server, and then takes all ports that the system still gives. Prints what became of its port. For a network
- * with few of them.
- */
+/** Leaves a server, takes every free port of a network with few, and prints whether the server's was among them. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { ScriptedServer } from '../server.ts';
