@@ -11,7 +11,7 @@ export const { requirement, check, checks } = section({ section: '4.1', since: '
 const CURRENT = about('current');
 export const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
 
-/** A Device API that has this as its current deployment. */
+/** Answers as a Device API with this current deployment. */
 const showing =
   (deployment: unknown): Answering =>
   (asked) => {
@@ -22,7 +22,7 @@ const showing =
 const start = (t: Client, deployment: unknown, place?: ClientPlace): Promise<JobRun> =>
   JobRun.whole(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
 
-/** Whether the client gave that deployment to its caller, with these members as they were sent. */
+/** Expects the deployment given to the caller, with these members as they were sent. */
 function expectShown(run: JobRun, sent: Readonly<Record<string, unknown>>): void {
   const [seen] = run.saw('deployment');
   const given: Record<string, unknown> = { ...seen?.deployment };
@@ -40,7 +40,7 @@ const shown = requirement({
   text: 'A client asks for /deployments/current, and gives the deployment to its caller as it was sent.',
 });
 const { id, description, status, activity_status, error_status, target_status, device_id, release_id } = DEPLOYMENT;
-/** Not the moment, which a library may write in another form. */
+/** Members of the deployment but its moment, which a library may write in another form. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
 check(shown, { needs: CURRENT.needs, essential: true }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);

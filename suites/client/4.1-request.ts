@@ -35,7 +35,7 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
     await using run: StreamRun = await StreamRun.follow(t, { variables: { [CLIENT_VARIABLES.types]: wish } });
     const stream = await run.stream();
     asked.push(typesOf(stream));
-    // One that asks for the same types whatever is wanted does not take them from its caller.
+    // A client that asks for the same types each time does not take them from its caller.
     if (asked.length < WISHES.length || asked[0] === asked[1]) continue;
     run.must(asked.join(' and ') === WISHES.map(inOrder).join(' and '), {
       expected: `types=${WISHES.join(' and types=')}, as ${CLIENT_VARIABLES.types} says`,
@@ -53,6 +53,6 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
   t.observe('types of events that a caller wants', asked[0] === asked[1] ? 'not taken' : 'asked for');
 });
 
-/** The list has no order. A second one is not looked at, as by a server that takes the first. */
+/** Types of a request, sorted. A second list does not count, as with a server that takes the first. */
 const typesOf = ({ query }: ClientRequest): string => inOrder(query.get('types') ?? '');
 const inOrder = (list: string): string => list.split(',').toSorted().join(',');

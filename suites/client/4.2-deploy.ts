@@ -1,7 +1,4 @@
-/**
- * Section 4.2: how a client creates a deployment. The specification shows neither its path nor its body, but for
- * `parent_id`.
- */
+/** Section 4.2: creation of a deployment, whose path and body are not stated but for `parent_id`. */
 
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
@@ -57,7 +54,7 @@ const parent = requirement({
 });
 check(parent, DEPLOY, async (t) => {
   await using run: JobRun = await start(t);
-  // One that has looked before may know it.
+  // A client that has looked before may know it.
   const looked = run.requests[0] !== undefined && !IS_ASKED.deploy(run.requests[0]);
   const body = run.requests.find(IS_ASKED.deploy)?.body ?? '';
   run.must(looked || !/"parent_id"\s*:\s*null/.test(body), {

@@ -15,18 +15,18 @@ const MS_PER_NANO = 1e-6;
 const start = (t: Client, ping?: Answering): Promise<JobRun> =>
   JobRun.whole(t, { job: 'ping', answer: platform({ ping }) });
 
-function bodyOf({ body }: ClientRequest): Record<string, unknown> | undefined {
+/** JSON object in a body; undefined where there is none. */
+export function objectIn(body: string | undefined): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(body);
+    const value: unknown = JSON.parse(body ?? '');
     return value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The timeout of a request; undefined where it names none. */
-const nanosOf = (asked: ClientRequest | undefined): unknown =>
-  asked === undefined ? undefined : bodyOf(asked)?.['timeout_nanos'];
+/** Timeout of a request; undefined where it names none. */
+const nanosOf = (asked: ClientRequest | undefined): unknown => objectIn(asked?.body)?.['timeout_nanos'];
 
 const answer = requirement({
   id: 'client.ping.answer',
@@ -53,7 +53,7 @@ const roundTrip = requirement({
   clause: 'Round-trip time in nanoseconds.',
   text: 'A client gives a round trip of several seconds to its caller with all its digits.',
 });
-/** As long as a ping may take, which is beyond 32 bits, and beyond the digits of a short floating-point number. */
+/** Nanoseconds of a long ping: beyond 32 bits, and beyond the digits of a short floating-point number. */
 const LONG_TRIP = 9_876_543_211;
 check(roundTrip, PING, async (t) => {
   await using run: JobRun = await start(t, (asked) =>
@@ -77,7 +77,7 @@ check(body, PING, async (t) => {
   await using run: JobRun = await start(t);
   const asked = run.requests.find(IS_ASKED.ping);
   const type = asked?.headers['content-type'] ?? 'none';
-  run.must(asked !== undefined && bodyOf(asked) !== undefined && /^application\/json *(;|$)/i.test(type), {
+  run.must(objectIn(asked?.body) !== undefined && /^application\/json *(;|$)/i.test(type), {
     expected: 'a JSON object, with Content-Type: application/json',
     actual: `Content-Type: ${type}, ${JSON.stringify(asked?.body.slice(0, 200))}`,
   });
@@ -93,7 +93,7 @@ check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => 
   await using run: JobRun = await start(t);
   expectNanos(run);
   const nanos = nanosOf(run.requests.find(IS_ASKED.ping));
-  // No device answers within less, and in another unit it would be a usual time.
+  // No device answers within less, which would be a usual time in another unit.
   t.should(nanos === undefined || Number(nanos) >= LEAST_NANOS, {
     expected: `nanoseconds: ${LEAST_NANOS} or more, which is 1 ms`,
     actual: JSON.stringify(nanos),
@@ -109,7 +109,7 @@ const wish = requirement({
   text: 'A client whose caller can choose the timeout of a ping sends it as nanoseconds.',
 });
 const WISHES_NANOS = [3_000_000_000, 7_000_000_000] as const;
-/** A client may keep some of the time for itself. Another unit is a thousand times as long. */
+/** Factor by which a sent timeout may differ: clients keep some time for themselves; another unit is a thousand. */
 const NEAR = 2;
 check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const sent: unknown[] = [];
@@ -117,7 +117,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
     const variables = { [CLIENT_VARIABLES.pingNanos]: String(nanos) };
     await using run: JobRun = await JobRun.asking(t, { job: 'ping', answer: platform(), variables });
     sent.push(nanosOf(run.requests.find(IS_ASKED.ping)));
-    // One that sends the same time whatever is wanted does not take it from its caller.
+    // A client that sends the same time each time does not take it from its caller.
     if (sent.length < WISHES_NANOS.length || sent[0] === sent[1]) continue;
     const wrong = WISHES_NANOS.findIndex((wanted, index) => !isNear(sent[index], wanted));
     run.must(wrong === -1, {
@@ -131,7 +131,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
 const isNear = (nanos: unknown, wanted: number): boolean =>
   typeof nanos === 'number' && nanos >= wanted / NEAR && nanos <= wanted * NEAR;
 
-/** Whether it must be sent is not shown. */
+/** Expects a valid timeout, or none: it is not stated whether it must be sent. */
 function expectNanos(run: JobRun): void {
   const wrong = run.requests.filter(IS_ASKED.ping).find((asked) => {
     const nanos = nanosOf(asked);
@@ -150,14 +150,13 @@ const longest = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client whose caller wants to wait for longer than 10 seconds sends no more than that, or tells an error.',
 });
-const MINUTE_NANOS = 60_000_000_000;
 check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   await using run: JobRun = await JobRun.start(t, {
     job: 'ping',
     answer: platform(),
-    variables: { [CLIENT_VARIABLES.pingNanos]: String(MINUTE_NANOS) },
+    variables: { [CLIENT_VARIABLES.pingNanos]: String(60_000_000_000) },
   });
-  // One that refuses it asks for nothing.
+  // A client that refuses it asks for nothing.
   await run.until(() => run.requests.find(IS_ASKED.ping));
   if (run.over && run.requests.length === 0 && run.failure !== undefined) return;
   await run.ended();
@@ -170,7 +169,7 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/** Before that time is over: what is on its way then is a question of milliseconds. */
+/** Share of the timeout after which the answer is sent, well before milliseconds on the way matter. */
 const SHARE = 0.8;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, (asked) => {
@@ -192,10 +191,10 @@ check(patience, { ...PING, slow: true }, async (t) => {
   });
 });
 
-/** What a shell takes that does nothing, so many times, is what a request may be on its way. */
+/** Shells that do nothing, which take as long as a request may be on its way. */
 const SHELLS = 5;
 
-/** Whether the client may have waited for all of its time, though it did not look so from here. */
+/** Whether the client may have waited for all of its time, though it looked shorter from here. */
 async function wasLate(asked: ClientRequest): Promise<boolean> {
   const { at, endedAt = performance.now(), closedAt = endedAt } = asked;
   const nanos = nanosOf(asked);

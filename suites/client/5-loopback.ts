@@ -69,7 +69,7 @@ const halfWritten = requirement({
   clause: FILE,
   text: 'A discovery file that is missing, empty or half written for a while does not end the client.',
 });
-/** Long enough for a client to look at it, whatever it waits between two attempts. */
+/** Milliseconds in which a client looks at the file, whatever it waits between two attempts. */
 const BROKEN_MS = 3000;
 check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
   await using run: StreamRun = await connected(t);
@@ -97,7 +97,7 @@ const stale = requirement({
 // The file that was written first names a port at which nobody listens any more.
 check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
-/** A client that is started with a discovery file that leads nowhere. Some seconds later the file is right. */
+/** Starts a client with a discovery file that leads nowhere, and rights the file some seconds later. */
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
   await run.pause(BROKEN_MS);

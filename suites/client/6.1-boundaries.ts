@@ -1,4 +1,4 @@
-/** Section 6.1: whether the pieces in which a stream arrives make no difference. */
+/** Section 6.1: streams that arrive in pieces. */
 
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
@@ -17,7 +17,7 @@ const boundaries = requirement({
 
 /** Characters of two, three and four bytes. */
 const TEXT = 'é€😀';
-/** In plain text one place is like the next one. */
+/** Bytes between tears in plain text, where one place is like the next. */
 const STEP = 6;
 
 /**
@@ -50,7 +50,7 @@ async function expectWhole(
   expectExactly(run, sent);
 }
 
-/** All ids have three digits, so that the same place in each is the same. */
+/** Event with an id of three digits, so that a place is the same in each. */
 const eventWithText = (id: number): SentEvent =>
   event(id, { data: { ...payload(String(id)), release_id: `rls_${TEXT}` } });
 
@@ -66,10 +66,10 @@ function expectedWhole(bytes: Buffer, place: number | undefined): string {
 
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
-check(boundaries, options, (t) => expectWhole(t, frame, (bytes, at) => at % STEP === 0 || isTelling(bytes, at)));
+check(boundaries, options, (t) => expectWhole(t, frame, (bytes, at) => at % STEP === 0 || isCritical(bytes, at)));
 
-/** Next to a line end or a colon outside of the JSON, or within a character. */
-function isTelling(bytes: Buffer, at: number): boolean {
+/** Whether a place is next to a line end, next to a colon outside of the JSON, or within a character. */
+function isCritical(bytes: Buffer, at: number): boolean {
   const near = [bytes[at - 1], bytes[at]];
   const json = bytes.indexOf('{');
   return near.includes(10) || (at < json && near.includes(58)) || near.some((byte) => (byte ?? 0) >= 0x80);

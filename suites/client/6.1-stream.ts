@@ -1,7 +1,4 @@
-/**
- * Section 6.1, and the standard of event streams that it rests on: whether a client reads every stream that a server
- * may send.
- */
+/** Section 6.1, and the standard of event streams: every form of a stream that a server may send. */
 
 import {
   event,
@@ -34,7 +31,7 @@ const dispatch = requirement({
   clause: STREAM,
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
-/** A client that hands nothing on can be asked nothing else. How it does so is for the next check. */
+/** Essential: a client that hands nothing on can be asked nothing else. The next check decides how it does so. */
 check(dispatch, { aspect: 'any', needs: FOLLOW, profile: 'core', essential: true }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const first = event(1);
@@ -48,7 +45,7 @@ const whole = { needs: FOLLOW, premises: [`${dispatch.id}.any`], profile: 'core'
 check(dispatch, whole, async (t) => {
   const all = eventsFrom(1, 12);
   await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
-  // And many in one piece.
+  // Many in one piece.
   await run.current.send(frames(all.slice(2)));
   await expectDispatched(run, all);
 });

@@ -1,4 +1,4 @@
-/** Section 6.2, rules 1 and 2: whether nothing is lost between a stream and the next one. */
+/** Section 6.2, rules 1 and 2: no loss between one stream and the next. */
 
 import { event, eventsFrom, frame, frames, TORN, type TornFrame } from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, RECONNECT, section } from './support/check.ts';

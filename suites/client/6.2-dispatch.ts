@@ -1,6 +1,4 @@
-/**
- * Section 6.2, rule 6, and section 9: by what a client dispatches, and what it makes of events that it does not know.
- */
+/** Section 6.2, rule 6, and section 9: dispatch by the envelope's type, and events that a client does not know. */
 
 import { BEYOND, event, frame, longId, numbered, payload } from '../../harness/contract/situations.ts';
 import { DISPATCH, FOLLOW, NEWEST, section } from './support/check.ts';

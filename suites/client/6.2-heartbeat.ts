@@ -1,4 +1,4 @@
-/** Section 6.2, rule 3: what heartbeats and their absence mean to a client. */
+/** Section 6.2, rule 3: heartbeats, and their absence. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
@@ -37,10 +37,11 @@ const silence = requirement({
     'and asks again with its cursor.',
 });
 /**
- * Seconds; a client may wait for many of them. On a busy machine it may take the shortest for a silence before it has
- * read what came.
+ * Heartbeat intervals in seconds, tried in turn: on a busy machine a client may take the shortest for a silence before
+ * it has read what came.
  */
 const INTERVALS = [0.5, 2, 4];
+/** Intervals for which a client may wait. */
 const SEVERAL = 20;
 check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {
   for (const interval of INTERVALS) if (await isTried(t, interval, interval === INTERVALS.at(-1))) return;

@@ -4,20 +4,19 @@ import type { PlatformJob } from '../../harness/contract/client.ts';
 import { DIALECT_NAMES, DIALECTS, END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
 import type { CheckContext } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
+import { VERSION_FORMAT } from '../watched.ts';
 import { section } from './support/check.ts';
 import { about, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 
 export const { requirement, check, checks } = section({ since: '2026-11-23' });
 
-const FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
-
-/** Every request names one version in the format of section 9; which one is up to the client. */
+/** Expects one version in the format of section 9 on every request; which one is up to the client. */
 async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
   const answer = platform({ list: pages(itemsFrom(1, 230)) });
   await using run: JobRun = await JobRun.asking(t, { job, answer });
   seeDialect(t, run);
   const named = run.requests.map(({ headers }) => headers[t.versionHeader.toLowerCase()]);
-  const wrong = named.findIndex((version) => version === undefined || !FORMAT.test(version) || version !== named[0]);
+  const wrong = named.findIndex((version = '') => !VERSION_FORMAT.test(version) || version !== named[0]);
   run.must(wrong === -1, {
     expected: `${t.versionHeader}: <YYYY-MM-DD>.<codename>, the same one on every request`,
     actual: named[wrong] === undefined ? noVersion(t, run, wrong) : `${t.versionHeader}: ${named[wrong]}`,
@@ -26,7 +25,7 @@ async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob):
   t.should(ended === undefined, { expected: 'a version that is still supported', actual: `${ended}` });
 }
 
-/** What a request has in place of the version, in words. */
+/** Words for a request without the version. */
 function noVersion({ versionHeader }: ClientContext, { requests }: JobRun, index: number): string {
   const { method = '', path = '', headers = {} } = requests[index] ?? {};
   const names = Object.keys(headers);
@@ -38,7 +37,7 @@ function noVersion({ versionHeader }: ClientContext, { requests }: JobRun, index
 const otherHeaders = (versionHeader: string): string[] =>
   DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader).filter((name) => name !== versionHeader);
 
-/** The version stands in the header of the dialect that was named, and not in that of another. */
+/** Records whether the version stands in the header of the declared dialect, or in that of another. */
 function seeDialect({ versionHeader, session }: ClientContext & CheckContext, { requests }: JobRun): void {
   const has = (name: string): boolean => requests.some(({ headers }) => headers[name.toLowerCase()] !== undefined);
   const other = has(versionHeader) ? undefined : otherHeaders(versionHeader).find(has);

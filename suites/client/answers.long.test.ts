@@ -1,4 +1,4 @@
-/** Whether all that the suite answers is right by the contract: a client may well break down at what is not. */
+/** Answers of the suite keep to the contract, since a client may well break down at others. */
 import Type from 'typebox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { deployedPayload, deployment, eventEnvelope } from '../../harness/contract/device-api.ts';
@@ -17,7 +17,7 @@ const UNKNOWN = ['orbiting', 'hibernating'];
 /** A platform leaves a member out where no device has answered. The suite always has one. */
 const pong = shape('Pong', Type.Required(pingResponse.schema));
 
-/** What is a success on each route. */
+/** Shape of a success on each route. */
 const SHAPES: readonly (readonly [route: RegExp, shape: Shape])[] = [
   [/^GET \/beta\/devices$/, listEnvelope],
   [/^POST \/beta\/devices\/\w+\/ping$/, pong],
@@ -45,7 +45,7 @@ beforeAll(async () => {
     streams.set(this, (streams.get(this) ?? '') + text);
     return send.call(this, piece);
   });
-  // What asks for a client's choices is no answer of an agent.
+  // Checks of a client's choices send answers that no agent sends.
   const only = clientSuite.checks.map(({ id }) => id).filter((id) => !id.startsWith('client.choices.'));
   const report = await runClientSuite(
     referenceWith(() => referenceBehaviour),
@@ -55,7 +55,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => void vi.restoreAllMocks());
 
-/** Where a value is not of that shape, but for values of which the specification has not all. */
+/** Departures of a value from a shape, but for values that enumerations may gain. */
 const problems = (due: Shape, value: unknown): string[] =>
   due
     .problems(value)
@@ -79,7 +79,7 @@ test('every answer to a call has the shape of its route', () => {
   expect(seen.size).toBe(new Set(SHAPES.map(([, due]) => due)).size);
 });
 
-/** The fields of every block of a stream that is whole. */
+/** Fields of every whole block of a stream. */
 function blocksOf(latin1: string): Map<string, string>[] {
   const text = Buffer.from(latin1, 'latin1')
     .toString('utf8')

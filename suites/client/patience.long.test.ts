@@ -1,4 +1,4 @@
-/** How long the checks of a client wait: not for one that repeats itself, and not beyond the time that they have. */
+/** Waits of client checks: not for a client that repeats itself, and not beyond the time of a check. */
 import { expect, test, vi } from 'vitest';
 import { TooLittleSeen } from '../../harness/runner/violation.ts';
 import { referenceWith } from '../../harness/tools/subjects/clients.ts';
@@ -32,7 +32,7 @@ test.each([
   expect(result?.duration_ms).toBeLessThan(PATIENCE_MS);
 });
 
-test('what is asked for is judged of a client without an end', async () => {
+test('judges the requests of a client without an end', async () => {
   const only = ['client.key.sent.list', 'client.version.sent.list'];
   const results = await checked('first-page-again', only, { patienceMs: PATIENCE_MS });
   expect(results.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);

@@ -3,7 +3,7 @@ import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts'
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { isForEvents, isPing, queryOf, shownRequest } from '../../watched.ts';
 import { accept, types } from '../4.1-request.ts';
-import { body, timeout } from '../4.2-ping.ts';
+import { body, objectIn, timeout } from '../4.2-ping.ts';
 import { watched } from './support.ts';
 
 const acceptRule = (): Rule => (seen, judge: Judge) => {
@@ -27,21 +27,11 @@ const typesRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** The body of a ping as an object; undefined where it is none, or not known. */
-function objectOf(text: string | undefined): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 const bodyRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isPing(seen.request) || seen.request.body === undefined) return;
   judge.saw(() => shownRequest(seen.request));
   const type = seen.request.headers['content-type'] ?? 'none';
-  judge.must(objectOf(seen.request.body) !== undefined && /^application\/json *(;|$)/i.test(type), {
+  judge.must(objectIn(seen.request.body) !== undefined && /^application\/json *(;|$)/i.test(type), {
     expected: 'a JSON object, with Content-Type: application/json',
     actual: `Content-Type: ${type}, ${JSON.stringify(seen.request.body.slice(0, 200))}`,
   });
@@ -49,8 +39,8 @@ const bodyRule = (): Rule => (seen, judge: Judge) => {
 
 const timeoutRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isPing(seen.request)) return;
-  const nanos = objectOf(seen.request.body)?.['timeout_nanos'];
-  // Whether it must be sent is not shown.
+  const nanos = objectIn(seen.request.body)?.['timeout_nanos'];
+  // It is not stated whether it must be sent.
   if (nanos === undefined) return;
   judge.saw(() => shownRequest(seen.request));
   const fits = Number.isInteger(nanos) && Number(nanos) > 0 && Number(nanos) <= PING_TIMEOUT_MAXIMUM_NANOS;

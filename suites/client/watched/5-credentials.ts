@@ -19,7 +19,8 @@ import { ping as pingVersion, sent as versionSent } from '../9-version.ts';
 import { watched } from './support.ts';
 
 const BEARER = /^bearer +\S+$/i;
-/** A request that only a client of the Platform API makes: a ping, a deployment, or a list that was answered as one. */
+
+/** Request that only a client of the Platform API makes: a ping, a deployment, or a list that was answered as one. */
 function apiRequest(seen: Happening): RequestSeen | undefined {
   if (seen.kind === 'asked') {
     const { request } = seen;
@@ -32,7 +33,7 @@ function apiRequest(seen: Happening): RequestSeen | undefined {
     : undefined;
 }
 
-/** One without a key may be of anybody: it counts where the client shows that it knows the API, and is let in. */
+/** A request without a key may be anybody's: it counts where the client knows the API, or was let in. */
 const keyRule = (): Rule => {
   const withKey = new WeakMap<object, { path: string; agent: string | undefined }>();
   return (seen, judge: Judge) => {
@@ -66,13 +67,13 @@ const isList = (request: RequestSeen): boolean =>
 
 const MOST_KEYS = 50;
 
-/** Words such as `dev` stand in addresses by chance; that of a recording is masked. */
+/** Key that does not stand in addresses by chance, as `dev` may, and is not masked, as in a recording. */
 function tellingKey({ headers }: RequestSeen): string | undefined {
   const key = headers[KEY];
   return key === undefined || isOrdinary(key) || key.includes('***') ? undefined : key;
 }
 
-/** A request is held to its own key, and to those that the platform has let in: anybody can send anything as a key. */
+/** Holds a request to its own key, and to those that the platform has let in: anybody can send anything as a key. */
 const addressRule = (): Rule => {
   const accepted = new Set<string>();
   return (seen, judge: Judge) => {
@@ -100,7 +101,7 @@ const addressRule = (): Rule => {
   };
 };
 
-/** Requests with a key are of a client of the API. */
+/** Judges requests with a key, which clients of the API make. */
 const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => (seen, judge: Judge) => {
   const request = apiRequest(seen);
   if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
@@ -121,7 +122,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Someone who looks at ports asks once or twice. */
+/** Requests in a row without the token that count: someone who looks at ports asks once or twice. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {

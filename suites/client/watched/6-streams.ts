@@ -1,4 +1,4 @@
-/** Sections 6.2 and 7: how a client comes back to the event stream. */
+/** Sections 6.2 and 7: clients that come back to the event stream. */
 import type { RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { cursorOf, isForEvents, PerClient, queryOf, shownRequest } from '../../watched.ts';
@@ -6,23 +6,23 @@ import { cursor, torn } from '../6.2-delivery.ts';
 import { goesOn as expired } from '../7-expired.ts';
 import { afterEach, watched } from './support.ts';
 
-/** A client that comes back later may be another one, or the same one that was started anew. */
+/** Milliseconds after which a client that comes back may be another one, or have been started anew. */
 const SOON_MS = 60_000;
 /**
- * Who comes so soon after its server has ended the stream has seen that end, and so has read all that came before. One
- * that reads slowly has not, and one that comes later may be a new one.
+ * Milliseconds within which a client that comes back has seen its server end the stream, and so has read all before
+ * that. A slow reader has not, and a client that comes later may be a new one.
  */
 const AT_ONCE_MS = 3_500;
 /**
- * Several clients that behave may take turns. Each begins once without a cursor, or comes once with the same one; so
- * many in a row, each at once, are one client. One that reads slowly comes at once now and then, by chance.
+ * Returns in a row, each at once, that are of one client. Correct clients may take turns, but each begins once without
+ * a cursor, or comes once with the same one; a slow reader comes at once only now and then.
  */
 const IN_A_ROW = 12;
-/** None of them has a cursor of an event that nobody got, but an event may come by another way than this one. */
+/** Returns in a row beyond all events that count: an event may have come by another way. */
 const BEYOND = 3;
 const DECIMAL = /^\d{1,40}$/;
 
-/** One client keeps to its filter. */
+/** Key of one client, which keeps to its filter. */
 const followerOf = (request: RequestSeen): string =>
   `${request.client} ${request.path} ${queryOf(request).getAll('types')}`;
 
@@ -33,7 +33,7 @@ interface Follower {
   without: number;
   beyond: number;
   stuck: number;
-  /** A cursor showed that this is not one client. */
+  /** Whether a cursor showed that this is not one client. */
   several: boolean;
 }
 
@@ -56,15 +56,15 @@ class Events {
     return this.#ids.get(request);
   }
 
-  /** No client has got it here. */
+  /** Whether no client has got the event here. */
   isBeyond(id: string): boolean {
     return BigInt(id) > this.#newest;
   }
 }
 
 /**
- * Whether a request may come from whoever had the stream before. A client does not go back behind the cursor that it
- * gave there, nor behind what it got there, nor forget one that it had.
+ * Whether a request may be of the client that had the stream before: it does not go back behind the cursor that it gave
+ * there, nor behind the events that it got there, nor forget a cursor.
  */
 function goesOn(named: string | undefined, before: RequestSeen, events: Events): boolean {
   const given = cursorOf(before);
@@ -75,7 +75,7 @@ function goesOn(named: string | undefined, before: RequestSeen, events: Events):
 }
 
 /**
- * Only what loses events counts: no cursor, one beyond the last event, or the same one again and again. An older one
+ * Judges only cursors that lose events: none, one beyond the last event, or the same one again and again. An older one
  * may be that of the last event that was dealt with.
  */
 const cursorRule = (): Rule => {
@@ -114,13 +114,13 @@ const cursorRule = (): Rule => {
     const state = followers.of(followerOf(request));
     const id = events.of(request)?.last;
     const isKnown = over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined;
-    // After 410 it begins anew; after any other end nobody knows how far it came.
+    // After 410 it begins anew; after any other end it is not known how far it came.
     if (isKnown) state.last = { id, at: over.at };
     else delete state.last;
   };
 };
 
-/** The id that stands in a block which never became whole, after an event that did. */
+/** Id in a block that never became whole, after an event that did. */
 function tornId(text: string | undefined, last: string | undefined): string | undefined {
   const [, id] = /^id: ?(\d{1,40})\r?$/m.exec(text ?? '') ?? [];
   return id !== undefined && last !== undefined ? id : undefined;
@@ -131,7 +131,7 @@ const tornRule = (): Rule => {
   const comesBack = afterEach(
     isForEvents,
     () => (request, before, judge: Judge) => {
-      // Whoever has left a stream, or was not seen to its end, may have got more of it than was seen.
+      // A client that left a stream, or was not seen to its end, may have got more of it than was seen.
       if (before.over.ended !== 'server') return;
       const last = events.of(before.request)?.last;
       const id = tornId(before.over.torn, last);
@@ -154,8 +154,8 @@ const tornRule = (): Rule => {
 };
 
 /**
- * Requests with the cursor that has expired, on one connection, after the first one. On others, clients that followed
- * together have the same one, and each comes with it once.
+ * Requests with the expired cursor, after the first, that count on one connection. On others, clients that followed
+ * together have the same cursor, and each comes with it once.
  */
 const PATIENT = 5;
 

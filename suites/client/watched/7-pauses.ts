@@ -1,4 +1,4 @@
-/** Sections 6.2 and 7: whether a client that is refused waits, and as long as it was asked to. */
+/** Sections 6.2 and 7: pauses of clients that are refused. */
 import type { Over, RequestSeen } from '../../../harness/client/happening.ts';
 import { retryAfterMs } from '../../../harness/common/durations.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -10,13 +10,13 @@ import { loop } from '../7-expired.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
 import { afterEach, watched } from './support.ts';
 
-/** One after the other, each so soon after the answer to the one before: no client that waits does that. */
+/** Milliseconds after an answer within which no client that pauses asks again, time after time. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
-/** On other connections, clients that take turns come sooner after each other than one of them would. */
+/** Divisor on different connections, where clients that take turns come sooner after each other. */
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
-/** What is masked, as in a recording, or not known whole may be two things. */
+/** Whether two texts are certainly the same: masked ones, as in a recording, or unknown ones may differ. */
 const isEqual = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && one === other && !one.includes('***');
 const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
@@ -45,11 +45,11 @@ const hammering = (
     };
   });
 
-/** Clocks, timers and the way here differ by so much. */
+/** Tolerance for clock skew, timers and network delay. */
 const TOLERANCE_MS = 300;
-/** A date has no parts of a second. */
+/** Tolerance for a date, which has no parts of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** Once may be another user of the same client, who knows nothing of the refusal. */
+/** Early requests in a row that count: one may be of another user of the client, who knows nothing of the refusal. */
 const TELLING = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>

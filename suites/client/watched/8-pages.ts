@@ -6,12 +6,12 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** A user who leafs through a list makes longer pauses. */
+/** Longest pause between pages of one walk: a user who leafs through a list makes longer ones. */
 const SOON_MS = 10_000;
-/** Steps in a row that are no page: once may be a user who looks for something. */
+/** Steps to no page in a row that count: one may be a user who looks for something. */
 const TELLING = 2;
 
-/** A page that a client has read: as it was asked for, and as it is. */
+/** Page that a client has read, as requested and as answered. */
 interface PageRead {
   request: RequestSeen;
   at: number;
@@ -22,7 +22,7 @@ interface PageRead {
   counts: boolean;
 }
 
-/** Digits that a double holds, given once. */
+/** Integer that is given once, and that a double holds. */
 function integerIn(query: URLSearchParams, name: string): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
@@ -43,9 +43,9 @@ function pageIn(seen: Happening): PageRead | undefined {
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Where whoever read a page goes on. */
+/** Place where the reader of a page goes on. */
 type Next = Pick<PageRead, 'offset' | 'asked' | 'limit'>;
-/** Readers of one list that are told from each other. */
+/** Readers of one list that are kept apart. */
 const MOST_READERS = 20;
 
 interface Walk {
@@ -53,12 +53,12 @@ interface Walk {
   under: number;
   /** Readers may take turns on connections of their own. */
   several?: boolean;
-  /** A page went on from another one than that before it: a proxy sends several readers over one connection. */
+  /** Whether a page went on from another than the one before: a proxy sends several readers over one connection. */
   mixed?: boolean;
   nexts: Next[];
 }
 
-/** Takes out the newest place that the page goes on from, and says whether it is that of the page before. */
+/** Takes out the newest place that a page goes on from. `isOfBefore`: it is that of the page before. */
 function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: boolean } | undefined {
   const found = nexts.findLastIndex(
     ({ offset, asked, limit }) =>
@@ -77,8 +77,8 @@ function keepNext(walk: Walk, { offset, asked, limit, more }: PageRead): void {
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
 /**
- * Gives each page of a list with the one before it, where the client goes on from there: on the same connection, or
- * without any other request in its name meanwhile. Else with none before it.
+ * Gives each page of a list with the one that the client goes on from: the last one on the same connection, or without
+ * any other request in its name meanwhile; undefined where there is none.
  */
 const walks = (look: () => Each) => (): Rule => {
   const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
@@ -96,7 +96,7 @@ const walks = (look: () => Each) => (): Rule => {
   };
 };
 
-/** The page that this one goes on from; undefined where nobody knows. */
+/** Page that this one goes on from; undefined where that is not known. */
 function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   const { page: before } = state;
   const next = takeNext(state, page);
@@ -113,7 +113,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
 
-/** As many clients, each as far behind the other, may take turns on connections of their own. */
+/** Clients, each as far behind the other, that may take turns on connections of their own. */
 const MOST_IN_TURNS = 4;
 const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
   const turns = before.limit / (page.offset - before.offset);
@@ -127,7 +127,7 @@ const nextRule = walks(() => {
     judge.saw(() => shownRequest(page.request));
     const state = odd.of(listOf(page.request));
     const step = page.offset - before.offset;
-    // What was asked for is for the rules about limits.
+    // The rules about limits judge a step by the requested limit.
     const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers(page, before);
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;
@@ -141,7 +141,7 @@ const nextRule = walks(() => {
   };
 });
 
-/** The client adds the limit that it asked for, and so leaves items out. `isMeant`: by that limit. */
+/** Rule about a client that adds its own limit, and so leaves items out. `isMeant` selects the limits. */
 const ownLimit = (isMeant: (asked: number) => boolean) =>
   walks(() => (page, before, judge: Judge) => {
     if (before === undefined) return;
@@ -154,7 +154,7 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** Whoever shows how far it is wants the number once. */
+/** Counted pages in a row that count: a display of progress needs the number once. */
 const MOST_COUNTS = 3;
 
 const countRule = walks(() => {

@@ -1,6 +1,6 @@
 /**
- * Rules of clients that are watched at work, where nobody plays the server to them. Each decides a requirement of the
- * client suite as far as traffic shows it, and says nothing where several clients could be meant.
+ * Rules of clients in the field, without a scripted server. Each decides a requirement of the client suite as far as
+ * traffic shows it, and says nothing where several clients could be meant.
  */
 import type { Check } from '../../../harness/runner/types.ts';
 import * as requests from './4-requests.ts';
@@ -9,7 +9,7 @@ import * as streams from './6-streams.ts';
 import * as pauses from './7-pauses.ts';
 import * as pages from './8-pages.ts';
 
-/** How a server is reached that is watched. */
+/** Way to reach the server that is watched. */
 export type Way = 'unix' | 'loopback' | 'url';
 
 const ofDevice = (ofWay: readonly Check<unknown>[]): readonly Check<unknown>[] => [
@@ -19,14 +19,14 @@ const ofDevice = (ofWay: readonly Check<unknown>[]): readonly Check<unknown>[] =
   ...pauses.deviceRules,
 ];
 
-/** The rules of clients of one API; of a Device API by the way in which it is reached. */
+/** Rules of clients of one API; for a Device API, by the way to reach it. */
 export function watchedRules(api: 'device' | 'platform', way: Way): readonly Check<unknown>[] {
   if (api === 'platform')
     return [...requests.platformRules, ...credentials.platformRules, ...pauses.platformRules, ...pages.platformRules];
   return ofDevice(way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : []);
 }
 
-/** All of them. `way`: the one in which alone they judge. */
+/** All rules. `way`: the only one in which they judge. */
 export const everyWatchedRule = (): readonly {
   api: 'device' | 'platform';
   way?: Way;

@@ -1,14 +1,14 @@
 /**
- * What rules of clients go by, where nobody knows which client asks. A client is told from another one by its
- * User-Agent and its credentials, so several may look like one, also where they take turns: then what they do one after
- * the other means nothing. A finding needs what no clients that behave would show together.
+ * Support of rules on traffic that does not identify clients. Their User-Agent and credentials tell them apart, so
+ * several may look like one, also where they take turns, and then a sequence of requests means nothing. A finding needs
+ * traffic that no correct clients would make together.
  */
 import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { PerClient, watchedRule } from '../../watched.ts';
 
-/** A rule of a requirement of the client suite, and those that it rests on. */
+/** Rule of a requirement of the client suite. */
 export const watched = (
   requirement: Requirement,
   rule: () => Rule,
@@ -27,8 +27,8 @@ interface Crowd {
 }
 
 /**
- * Whether several ask in one name: requests were under way together, or one came on another connection while that of
- * the one before was still open. One client would have used that again.
+ * Finds several clients in one name: requests were under way together, or one came on another connection while the last
+ * was still open, which one client would have used again.
  */
 class Crowds {
   readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
@@ -47,27 +47,26 @@ class Crowds {
     } else if (seen.kind === 'over') {
       const crowd = this.#of.of(who);
       crowd.open.delete(seen.request);
-      // That client may still be there, and do more that nobody sees.
+      // That client may go on unseen.
       if (seen.over.ended === 'unseen') crowd.several = true;
     }
   }
 
-  /** Nothing shows that more than one asks in this name. */
+  /** Whether nothing shows more than one client in this name. */
   isOne(who: string): boolean {
     return !this.#of.of(who).several;
   }
 }
 
-/** A request, and what came of it. */
+/** Request with its outcome. */
 export interface Exchange {
   request: RequestSeen;
   over: Over;
 }
 
 /**
- * A rule that goes by what one client does after the other. It gets each request as it is made, with the one before it
- * of the same client that `isMeant`, as long as nothing shows that several ask in that name. `whoOf`: what one client
- * keeps, where that is more than its name.
+ * Rule about consecutive requests of one client: gets each request that `isMeant`, with the one before it, as long as
+ * nothing shows several clients in that name. `whoOf`: key of one client, by default its name.
  */
 export const afterEach =
   (

@@ -1,4 +1,4 @@
-/** What rules of clients make of one client after the other, at times of the test's own. */
+/** Rules of clients, on traffic at times of the test's own. */
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { SseParser } from '../../../harness/client/sse-parser.ts';
@@ -11,12 +11,12 @@ const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
 
 const KEYED = { 'x-api-key': 'key', 'service-version': '2026-03-09.tetons' };
 
-/** Rules that look at what is told here. */
+/** Rules, with traffic that a test makes. */
 class Watch {
   readonly #checks;
   readonly #history;
   at = 0;
-  /** Of all requests; undefined for one each. */
+  /** Connection of all requests; undefined for one each. */
   connection: { open: boolean } | undefined;
 
   constructor(api: 'device' | 'platform', way: Way = 'url') {
@@ -28,7 +28,7 @@ class Watch {
     this.#history.of('traffic')(happening);
   }
 
-  /** A request so many milliseconds after what was before. */
+  /** Makes a request, `after` milliseconds later. */
   ask(
     target: string,
     after = 0,
@@ -91,7 +91,7 @@ class Watch {
 const EVENTS = '/v0.2/events';
 
 describe('a client that comes back to the stream', () => {
-  /** Each time with a cursor by the last event, on streams of three events that the server ends. */
+  /** Findings on a client that comes back each time with a cursor by the last event, on streams of three events. */
   function comesBack(cursor: (last: number) => string, { client = 'c', ended = 'server', pause = 500 } = {}): string[] {
     const watch = new Watch('device');
     let last = 0;
@@ -114,11 +114,11 @@ describe('a client that comes back to the stream', () => {
     ['with the same one all the time', () => '?after=1', ['client.delivery.cursor.watched']],
   ])('%s', (_, cursor, found) => expect(comesBack(cursor)).toEqual(found));
 
-  test('is not held to a cursor where it has ended the stream itself, as whoever looks by hand', () => {
+  test('is not held to a cursor where it has ended the stream itself, as one used by hand', () => {
     expect(comesBack(() => '', { ended: 'client' })).toEqual([]);
   });
 
-  test.each([3_600_000, 15_000])('nor %d ms later, as a new one or one that reads slowly', (pause) => {
+  test.each([3_600_000, 15_000])('is not held to a cursor %d ms later, as a new one or a slow reader', (pause) => {
     expect(comesBack(() => '', { pause })).toEqual([]);
     expect(comesBack(() => '?after=1', { pause })).toEqual([]);
   });
@@ -206,7 +206,7 @@ describe('a client that is refused', () => {
 });
 
 describe('credentials', () => {
-  test('a token is missed where the client asks again and again, and not of whoever looks at a port', () => {
+  test('a missing token is found where the client asks again and again, not where it looks at a port', () => {
     const watch = new Watch('device', 'loopback');
     for (const found of [[], [], ['client.loopback.token.watched']]) {
       watch.over(watch.ask(EVENTS, 1000), 401);
@@ -214,7 +214,7 @@ describe('credentials', () => {
     }
   });
 
-  test('a request without a key is of anybody, unless it says that it knows the API', () => {
+  test('a request without a key is not judged unless it shows that it knows the API', () => {
     const watch = new Watch('platform');
     watch.over(watch.ask('/beta/devices', 0, {}, 'stranger'), 401);
     watch.over(
