@@ -1,6 +1,4 @@
-/**
- * Section 2.2, `failed`: whether a deployment that cannot be applied ends archived and leaves nothing on the device.
- */
+/** Section 2.2, `failed`: a deployment that cannot be applied ends archived, and leaves nothing on the device. */
 
 import { uniqueName } from '../../harness/common/names.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
@@ -54,9 +52,8 @@ const currentOnDevice = async (t: System): Promise<Partial<Item>> =>
 const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
 
 /**
- * Ends the check as not applicable if the device can apply the deployment, or goes on retrying: the specification says
- * what becomes of a fatal error, and not which errors are fatal. Whether it was applied is the device's to tell: what
- * a platform shows may come too early.
+ * Ends the check as not applicable if the device applies the deployment, or goes on retrying: no section says which
+ * errors are fatal. The device decides whether it was applied, since a platform may show that too early.
  */
 async function requireFailure(t: System, bad: RollOut): Promise<void> {
   let last = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {

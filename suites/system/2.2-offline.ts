@@ -1,4 +1,4 @@
-/** Section 2.2, `queued`: whether a deployment for an offline device waits for it and arrives once. */
+/** Section 2.2, `queued`: a deployment for an offline device waits for it, and arrives once. */
 import { readItem } from '../platform/support/lists.ts';
 import {
   deploy,

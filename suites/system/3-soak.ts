@@ -1,4 +1,4 @@
-/** Section 3: whether platform and device agree after any sequence of deployments, outages and restarts. */
+/** Section 3: agreement of platform and device after any sequence of deployments, outages and restarts. */
 import fc from 'fast-check';
 import { describeCommands } from '../../harness/runner/property.ts';
 import { type OutageModel, outageCommands } from './models/outages.ts';

@@ -1,4 +1,4 @@
-/** Section 6.3: whether a deployment made on the platform arrives on the device, and replaces the one before it. */
+/** Section 6.3: deployments made on the platform arrive on the device, and replace each other. */
 import { readItem } from '../platform/support/lists.ts';
 import {
   canReadFiles,
@@ -64,7 +64,7 @@ async function mustBeSameOnBothSides(t: System, id: string): Promise<void> {
 
 const SETTLED = '2026-11-25';
 
-/** Up to that set; since then, what the specification states of it is `system.newer`, and the rest is observed. */
+/** Ends with `SETTLED`: since then `system.newer` holds what the specification states, and the rest is observed. */
 const replaces = requirement({
   id: 'system.replace',
   until: SETTLED,

@@ -1,12 +1,8 @@
-/**
- * Deployments while a device goes offline and its agent restarts: what a client knows of both sides, and sequences of
- * that.
- */
+/** Sequences of deployments while a device goes offline and its agent restarts. */
 
 import fc, { type AsyncCommand } from 'fast-check';
 import { defined } from '../../../harness/common/defined.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
-import { always, command } from '../../commands.ts';
 import { type EventFollower, type RollOut, rollOut, type System } from '../support/check.ts';
 
 export interface OutageModel {
@@ -22,11 +18,17 @@ export interface OutageReality {
 
 type Command = AsyncCommand<OutageModel, OutageReality>;
 
+/** Command that a counterexample shows as `text`. */
+const command = (text: string, check: Command['check'], run: Command['run']): Command => ({
+  ...{ check, run },
+  toString: () => text,
+});
+
 /** Deploys to the device, online or not. With `wait`, an online device has to receive it before the next command. */
 const deploy = (wait: boolean): Command =>
   command(
     wait ? 'make a deployment and wait until the device has it' : 'make a deployment',
-    always,
+    () => true,
     async (model, { t, events }) => {
       const rolledOut = await rollOut(t);
       model.rollOuts.push(rolledOut);
@@ -37,19 +39,16 @@ const deploy = (wait: boolean): Command =>
 const isOnline = ({ online }: Readonly<OutageModel>): boolean => online;
 const isOffline = ({ online }: Readonly<OutageModel>): boolean => !online;
 
-/** The device loses its connection to the platform. */
-const cut = command<OutageModel, OutageReality>('cut the connection', isOnline, async (model, { t }) => {
+const cut = command('cut the connection', isOnline, async (model, { t }) => {
   await t.offline();
   model.online = false;
 });
 
-/** The device can reach the platform again. */
-const reconnect = command<OutageModel, OutageReality>('restore the connection', isOffline, async (model, { t }) => {
+const reconnect = command('restore the connection', isOffline, async (model, { t }) => {
   await t.online();
   model.online = true;
 });
 
-/** The agent is stopped or killed, and starts again. */
 const restart = (signal: StopSignal): Command =>
   command(`stop the agent by ${signal} and start it`, isOnline, async (_model, { t }) => {
     await t.device.control.stop(signal);

@@ -1,4 +1,4 @@
-/** What is thrown when the device was offline. */
+/** Errors thrown after a check of an offline device. */
 
 import { describe, expect, it } from 'vitest';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';

@@ -1,7 +1,4 @@
-/**
- * What every check of this suite is given, how a check is declared, how it waits for an effect, and what it follows: a
- * deployment from the platform to the device, the events of the device, and a device that is offline.
- */
+/** Context and declaration of a system check: its waits for effects, its roll-outs, and the events of the device. */
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,20 +27,17 @@ import {
   tryDeployment,
 } from './roll-out.ts';
 
-/** The platform of this system, as the checks of the platform suite see it. */
+/** Platform of a system, as helpers of the platform suite need it. */
 export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
 
 export type System = SystemContext & CheckContext & { readonly state: CheckState };
 
 const declare = checks<SystemContext>();
 
-/** Soak runs take longer than requests, and a smaller counterexample costs a wait for what never comes. */
+/** Runs of a soak take longer than requests, and each smaller counterexample costs a wait that times out. */
 const SOAK = propertyBounds(30_000, 500);
 
-/**
- * Declares a check of one requirement. However it ends, it leaves no deployment behind that the platform lets it
- * archive.
- */
+/** Declares a check, which archives its deployments at the end, as far as the platform allows. */
 const check = (
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
@@ -67,10 +61,10 @@ export const DEPLOYMENT_UNTOLD: Deviation = {
     'the device is connected anew after a deployment, so that it asks for it, and has it once it shows it as current',
 };
 
-/** The devices that a check has cut off. */
+/** Checks that have cut off their device. */
 const CUT_OFF = new WeakSet<CheckState>();
 
-/** Takes note of whether the device is connected. */
+/** Notes whether the device is connected. */
 function connected(t: System): System {
   return {
     ...t,
@@ -85,7 +79,7 @@ function connected(t: System): System {
   };
 }
 
-/** Makes a device that nothing tells of a deployment ask for it. Not every device can be cut off. */
+/** Reconnects a device that is not told of deployments, so that it asks for them. Not every device can be cut off. */
 async function connectAnew(t: System): Promise<void> {
   if (CUT_OFF.has(t.state) || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
@@ -96,9 +90,6 @@ async function connectAnew(t: System): Promise<void> {
   await t.online();
 }
 
-/** An effect travels from the platform to the device and back, which takes longer than one answer. */
-const EFFECT_TIMEOUT_FACTOR = 4;
-
 /** A wait for one kind of effect: long, until such an effect has failed to come. */
 export interface EffectWait {
   timeoutMs: number;
@@ -107,10 +98,11 @@ export interface EffectWait {
   neverCame(): void;
 }
 
-/** `kind`: what is waited for, whichever deployment it concerns. */
+/** Begins a wait. `kind`: the effect, whichever deployment it concerns. */
 export function effectWait(t: System, kind: string): EffectWait {
   const waits = t.session.waits.effect;
-  const longest = EFFECT_TIMEOUT_FACTOR * Math.max(t.platform.patienceMs, t.device.patienceMs);
+  // An effect travels from the platform to the device and back, which takes longer than one answer.
+  const longest = 4 * Math.max(t.platform.patienceMs, t.device.patienceMs);
   const started = performance.now();
   return {
     timeoutMs: waits.within(kind, longest),
@@ -119,7 +111,7 @@ export function effectWait(t: System, kind: string): EffectWait {
   };
 }
 
-/** `found` is what was waited for; `seen` is what there is instead. */
+/** Outcome of one look: `found`, or what is `seen` in its place. */
 export type Look<T> = { found: T } | { seen: unknown };
 
 /** `dpl_… to be archived` is the same kind of effect for every deployment, whatever else comes with it. */
@@ -147,7 +139,7 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
   return result.found;
 }
 
-// The device without a connection to the platform, for as long as a check needs that.
+// Devices without a connection to the platform.
 
 /**
  * Runs `body`, and connects the device again however it ends. What `body` throws matters more than trouble with the
@@ -169,9 +161,9 @@ export async function whileOffline(t: System, body: () => Promise<void>): Promis
   await onlineAfterwards(t, body);
 }
 
-// A new deployment for the device under test, and how each of the two sides shows it.
+// New deployments for the device under test, as each side shows them.
 
-/** A deployment that is the target of the device, and what it was made of. */
+/** Deployment that is the target of the device, and the records of which it was made. */
 export interface RollOut {
   id: string;
   deployment: Item;
@@ -195,7 +187,7 @@ export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<
   return made;
 }
 
-/** The same, and waits until the device tells that it is deployed. */
+/** Rolls out a deployment, and waits until the device reports it deployed. */
 export async function deploy(t: System, events: EventFollower, options: ReleaseOptions = {}): Promise<RollOut> {
   const rolledOut = await rollOut(t, options);
   if (t.allowsFor(DEPLOYMENT_UNTOLD)) await untilCurrent(t, rolledOut.id);
@@ -238,7 +230,7 @@ export async function readConfigFile(t: System, { fixture }: RollOut): Promise<s
   return (await t.device.files.read(join(root, fixture.filepath)))?.toString('utf8');
 }
 
-/** The file holds the same JSON as the config instance; the specification does not say how it is laid out. */
+/** Expects the file to hold the same JSON as the config instance; its layout is not stated. */
 export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
   const { filepath, content } = rolledOut.fixture;
   const file = await readConfigFile(t, rolledOut);
@@ -263,9 +255,6 @@ export interface DeviceEvent {
   type: string;
   data: Readonly<Record<string, unknown>>;
 }
-
-const RECONNECT_PAUSE_MS = 100;
-const EVENTS_SHOWN = 5;
 
 /** Reads events until one that a check waits for has come, and counts them. */
 export class EventFollower implements AsyncDisposable {
@@ -320,10 +309,10 @@ export class EventFollower implements AsyncDisposable {
     );
   }
 
-  /** Shows the deployment on the platform too, which tells which side is at fault. */
+  /** Fails the check, with the deployment on the platform too, which shows the side at fault. */
   async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
     const t: System = this.#t;
-    const last = [...this.#events.values()].slice(-EVENTS_SHOWN).map(describe);
+    const last = [...this.#events.values()].slice(-5).map(describe);
     const item = await readItem(platformSide(t), 'deployments', deploymentId);
     t.must(false, {
       expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,
@@ -345,7 +334,7 @@ export class EventFollower implements AsyncDisposable {
       if (error instanceof StreamTimeout) return;
       if (!isDisconnected(error)) throw error;
       await this.#drop();
-      await sleep(RECONNECT_PAUSE_MS, undefined, { signal: this.#t.signal });
+      await sleep(100, undefined, { signal: this.#t.signal });
     }
   }
 
@@ -364,7 +353,7 @@ export class EventFollower implements AsyncDisposable {
   }
 }
 
-/** A device that is restarting or offline is no fault here: the follower connects again. */
+/** Whether the device was restarting or offline, which is no fault here: the follower connects again. */
 const isDisconnected = (error: unknown): boolean =>
   error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer;
 

@@ -1,4 +1,4 @@
-/** Deployments of a check are archived, also once the check is over. */
+/** Clean-up of the deployments of a check. */
 import { createServer, type RequestListener } from 'node:http';
 import { expect, it } from 'vitest';
 import { clientOf } from '../../../harness/client/testing/served.ts';
@@ -7,7 +7,7 @@ import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../../platform/support/requests.ts';
 import { archiveMade, CheckState, type ReleaseFixture, tryDeployment } from './roll-out.ts';
 
-/** A platform as far as a check needs one; the check has made a deployment, and can be ended. */
+/** A scripted platform, and a check that has made a deployment and can be ended. */
 async function deployed(answer: RequestListener) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -23,7 +23,7 @@ async function deployed(answer: RequestListener) {
   return { t, state, end: () => over.abort(new Blocked('over')), asked };
 }
 
-it('deployments are archived once, although the check is over', async () => {
+it('archives deployments once, even when the check is over', async () => {
   const { t, state, end, asked } = await deployed((_, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ object: 'deployment', id: 'dpl_1' }));
@@ -34,7 +34,7 @@ it('deployments are archived once, although the check is over', async () => {
   expect(asked).toEqual(['POST /deployments', 'POST /deployments/dpl_1/archive']);
 });
 
-it('a platform that does not answer holds up no other check', async () => {
+it('does not wait for a platform that does not answer', async () => {
   let isSilent = false;
   const { t, state, end } = await deployed((_, response) => {
     if (!isSilent) response.end('{"id":"dpl_1"}');

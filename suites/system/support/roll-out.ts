@@ -59,7 +59,7 @@ export async function createReleaseFixture(t: Platform, options: ReleaseOptions 
 
 const LARGEST_NUMBER = 1_000_000;
 
-/** If the release is refused without a git commit, it is created with one that the platform lists. */
+/** Creates a release, with a git commit of the platform's list where it is refused without. */
 async function createRelease(t: Platform, schemaId: string): Promise<Item> {
   const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
   const body = { version, config_schema_ids: [schemaId] };
@@ -77,8 +77,8 @@ async function findCommit(t: Platform): Promise<string | undefined> {
 }
 
 /**
- * A deployment of the device, archived when the check ends; one line for each answer. Some platforms accept no
- * deployment whose target is `deployed` at once.
+ * Creates a deployment of the device, to be archived when the check ends, with a line for each answer. Some platforms
+ * accept no deployment whose target is `deployed` at once.
  */
 export async function tryDeployment(
   t: Platform,
