@@ -1,4 +1,4 @@
-/** Targets that are not what they or their control say of them. */
+/** Targets that differ from what they or their control declare. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../harness/contract/versions.ts';
@@ -37,7 +37,7 @@ async function checked(
 const named = ({ declarations = [] }: Report, name: string): Declaration | undefined =>
   declarations.find((one) => one.name === name);
 
-it('tells of a log that keeps more events than it declares', async () => {
+it('reports a log that keeps more events than it declares', async () => {
   const report = await checked(['device.log.compaction', 'device.log.bounded'], ({ log }) => ({
     log: { ...log, keepFrom: () => 0 },
   }));
@@ -46,16 +46,16 @@ it('tells of a log that keeps more events than it declares', async () => {
   expect(report.exit_code).not.toBe(0);
 });
 
-it('tells of heartbeats that come far more often than declared', async () => {
+it('reports heartbeats that come far more often than declared', async () => {
   const often = ({ stream }: DeviceBehaviour) => ({ stream: { ...stream, heartbeatMs: () => 20 } });
-  // A pause of a quarter of the declared interval would be taken for one by the clock: on a busy machine it comes.
+  // On a busy machine, a pause of a quarter of the declared interval would count as one by the clock.
   const report = await checked(['*.events.heartbeat'], often, 4000);
   expect(report.summary.fail).toBe(0);
   expect(named(report, 'heartbeat')).toMatchObject({ declared: 'every 4 s', holds: false });
   expect(report.exit_code).toBe(2);
 });
 
-it('tells of nothing where a device is what its control says', async () => {
+it('reports nothing where a device is as its control declares', async () => {
   const only = ['device.log.jsonl', 'device.log.compaction', 'device.log.restart', 'device.events.heartbeat'];
   const report = await checked(only);
   expect(report.declarations?.filter(({ holds }) => !holds)).toEqual([]);
@@ -65,7 +65,7 @@ it('tells of nothing where a device is what its control says', async () => {
   expect(report.exit_code).toBe(0);
 });
 
-it('tells of a version that a platform has and refuses', async () => {
+it('reports a version that a platform has and refuses', async () => {
   await using workspace = await startWorkspace({ platform: platformDefect('version-refused').behaviour(reference) });
   const only = ['platform.version.supported'];
   const refusing = await runPlatformSuite(await workspace.place(), { only });
@@ -73,7 +73,7 @@ it('tells of a version that a platform has and refuses', async () => {
   expect(named(refusing, 'version 2026-05-06.rainier')).toMatchObject({ holds: true });
 });
 
-it('tells of a client that does not deduplicate, and of one that names its version in another header', async () => {
+it('reports a client that does not deduplicate, and of one that names its version in another header', async () => {
   const follow = { ...referenceClient.follow, deduplicates: false };
   const doubling = await runClientSuite(
     referenceWith(() => ({ ...referenceClient, follow })),

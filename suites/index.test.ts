@@ -1,4 +1,4 @@
-/** The suites declare their checks soundly. What was released of them is in `fixtures/requirements`. */
+/** Sound declaration of the checks of all suites; released requirements are in `fixtures/requirements`. */
 import { describe, expect, it } from 'vitest';
 import { loadSuites } from '../harness/cli/catalogue.ts';
 import { CLIENT_JOBS, JOB_TABLE } from '../harness/contract/client.ts';
@@ -8,7 +8,7 @@ import { deviceSuite } from './device/index.ts';
 import { platformSuite } from './platform/index.ts';
 import { ANY_LIST } from './platform/support/check.ts';
 
-/** The premises of a check, with those that they have themselves. */
+/** Premises of a check, and their own. */
 const premisesBelow = (checks: readonly { id: string; premises?: readonly string[] }[], id: string): string[] =>
   (checks.find((check) => check.id === id)?.premises ?? []).flatMap((each) => [each, ...premisesBelow(checks, each)]);
 
@@ -33,7 +33,7 @@ describe.each(await loadSuites())('the $api suite', ({ api, checks }) => {
   });
 });
 
-describe('what a check must have seen', () => {
+describe('the least that a check must have seen', () => {
   const leastOf = (id: string): unknown =>
     [...deviceSuite.checks, ...platformSuite.checks].find((check) => check.id === id)?.least;
 
@@ -48,7 +48,7 @@ describe('what a check must have seen', () => {
     ['platform.list.walk-once', { 'walks over several pages': 1 }],
     ['platform.list.stable', { items: 2 }],
     ['platform.list.total-count', { 'counted items': 1 }],
-  ])('is what %s is about', (id, least) => {
+  ])('fits %s', (id, least) => {
     expect(leastOf(id)).toMatchObject(least);
   });
 });
@@ -62,7 +62,7 @@ describe('the device suite', () => {
     }
   });
 
-  it('rests on no check that waits, but for those that wait themselves', () => {
+  it('rests slow checks alone on slow checks', () => {
     const slow = new Set(checks.filter((check) => check.slow === true).map(({ id }) => id));
     for (const { id, premises = [] } of checks.filter((check) => check.slow !== true))
       expect(

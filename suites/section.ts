@@ -1,11 +1,10 @@
-/** How a file of a suite declares its requirements and checks. */
+/** Declaration of the requirements and checks of a file. */
 import { type checks, requirement, rules } from '../harness/runner/define.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
 /**
- * Makes `section`, with which each file of a suite begins: `section({ section: '4.1', since: '2026-11-21' })`. It says
- * what the requirements of the file share; each may say otherwise. `checks` are those that the file has declared, in
- * their order there. `declare`: declares a check of the suite; `declareRule`: a rule of it.
+ * Makes `section`, with which each file of a suite begins: `section({ section: '4.1', since: '2026-11-21' })` gives the
+ * members that the file's requirements share, unless they override them. `checks`: those of the file, in order.
  */
 export const sections =
   <Context, Given extends readonly unknown[]>(
@@ -23,7 +22,7 @@ export const sections =
         checks.push(declared);
         return declared;
       },
-      /** What must hold of all that the run sees, whichever check asks for it. */
+      /** Declares a rule on all that the run sees, whichever check asks for it. */
       rule: (...given: Parameters<typeof declareRule>): void => void checks.push(declareRule(...given)),
     };
   };
@@ -31,8 +30,8 @@ export const sections =
 type Options = Parameters<ReturnType<typeof checks>>[1];
 
 /**
- * What writes to a platform, as its `needs` say, is left out by `--read-only`, and runs alone unless it says otherwise.
- * A ping writes nothing, but is a POST that goes to a robot: its checks say `writes` themselves.
+ * Marks a check that writes to a platform, by its `needs`: `--read-only` leaves it out, and it runs alone by default. A
+ * ping writes nothing, but is a POST that goes to a robot: its checks set `writes` themselves.
  */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

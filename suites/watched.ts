@@ -1,4 +1,4 @@
-/** What rules share that judge the traffic of others, of servers and of clients. */
+/** Rules on the traffic of others, of servers and of clients: their declaration, and the reading of requests. */
 import type { RequestSeen } from '../harness/client/happening.ts';
 import { TrafficRedactor } from '../harness/common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../harness/contract/versions.ts';
@@ -8,7 +8,7 @@ import type { Check, Requirement } from '../harness/runner/types.ts';
 
 const declare = rules<unknown>();
 
-/** A rule that judges nothing but the traffic of others. Its check is called `<requirement>.watched`. */
+/** Rule that judges nothing but the traffic of others. Its check is called `<requirement>.watched`. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
@@ -19,7 +19,7 @@ export const watchedRule = (
 /** Clients that are remembered: a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;
 
-/** Something about each of the newest clients. */
+/** State of each of the newest clients. */
 export class PerClient<T> {
   readonly #known = new Map<string, T>();
   readonly #make: () => T;
@@ -43,8 +43,6 @@ export class PerClient<T> {
   }
 }
 
-// What a request is about.
-
 export const queryOf = ({ target }: Pick<RequestSeen, 'target'>): URLSearchParams =>
   new URLSearchParams(target.includes('?') ? target.slice(target.indexOf('?') + 1) : '');
 
@@ -55,26 +53,26 @@ export const isForCurrent = (request: RequestSeen): boolean =>
 export const isPing = (request: RequestSeen): boolean =>
   request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
 
-/** Path and query without what turns pages, and who asks. */
+/** Key of a list that one client pages through: client, path, and query without `limit` and `offset`. */
 export function listOf(request: RequestSeen): string {
   const query = queryOf(request);
   for (const name of ['limit', 'offset']) query.delete(name);
   return `${request.client} ${request.path}?${query}`;
 }
 
-/** The cursor that a request names; `after` wins (section 4.1). */
+/** Cursor that a request names; `after` wins (section 4.1). */
 export const cursorOf = (request: RequestSeen): string | undefined =>
   queryOf(request).get('after') ?? request.headers['last-event-id'];
 
 export const KEY = 'x-api-key';
-/** Whatever the dialect. */
+/** Version headers of all dialects. */
 export const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
 export const versionOf = ({ headers }: RequestSeen): string | undefined =>
   VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
 /** Section 9. */
 export const VERSION_FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 
-/** A request in words, for a finding: its fields without credentials. */
+/** Request in words, for a finding: its fields without credentials. */
 export const shownRequest = ({ method, target, headers, body = '' }: RequestSeen): string =>
   `${method} ${MASKING.url(target)}\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${SECRET.test(name) ? '***' : value}\n`)
