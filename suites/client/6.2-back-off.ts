@@ -44,13 +44,12 @@ const restart = requirement({
   id: 'client.back-off.restart',
   text: 'A client whose agent restarts, so that nobody listens for some seconds, comes back with its cursor.',
 });
-const AWAY_MS = 2000;
 check(restart, OPTIONS, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [first], awayFromOthers(t)).catch((error: unknown) => {
     if (isNoAddress(error)) return t.undecided('this machine has no other loopback address');
     throw error;
   });
-  await run.leave(AWAY_MS);
+  await run.leave(2000);
   run.must(!run.over, { expected: 'the client to wait for the agent to come back', actual: run.state });
   await expectBack(run);
 });

@@ -57,19 +57,16 @@ const removed = requirement({
 check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.written-first'] }, async (t: Device) => {
   const files = [configFile('{"c":3}')];
   const { id } = await deployShown(t, files);
-  if (t.capabilities.has('files')) await requireOnDevice(t, files);
+  if (t.capabilities.has('files'))
+    // Another requirement says that they are there.
+    for (const file of files)
+      if ((await findConfigFile(t, configRoot(t), file)).length === 0)
+        t.blocked(`${file.filepath} is not below config_root, though its deployment is deployed`);
   await t.control.remove(id);
   await expectInactive(t, id, files, 'removed');
   const after = await currentDeployment(t);
   t.observe('the current deployment after a removal', after === undefined ? '404' : String(after['activity_status']));
 });
-
-/** Blocks the check unless the files can be found: another requirement says that they are there. */
-async function requireOnDevice(t: Device, files: readonly ConfigFile[]): Promise<void> {
-  for (const file of files)
-    if ((await findConfigFile(t, configRoot(t), file)).length === 0)
-      t.blocked(`${file.filepath} is not below config_root, though its deployment is deployed`);
-}
 
 /** Expects the deployment to be active no longer, and its files to be gone where the suite can see them. */
 async function expectInactive(t: Device, id: string, files: readonly ConfigFile[], what: string): Promise<void> {

@@ -52,15 +52,13 @@ check(
   },
 );
 
-const FIRST_MESSAGE_MS = 500;
-
 /** Publishes until the client has received an event: from then on it has a cursor, and may miss nothing. */
 async function firstMessage(t: Device, source: EventSourceClient): Promise<ClientMessage> {
   const deadline = performance.now() + timeoutMs(t, 'event');
   for (;;) {
     await publish(t, 1);
     try {
-      return await source.until(() => true, { within: FIRST_MESSAGE_MS, for: 'a first event' });
+      return await source.until(() => true, { within: 500, for: 'a first event' });
     } catch (error) {
       if (!(error instanceof StreamTimeout)) throw error;
       t.must(!source.closed && performance.now() < deadline, {

@@ -114,11 +114,10 @@ check(removedEvent, { needs: ['drive'], premises: DEPLOYMENT_EVENTS }, async (t:
   const event = seen.find(
     ({ type, envelope }) => type !== 'deployment.deployed' && JSON.stringify(envelope).includes(id),
   );
-  const emitted = event === undefined ? 'no event that names it' : `${event.type} with ${membersOf(event)}`;
+  const members = event && Object.keys(payloadOf(event)).sort().join(', ');
+  const emitted = event === undefined ? 'no event that names it' : `${event.type} with ${members}`;
   t.observe('removing a deployment emits', emitted);
 });
-
-const membersOf = (event: Parameters<typeof payloadOf>[0]): string => Object.keys(payloadOf(event)).sort().join(', ');
 
 check(
   writtenFirst,

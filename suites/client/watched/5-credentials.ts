@@ -65,8 +65,6 @@ const isCreation = (request: RequestSeen): boolean =>
 const isList = (request: RequestSeen): boolean =>
   request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(request.path);
 
-const MOST_KEYS = 50;
-
 /** Key that does not stand in addresses by chance, as `dev` may, and is not masked, as in a recording. */
 function tellingKey({ headers }: RequestSeen): string | undefined {
   const key = headers[KEY];
@@ -83,10 +81,10 @@ const addressRule = (): Rule => {
     if (seen.kind === 'over') {
       const { status = 0 } = seen.over;
       if (own === undefined || status < 200 || status > 299) return;
-      // The newest last.
+      // The newest last, 50 at most.
       accepted.delete(own);
       accepted.add(own);
-      const [oldest] = accepted.size > MOST_KEYS ? accepted : [];
+      const [oldest] = accepted.size > 50 ? accepted : [];
       if (oldest !== undefined) accepted.delete(oldest);
       return;
     }

@@ -37,8 +37,6 @@ interface Follower {
   several: boolean;
 }
 
-const follower = (): Follower => ({ without: 0, beyond: 0, stuck: 0, several: false });
-
 /** First and last event of each stream that is open, and the newest of all. */
 class Events {
   readonly #ids = new WeakMap<RequestSeen, { first: string; last: string }>();
@@ -80,7 +78,7 @@ function goesOn(named: string | undefined, before: RequestSeen, events: Events):
  */
 const cursorRule = (): Rule => {
   const events = new Events();
-  const followers = new PerClient(follower);
+  const followers = new PerClient<Follower>(() => ({ without: 0, beyond: 0, stuck: 0, several: false }));
   const comesBack = afterEach(
     isForEvents,
     () => (request, before, judge: Judge) => {

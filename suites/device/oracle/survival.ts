@@ -161,8 +161,6 @@ function nextLine(line: Buffer): Buffer {
   return Buffer.from(text.replaceAll(new RegExp(`(?<![\\d.])${id}(?![\\d.])`, 'g'), String(BigInt(id) + 1n)));
 }
 
-const SEEN = { restart: 'restarts survived', kill: 'kills survived', tear: 'torn lines survived' };
-
 /** `repair` makes the log whole before an agent that did not come up is started once more. */
 async function during(
   real: Reality,
@@ -183,6 +181,6 @@ async function during(
     real.departs('not started', { expected: 'an agent that starts again', actual: error.message });
   }
   await replayAll(real);
-  real.t.saw(SEEN[situation]);
+  real.t.saw({ restart: 'restarts survived', kill: 'kills survived', tear: 'torn lines survived' }[situation]);
   real.situation = 'plain';
 }

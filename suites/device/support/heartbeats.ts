@@ -10,10 +10,8 @@ import type { Subscription } from './subscription.ts';
 const BY_THE_CLOCK = 0.25;
 /** Intervals without a comment on an idle stream above which it is a finding. */
 const LATE = 1.5;
-/** Milliseconds of events without an idle time after which a watch asks other checks for quiet. */
+/** Milliseconds without an idle time after which a watch asks for quiet; it gives up after three times that. */
 const GIVE_UP_MS = 120_000;
-/** Factor once quiet was asked for: the check that drives may be a long one. */
-const TIMES_LONGER = 3;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
 
@@ -203,7 +201,7 @@ class HeartbeatWatch {
       this.#lastEventAt = performance.now();
       this.#lastSignAt = this.#lastEventAt;
       isDisturbed = !this.#isQuiet && this.#t.session.isSlow('publish', 'deployment');
-      const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? TIMES_LONGER : 1);
+      const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? 3 : 1);
       if (isOver && this.#isQuiet)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
       // A device that does not count as slow may still leave no pause.

@@ -31,12 +31,8 @@ export interface LogStretch {
 }
 
 const MOST_EVENTS = 1500;
-const MOST_WHERE_RETENTION_IS_UNKNOWN = 500;
-/** A log that is nearly full may be compacted at any moment, stretch and all. */
-const SHARE_OF_RETENTION = 0.9;
 /** One event shows no order. */
 const LEAST_STRETCH = 2;
-const FIRST_PORTION = 50;
 /** Milliseconds in which a log is filled, so that a slow device gets fewer events. */
 export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);
 const ATTEMPTS = 4;
@@ -46,17 +42,14 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
   const { retention } = t.info;
-  const kept = retention === undefined ? MOST_WHERE_RETENTION_IS_UNKNOWN : Math.floor(retention * SHARE_OF_RETENTION);
+  // A log that is nearly full may be compacted at any moment, stretch and all.
+  const kept = retention === undefined ? 500 : Math.floor(retention * 0.9);
   const count = Math.floor(Math.min(most, kept));
   requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
   // The first portion is small, since it shows how slow the device is; each is twice the last.
-  for (
-    let wanted = FIRST_PORTION;
-    stretch.events.length < count && performance.now() - started < fillingMs(t);
-    wanted *= 2
-  ) {
+  for (let wanted = 50; stretch.events.length < count && performance.now() - started < fillingMs(t); wanted *= 2) {
     const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
     if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
   }

@@ -15,11 +15,6 @@ export class TooFewRetained extends TooLittleSeen {
 
 /** Events assumed to be kept until a cursor shows otherwise: few logs keep fewer. */
 const ASSUMED_RETENTION = 200;
-/** Share for one check: events of other origin count against the same limit. */
-const SHARE_OF_RETENTION = 1 / 4;
-/** Larger for a small log: without an event nothing can be replayed. */
-const SHARE_OF_SMALL = 1 / 2;
-const FEW = 3;
 /** Events of the types in the specification that `publishEveryEventKind` causes. */
 export const EVENTS_OF_EVERY_KIND = 8;
 
@@ -38,12 +33,11 @@ function retentionOf({ info, session }: Device): number {
   return info.retention ?? Math.max(served, Math.min(refused, ASSUMED_RETENTION));
 }
 
-/** Events that an agent keeps after a cursor whenever it compacts; 0 for one that compacts to nothing. */
-const certain = (t: Device): number => Math.floor(retentionOf(t) * SHARE_OF_RETENTION);
+/** Events that an agent keeps after a cursor whenever it compacts: a quarter, as events of other origin count too. */
+const certain = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
-/** Events that may follow another before that one is compacted away. May be 0. */
-export const mostEvents = (t: Device): number =>
-  Math.max(certain(t), Math.min(FEW, Math.floor(retentionOf(t) * SHARE_OF_SMALL)));
+/** Events that may follow another before that one is compacted away: up to 3 of a small log, or none. */
+export const mostEvents = (t: Device): number => Math.max(certain(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 
 /** Upper bound of the events after a cursor, as far as control has caused them; Infinity where unknown. */
 export function eventsAfter({ session }: Pick<Device, 'session'>, cursor: bigint): number {

@@ -5,11 +5,6 @@ import type { Device } from './check.ts';
 import type { Streams } from './streams.ts';
 import { Subscription } from './subscription.ts';
 
-/** Milliseconds of silence that end the sample: only events that came are checked. */
-const QUIET_MS = 250;
-/** Milliseconds once as many events have come as in an earlier sample. */
-const QUIET_AT_THE_END_MS = 40;
-const SAMPLE_MS = 3000;
 /** A stretch of a long log is enough. */
 const SAMPLE_BYTES = 500_000;
 
@@ -44,8 +39,9 @@ export async function sampleRetained(
     stream = await streams.try({ after: cursor, cutAfterBytes });
   }
   if (stream.status !== 200) return undefined;
-  const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? QUIET_MS : QUIET_AT_THE_END_MS);
-  await stream.idle(quietMs, { within: Math.min(SAMPLE_MS, t.patienceMs), for: 'the end of the replay' });
+  // Silence ends the sample: only events that came are checked. Less is needed for as many as in an earlier sample.
+  const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? 250 : 40);
+  await stream.idle(quietMs, { within: Math.min(3000, t.patienceMs), for: 'the end of the replay' });
   const frames = stream.frames.length;
   if (frames === 0) return undefined;
   t.session.set(EXTENT, { earliest: cursor, frames: Math.max(frames, known?.frames ?? 0) });

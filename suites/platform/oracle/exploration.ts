@@ -46,13 +46,12 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   while (!ex.budget.isOver) {
     await settle(ex);
     if (world !== undefined) await runSequence(ex, world);
-    for (let round = 0; round < ROUNDS; round += 1) await readAny(ex);
+    for (let round = 0; round < 4; round += 1) await readAny(ex);
     yield;
   }
   await ex.tidy();
 }
 
-const ROUNDS = 4;
 const ASKED_IN_A_STEP = 48;
 
 /** Asks as long as the budget allows. */
@@ -127,8 +126,6 @@ function plainReads(ex: Explorer, version: SupportedVersion): Ask[] {
     });
 }
 
-const MOST_UNLIKE = 8;
-
 /** Ids of records whose states differ. */
 function unlike(ex: Explorer, kind: ResourceKind): string[] {
   const byStates = new Map<string, string>();
@@ -136,7 +133,7 @@ function unlike(ex: Explorer, kind: ResourceKind): string[] {
     const states = STATES.map((name) => members.get(name)?.value).join();
     if (!byStates.has(states)) byStates.set(states, id);
   }
-  return [...byStates.values()].slice(0, MOST_UNLIKE);
+  return [...byStates.values()].slice(0, 8);
 }
 const STATES = ['status', 'activity_status', 'error_status', 'target_status'];
 

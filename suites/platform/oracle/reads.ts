@@ -14,11 +14,9 @@ export interface Candidate {
   cell: Cell;
 }
 
-const TRIED = 5;
-
 /** Read of a cell that was seldom or never visited. */
 export function anyRead(ex: Explorer): Candidate | undefined {
-  const candidates = Array.from({ length: TRIED }, () => drawRead(ex)).filter((each) => each !== undefined);
+  const candidates = Array.from({ length: 5 }, () => drawRead(ex)).filter((each) => each !== undefined);
   const [first, ...others] = candidates;
   return first && ex.cells.rarest(ex.draw, [first, ...others], ({ cell }) => cell);
 }
