@@ -73,7 +73,7 @@ it('reports a version that a platform has and refuses', async () => {
   expect(named(refusing, 'version 2026-05-06.rainier')).toMatchObject({ holds: true });
 });
 
-it('reports a client that does not deduplicate, and of one that names its version in another header', async () => {
+it('reports a client that does not deduplicate, and one that names its version in another header', async () => {
   const follow = { ...referenceClient.follow, deduplicates: false };
   const doubling = await runClientSuite(
     referenceWith(() => ({ ...referenceClient, follow })),

@@ -1,29 +1,13 @@
 /** Section 6.1, and the standard of event streams: every form of a stream that a server may send. */
 
-import {
-  event,
-  eventsFrom,
-  frame,
-  frames,
-  type OneStream,
-  payload,
-  STREAMS,
-} from '../../harness/contract/situations.ts';
-import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
-import { DISPATCH_ODD, expectDispatched, FOR_LARGE, StreamRun } from './support/stream-run.ts';
+import { event, eventsFrom, frame, frames, payload, STREAMS } from '../../harness/contract/situations.ts';
+import { DISPATCH, FOLLOW, section } from './support/check.ts';
+import { DISPATCH_ODD, expectDispatched, expectRead, FOR_LARGE, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.1', since: '2026-11-23' });
 
 const STREAM = 'Response 200: SSE stream (frame format in section 6).';
 const options = { needs: FOLLOW, premises: DISPATCH } as const;
-
-/** Starts the client, sends the bytes in one piece, and waits for the events. */
-async function expectRead(t: Client, { bytes, events }: Omit<OneStream, 'summary'>, patiences = 1): Promise<void> {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const stream = await run.stream();
-  await stream.send(bytes);
-  await expectDispatched(run, events, patiences);
-}
 
 const dispatch = requirement({
   id: 'client.stream.dispatch',

@@ -1,4 +1,4 @@
-/** What a client does where the specification is silent: no outcome is wrong, and `muster compare` shows it. */
+/** Choices of a client where the specification is silent: no outcome is wrong, and `muster compare` shows it. */
 
 import { event, frame, frames } from '../../harness/contract/situations.ts';
 import { cutOff } from './6.2-back-off.ts';

@@ -1,8 +1,8 @@
 /** Section 6.2, rule 6, and section 9: dispatch by the envelope's type, and events that a client does not know. */
 
-import { BEYOND, event, frame, longId, numbered, payload } from '../../harness/contract/situations.ts';
+import { BEYOND, event, frame, frames, longId, numbered, payload } from '../../harness/contract/situations.ts';
 import { DISPATCH, FOLLOW, NEWEST, section } from './support/check.ts';
-import { expectDispatched, StreamRun } from './support/stream-run.ts';
+import { expectDispatched, expectRead, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
@@ -16,14 +16,11 @@ const byEnvelope = requirement({
     'An event is dispatched by the type of its envelope, ' +
     'also where the event field is missing or says another type.',
 });
-check(byEnvelope, options, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const stream = await run.stream();
+check(byEnvelope, options, (t) => {
   const [first, second, last] = [event(1), event(2), event(3)];
   const without = `id: 1\ndata: ${first.json}\n\n`;
   const other = `id: 2\nevent: deployment.removed\ndata: ${second.json}\n\n`;
-  await stream.send(without + other + frame(last));
-  await expectDispatched(run, [first, second, last]);
+  return expectRead(t, { bytes: without + other + frame(last), events: [first, second, last] });
 });
 
 const removed = requirement({
@@ -33,13 +30,10 @@ const removed = requirement({
   clause: '`deployment.removed` | Named as a type; trigger is not stated.',
   text: 'An event of type deployment.removed is dispatched, whatever its payload.',
 });
-check(removed, options, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const stream = await run.stream();
+check(removed, options, (t) => {
   const type = 'deployment.removed';
   const all = [event(1), event(2, { type, data: { deployment_id: 'dpl_1' } }), event(3, { type, data: {} }), event(4)];
-  await stream.send(all.map(frame).join(''));
-  await expectDispatched(run, all);
+  return expectRead(t, { bytes: frames(all), events: all });
 });
 
 const unknownType = requirement({
@@ -97,14 +91,12 @@ const unknownValues = requirement({
   clause: 'a patch bump is backward-compatible',
   text: 'Values of an enumeration that the client does not know, and long ids, disturb no event.',
 });
-check(unknownValues, options, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const stream = await run.stream();
+check(unknownValues, options, (t) => {
   const ids = { deployment_id: longId('dpl_'), release_id: longId('rls_') };
   const states = { status: 'hibernating', activity_status: 'hibernating', target_status: 'orbiting' };
   const odd = event(2, { data: { ...payload('2'), ...states, ...ids } });
-  await stream.send(frame(event(1)) + frame(odd) + frame(event(3)));
-  await expectDispatched(run, [event(1), { ...odd, data: ids }, event(3)]);
+  const [first, last] = [event(1), event(3)];
+  return expectRead(t, { bytes: frames([first, odd, last]), events: [first, { ...odd, data: ids }, last] });
 });
 
 const unreadable = requirement({
@@ -113,10 +105,8 @@ const unreadable = requirement({
   section: '6.1',
   text: 'An event whose data is no JSON is not dispatched, and those after it are.',
 });
-check(unreadable, options, async (t) => {
-  await using run: StreamRun = await StreamRun.follow(t);
-  const stream = await run.stream();
+check(unreadable, options, (t) => {
   const [first, last] = [event(1), event(3)];
-  await stream.send(`${frame(first)}id: 2\nevent: ${first.type}\ndata: {"object":"event","id":2,\n\n${frame(last)}`);
-  await expectDispatched(run, [first, last]);
+  const broken = `id: 2\nevent: ${first.type}\ndata: {"object":"event","id":2,\n\n`;
+  return expectRead(t, { bytes: frame(first) + broken + frame(last), events: [first, last] });
 });

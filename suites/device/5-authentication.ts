@@ -105,7 +105,7 @@ const bearer = requirement({
 check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;
-  // A device that serves nobody would pass otherwise.
+  // A device that serves no request would pass otherwise.
   await (await streams.open()).close();
   await shouldRefuseTokenElsewhere(t, token);
   await expectWrongTokensRefused(t, token);

@@ -81,7 +81,7 @@ function shouldExpireInFuture(t: Platform, response: HttpResponse, expiry: unkno
     expected: 'an ISO 8601 date-time in expires_at',
     actual: expiry,
   });
-  // By the platform's own clock if it sends one.
+  // Compared with the platform's own clock if it sends one.
   const now = Date.parse(response.headers['date'] ?? '') || Date.now();
   t.should(!(Date.parse(String(expiry)) <= now), { expected: 'an expiry in the future', actual: expiry });
 }

@@ -13,7 +13,7 @@ it('an agent that goes on retrying has not failed', async () => {
   expect(resultsWith(report, 'not_applicable').join()).toMatch(/goes on retrying.*error retrying/);
 });
 
-it('a device that nothing tells of a deployment is connected anew, and shown to do the rest', async () => {
+it('a device that hears of no deployment is connected anew, and shown to do the rest', async () => {
   const untold = systemDefects.filter(({ name }) => name === 'sync-not-requested');
   await using workspace = await startWorkspace(behavioursWith({ platform: untold }));
   const only = ['system.deploy.told', 'system.newer', 'system.failed'];

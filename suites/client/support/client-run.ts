@@ -311,12 +311,11 @@ export abstract class ClientRun implements AsyncDisposable {
     return new Violation({ expected, actual, counterexample: this.timeline.text });
   }
 
-  /** As `must` of a check, with the time axis. */
+  /** `must` of the check, with the time axis. */
   must(holds: unknown, finding: { expected: string; actual: string }): asserts holds {
     if (!holds) throw this.violation(finding);
   }
 
-  /** As of a check. */
   allowsFor(deviation: Deviation): boolean {
     return this.t.allowsFor(deviation);
   }

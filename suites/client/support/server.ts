@@ -16,11 +16,11 @@ const SHOWN_LAST = 60;
 /** Characters of an answer that are kept for a finding. */
 const KEPT = 64 * 1024;
 
-/** Told what becomes of one request. */
+/** Receiver of what becomes of one request. */
 export interface Track {
   /** The server begins an answer that comes in pieces. */
   opens(how: string): void;
-  /** One piece of it. */
+  /** The server sends a piece of it. */
   sends(bytes: string): void;
   /** The server answers, whole. */
   answers(how: string): void;
@@ -182,7 +182,7 @@ export interface ServerPlace {
 
 /** Listener to a server's requests. */
 export interface ServerListener {
-  /** Called with the words for a request that has begun; the result is told what becomes of it. */
+  /** Called with the words for a request that has begun. */
   track(what: string): Track | undefined;
   request(asked: ClientRequest): void;
   /** Something about a request has changed. */
@@ -277,7 +277,7 @@ function serverFor(on: ServerListener): HttpServer {
       request.once('end', arrived);
     }
   });
-  // What a client sends may be no HTTP at all, and it may hang up at any moment.
+  // A client may send bytes that are no HTTP, and may hang up at any moment.
   server.on('clientError', (_error, socket) => socket.destroy());
   server.requestTimeout = 0;
   server.headersTimeout = 0;

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
-import { frames, type SentEvent } from '../../../harness/contract/situations.ts';
+import { frames, type OneStream, type SentEvent } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
@@ -198,6 +198,18 @@ export async function expectDispatched(run: StreamRun, events: readonly SentEven
   if (last === undefined) return;
   await run.untilDispatched(last.id, `events ${idsOf(events)} to be dispatched`, patiences);
   expectExactly(run, events);
+}
+
+/** Starts a client, sends the bytes in one piece, and expects the events. */
+export async function expectRead(
+  t: Client,
+  { bytes, events }: Omit<OneStream, 'summary'>,
+  patiences = 1,
+): Promise<void> {
+  await using run: StreamRun = await StreamRun.follow(t);
+  const stream = await run.stream();
+  await stream.send(bytes);
+  await expectDispatched(run, events, patiences);
 }
 
 /** Expects exactly these events to have been dispatched: in order, once each, with their payloads. */

@@ -123,7 +123,7 @@ describe('a client that comes back to the stream', () => {
     expect(comesBack(() => '?after=1', { pause })).toEqual([]);
   });
 
-  test('with the id of an event of which only a part came', () => {
+  test('with the id of an event that came only in part', () => {
     const watch = new Watch('device');
     const first = watch.ask(EVENTS);
     watch.events(first, 7);
@@ -197,7 +197,7 @@ describe('a client that is refused', () => {
     expect(watch.found).toEqual(found);
   });
 
-  test('with the same cursor after 410, five times more on one connection', () => {
+  test('is found where it sends the expired cursor five times more on one connection', () => {
     const watch = new Watch('device');
     watch.connection = { open: true };
     for (let round = 0; round < 6; round += 1) watch.over(watch.ask(`${EVENTS}?after=3`, 1000), 410);
@@ -227,12 +227,12 @@ describe('credentials', () => {
   });
 });
 
-test('a request is shown without what its address holds', () => {
+test('a request is shown without the token in its address', () => {
   const request = new Watch('platform').ask('/beta/devices?access_token=a"b&limit=1');
   expect(shownRequest(request)).toContain('GET /beta/devices?access_token=***&limit=1');
 });
 
-test('what a finding expects is no secret', () => {
+test('a finding keeps its expectation, which holds no secret', () => {
   const watch = new Watch('device', 'loopback');
   for (let round = 0; round < 3; round += 1) watch.over(watch.ask(EVENTS, 1000), 401);
   const expected = watch.expected('client.loopback.token.watched');

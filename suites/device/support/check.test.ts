@@ -1,4 +1,4 @@
-/** What driving an agent costs, as the control of a check measures it. */
+/** Costs of driving an agent, as the control of a check measures them. */
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
@@ -6,7 +6,7 @@ import { noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import { pacedControl } from './check.ts';
 
-/** The sizes of the batches that a device publishes, by a control whose check may take so many milliseconds. */
+/** Control of a check that has `leftMs`, and the sizes of the batches that its device publishes. */
 function pacedDevice(leftMs: number) {
   const session = new Session();
   const batches: number[] = [];

@@ -184,5 +184,5 @@ export const LIVE = ['device.events.replay.seam'];
 /** As `LIVE`, and the events of a deployment name it as section 2.4 says. */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
 
-/** What is deployed is shown as the current deployment. */
+/** The deployment made last is shown as current. */
 export const CURRENT_SHOWN = ['device.deployment.current'];

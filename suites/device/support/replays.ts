@@ -149,7 +149,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
       for (;;) {
         const next = async (within: number): Promise<SeenEvent | undefined> =>
           readEvent(t, await stream.next({ within, for: 'the next event of a replay' }));
-        // What lies beyond the last was published meanwhile.
+        // Events beyond the last were published meanwhile.
         const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
@@ -200,7 +200,7 @@ export async function record(t: Device, streams: Streams, count: number): Promis
   return recording;
 }
 
-/** Whether nothing can have compacted the log since: no call of control, no restart, and too few events. */
+/** Whether the log cannot have been compacted since: not by control, by no restart, and by too few events. */
 function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
   const { knownCursor: newest, changes: now } = t.session.get(LOG_STATE);
   if (newest === undefined || now !== changes || performance.now() - at > KEPT_MS) return false;

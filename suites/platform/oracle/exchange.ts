@@ -1,5 +1,6 @@
 /** A request as the oracle asks it, and its answer. */
 import type { Asked } from '../../../harness/client/happening.ts';
+import { defined } from '../../../harness/common/defined.ts';
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 
 /** Keys that were never issued, as similar as possible to one that was, in words for a finding. */
@@ -90,8 +91,5 @@ const KEYS = { limited: 'with the limited key', none: 'without a key', ...WRONG 
 
 /** The request of an exchange, to be asked again. */
 export const askOf = ({ operation, version, key, ids, query, body, isKept, rawQuery }: Ask): Ask => ({
-  ...{ operation, version, key, ids, query },
-  ...(isKept !== undefined && { isKept }),
-  ...(body !== undefined && { body }),
-  ...(rawQuery !== undefined && { rawQuery }),
+  ...{ operation, version, key, ids, query, ...defined({ isKept, body, rawQuery }) },
 });

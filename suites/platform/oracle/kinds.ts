@@ -3,7 +3,7 @@
  * never compared.
  *
  * A value is *predicted* where a request of the run has set it, and *learned* at first sight elsewhere. From then on it
- * is expected wherever the record is shown: whoever asks, in each version that has the member, in lists, expansions and
+ * is expected wherever the record is shown: to any key, in each version that has the member, in lists, expansions and
  * answers of writes. How long that holds is its kind:
  *
  * - `fixed`: for ever.

@@ -7,7 +7,7 @@ import { type EventFollower, type RollOut, rollOut, type System } from '../suppo
 
 export interface OutageModel {
   online: boolean;
-  /** In the order of creation. */
+  /** Roll-outs in the order of creation. */
   rollOuts: RollOut[];
 }
 

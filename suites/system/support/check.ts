@@ -54,7 +54,7 @@ const check = (
 
 export const section = sections(check);
 
-/** Section 6.3: nothing tells the device of a deployment, or the device tells nobody of it. */
+/** Section 6.3: a deployment is not announced to the device, or by the device. */
 export const DEPLOYMENT_UNTOLD: Deviation = {
   name: 'deployment-untold',
   allowance:
