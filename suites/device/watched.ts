@@ -23,10 +23,10 @@ function cursorOf(request: RequestSeen): bigint | undefined {
 }
 
 /**
- * A replay repeats its cursor where it begins with that event, unchanged since before the request: another log may
- * count from 1 again, and a cursor beyond the newest event may bring anything. Later events of a stream do not count:
- * delivery is at-least-once. An event just come counts where another replay just repeated a different one: several
- * clients may have been cut off at once.
+ * Finds replays that begin with the event of their cursor, as that came before the request. It does not count
+ * - the event of another log, which counts from 1 again, or of a cursor beyond the newest event,
+ * - later events of a stream, since delivery is at-least-once,
+ * - an event just come, unless the replay before repeated another: several clients may have been cut off at once.
  */
 const exclusiveRule = (): Rule => {
   const known = new Recollection<{ type: string | undefined; data: string; at: number }>();
@@ -85,10 +85,7 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/**
- * Judges another type only where events come in it: something before the device may answer 200 too, such as a page to
- * log in.
- */
+/** Judges another type only where events come in it: a page to log in, before the device, may answer 200 too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;

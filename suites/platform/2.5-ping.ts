@@ -90,8 +90,8 @@ async function measureTolerance(t: Platform): Promise<number> {
 const TIMEOUT_ATTEMPTS = 3;
 
 /**
- * One late answer may be the fault of this machine; three in a row are the platform's, unless its other answers were as
- * slow meanwhile.
+ * Pings up to three times: one late answer may be the fault of this machine, but three are the platform's, unless its
+ * other answers were as slow meanwhile.
  */
 async function pingInTime(t: Platform, device: string, nanos: number, toleranceMs: number): Promise<HttpResponse> {
   const askedMs = nanos / MILLISECOND_NANOS;

@@ -23,10 +23,7 @@ import { checks as versions } from './9-versions.ts';
 import { checks as fields } from './fields.ts';
 import { checks as robustness, routes } from './robustness.ts';
 
-/**
- * Every check of the Platform API, the plainest first, because a report leads with the first of several findings.
- * `suite` refuses two checks with one id.
- */
+/** Every check, the plainest first, because a report leads with the first of several findings. */
 export const platformSuite: Suite<PlatformContext> = suite('platform', [
   listEnvelope,
   lists,

@@ -1,7 +1,4 @@
-/**
- * Section 4.2, by the conventions of HTTP and JSON: paths, methods and ids that do not exist and malformed bodies are
- * refused and change nothing, and names in any script are kept.
- */
+/** Section 4.2, by the conventions of HTTP and JSON: unknown paths and ids, malformed bodies, names in any script. */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';

@@ -276,10 +276,7 @@ export abstract class ClientRun implements AsyncDisposable {
     return this.#repeats.words;
   }
 
-  /**
-   * Waits for what `look` finds; undefined when the client has ended, when nothing has happened for `withinMs`, or when
-   * it only repeats itself.
-   */
+  /** Waits for what `look` finds; undefined once the client has ended, was idle for `withinMs`, or repeats itself. */
   async until<T>(
     look: () => T | undefined,
     withinMs = this.patienceMs,

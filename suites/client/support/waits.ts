@@ -22,10 +22,7 @@ export interface Wait {
   what: string;
 }
 
-/**
- * Fails a client that came too early. False where it may have come long before it was seen, or may have given up before
- * it was answered.
- */
+/** Fails a client that came too early. False where it may have acted long before this process saw or answered it. */
 function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
   const mostMs = HELD_UP * seconds * 1000;
   if (since.lateMs > mostMs) return false;
@@ -37,10 +34,7 @@ function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolea
   return back.lateMs <= mostMs;
 }
 
-/**
- * Asks a client to wait, again where this process was held up. `ask` gives the wait, or nothing for a client that does
- * not come back.
- */
+/** Asks a client to wait, again where this process was held up. `ask` gives nothing for a client that stays away. */
 export async function expectWait(ask: () => Promise<(Wait & { run: ClientRun }) | undefined>): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const wait = await ask();

@@ -1,7 +1,4 @@
-/**
- * Requirement that a departure decides: the first row that fits the difference, its situation, and the form in which
- * the stream was asked for.
- */
+/** Requirement that a departure decides: the first row that fits its difference, situation and form of request. */
 import type { Kind } from './model.ts';
 
 /** Event in the agent's life just before. */

@@ -107,8 +107,8 @@ export class Ledger {
   }
 
   /**
-   * Whether a cursor must be served, must be refused, or may be either: one after which no event is gone may be served,
-   * and nobody has to understand a number between two ids.
+   * Whether a cursor must be served, must be refused, or is open: it is open where no event after it is gone, or where
+   * it is a number between two ids, which no device must understand.
    */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';

@@ -1,7 +1,4 @@
-/**
- * Requests that must be answered: a silent or dropped connection is the target's doing, and ends the check as a
- * finding.
- */
+/** Requests that must be answered: a silent or dropped connection is a finding about the target. */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../../../harness/client/errors.ts';

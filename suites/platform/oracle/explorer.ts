@@ -1,7 +1,4 @@
-/**
- * Asks a platform, and compares each whole answer with what is known of it. Asks once more before it reports a value
- * that others may have changed.
- */
+/** Asks a platform and judges each whole answer; asks again before it reports a value that others may have changed. */
 
 import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';

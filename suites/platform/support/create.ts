@@ -1,7 +1,4 @@
-/**
- * Creates what a check needs. The specification shows none of these request bodies, so they are those of published
- * platforms. A refusal says nothing about conformance and blocks the check.
- */
+/** Creates records by request bodies of published platforms, since none are stated. A refusal blocks the check. */
 
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
@@ -11,9 +8,8 @@ import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, refused,
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
 
 /**
- * Ends the check as undecided if the platform has no such endpoint: the specification does not show these paths,
- * so a platform may lack them. Likewise if the key may not write there, which a 403 shows as long as no write of this
- * kind has succeeded.
+ * Ends the check as undecided if the platform has no such endpoint, whose path is not stated, or if the key may not
+ * write there, which a 403 shows as long as no write of this kind has succeeded.
  */
 export async function requireEndpoint(t: Platform, path: string, response: HttpResponse): Promise<void> {
   const { status } = response;

@@ -1,7 +1,4 @@
-/**
- * Collections, their pages and their items, read strictly: a page that breaks the list envelope fails the check that
- * reads it, unless the check of the envelope has failed for that already.
- */
+/** Collections, pages and items, read strictly: a broken envelope fails the check, unless its own check has failed. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { defined } from '../../../harness/common/defined.ts';
@@ -161,10 +158,7 @@ export function envelopeProblems(value: unknown): string[] {
 /** Pages of a collection that are searched for one item. */
 const SEARCHED_PAGES = 20;
 
-/**
- * The item in its list, page after page by rule 3 of section 8: `offset = offset + limit` until `has_more` is false.
- * `whole`: the list was read to its end.
- */
+/** Item in its list, read page by page (section 8, rule 3). `whole`: the list was read to its end. */
 export async function search(t: Platform, collection: string, id: string): Promise<{ item?: Item; whole: boolean }> {
   const limit = LIST_LIMITS.limitMaximum;
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {

@@ -141,10 +141,7 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
 
 // Devices without a connection to the platform.
 
-/**
- * Runs `body`, and connects the device again however it ends. What `body` throws matters more than trouble with the
- * connection, which blocks the check otherwise.
- */
+/** Runs `body`, and then connects the device again. An error of `body` precedes trouble with the connection. */
 export async function onlineAfterwards(t: System, body: () => Promise<void>): Promise<void> {
   try {
     await body();

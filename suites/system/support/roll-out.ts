@@ -1,7 +1,4 @@
-/**
- * Creates what a roll-out needs. The specification shows none of these request bodies, so they are those of published
- * platforms. A refusal says nothing about conformance and blocks the check.
- */
+/** Creates the records of a roll-out by request bodies of published platforms. A refusal blocks the check. */
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
@@ -109,10 +106,7 @@ export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Pr
 /** Milliseconds in which a check that is over tidies up: no later one may run beside it for long. */
 const TIDYING_MS = 900;
 
-/**
- * Archives the deployments that the check has made, as far as the platform lets us, also when the check is over.
- * Neither a refusal nor silence matters: the check has its verdict already.
- */
+/** Archives the deployments of a check, over or not. Refusal or silence does not matter: it has its verdict. */
 export async function archiveMade(t: Platform, { made }: CheckState): Promise<void> {
   const ids = [...made];
   made.clear();
