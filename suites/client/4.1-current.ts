@@ -4,11 +4,11 @@ import { type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { type Client, section } from './support/check.ts';
-import { type Answering, about, errorOf, JobRun } from './support/job-run.ts';
+import { type Answering, errorOf, forJob, JobRun } from './support/job-run.ts';
 
 export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
 
-const CURRENT = about('current');
+const CURRENT = forJob('current');
 export const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
 
 /** Answers as a Device API with this current deployment. */

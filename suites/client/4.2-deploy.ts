@@ -3,11 +3,11 @@
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
-import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
+import { type Answering, forJob, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 
 export const { requirement, check, checks } = section({ section: '4.2', since: '2026-11-23' });
 
-const DEPLOY = about('deploy');
+const DEPLOY = forJob('deploy');
 
 const start = (t: Client, deploy?: Answering): Promise<JobRun> =>
   JobRun.whole(t, { job: 'deploy', answer: platform({ deploy }) });

@@ -3,13 +3,13 @@ import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { BEYOND, numbered } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
-import { type Answering, about, IS_ASKED, JobRun, platform } from './support/job-run.ts';
+import { type Answering, forJob, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { shellMs } from './support/storm.ts';
 
 export const { requirement, check, checks } = section({ section: '2.5', since: '2026-11-23' });
 
-const PING = about('ping');
+const PING = forJob('ping');
 const MS_PER_NANO = 1e-6;
 
 const start = (t: Client, ping?: Answering): Promise<JobRun> =>

@@ -3,7 +3,7 @@
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { NEWEST, section } from './support/check.ts';
 import { openElsewhere } from './support/client-run.ts';
-import { about, errorOf, IS_ASKED, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
+import { errorOf, forJob, IS_ASKED, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 
 export const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
@@ -17,7 +17,7 @@ export const sent = requirement({
   text: 'Every request to the Platform API has the API key in X-API-Key, and not in its address.',
 });
 for (const job of PLATFORM_JOBS)
-  check(sent, { ...about(job), aspect: job }, async (t) => {
+  check(sent, { ...forJob(job), aspect: job }, async (t) => {
     // A list of several pages: the first request is not every one.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
     await using run: JobRun = await JobRun.asking(t, { job, answer });
@@ -39,7 +39,7 @@ export const address = requirement({
   text: 'A client does not write the API key into an address, which servers and proxies log.',
 });
 for (const job of PLATFORM_JOBS)
-  check(address, { ...about(job), aspect: job }, async (t) => {
+  check(address, { ...forJob(job), aspect: job }, async (t) => {
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
     await using run: JobRun = await JobRun.asking(t, { job, answer });
     const shown = run.requests.find(({ query, path }) => `${path}?${query}`.includes(run.secret));
@@ -55,7 +55,7 @@ const elsewhere = requirement({
 for (const job of ['list', 'ping'] as const)
   check(
     elsewhere,
-    { ...about(job), aspect: job, premises: [...about(job).premises, `${sent.id}.${job}`] },
+    { ...forJob(job), aspect: job, premises: [...forJob(job).premises, `${sent.id}.${job}`] },
     async (t) => {
       const seen: string[] = [];
       let whole: JobRun | undefined;
@@ -85,7 +85,7 @@ const printed = requirement({
   text: 'A client writes the API key neither to its output nor to its errors, also when the key is refused.',
 });
 for (const job of PLATFORM_JOBS)
-  check(printed, { ...about(job), aspect: job }, async (t) => {
+  check(printed, { ...forJob(job), aspect: job }, async (t) => {
     const refuse = (asked: ClientRequest): void => asked.answer(401, errorOf('unauthorized'));
     for (const answer of [platform(), platform({ [job]: refuse })]) {
       await using run: JobRun = await JobRun.whole(t, { job, answer });

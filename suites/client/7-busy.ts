@@ -3,10 +3,10 @@ import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { ASKED_FOR, type Refusal } from '../../harness/contract/situations.ts';
 import { section } from './support/check.ts';
 import {
-  about,
   errorOf,
   expectItems,
   expectNoStorm,
+  forJob,
   IS_ASKED,
   itemsFrom,
   JobRun,
@@ -38,7 +38,7 @@ const BUSY = [
 ] as const;
 const few = itemsFrom(1, 3);
 for (const { aspect, job, status, after } of BUSY)
-  check(retryAfter, { ...about(job), aspect }, async (t) => {
+  check(retryAfter, { ...forJob(job), aspect }, async (t) => {
     await expectWait(async () => {
       let refused: ClientRequest | undefined;
       let seconds = ASKED_FOR;
@@ -66,7 +66,7 @@ export const hammering = requirement({
 });
 const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_requests') };
 for (const job of PLATFORM_JOBS)
-  check(hammering, { ...about(job), ...(job === 'list' ? {} : { aspect: job }) }, async (t) => {
+  check(hammering, { ...forJob(job), ...(job === 'list' ? {} : { aspect: job }) }, async (t) => {
     const run = await expectNoStorm(t, job, TOO_MANY);
     if (job === 'list' && run.failure === undefined) expectItems(run, few);
   });
@@ -75,7 +75,7 @@ const resumes = requirement({
   id: 'client.busy.resumes',
   text: 'A client that is answered 503 on a later page asks for that page again, or tells an error: no item is lost.',
 });
-check(resumes, { ...about('list'), premises: ['client.pages.next'] }, async (t) => {
+check(resumes, { ...forJob('list'), premises: ['client.pages.next'] }, async (t) => {
   const all = itemsFrom(1, 230);
   let refused = false;
   const answer = platform({

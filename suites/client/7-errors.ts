@@ -4,10 +4,10 @@ import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import {
   type Answering,
-  about,
   errorOf,
   expectFailure,
   expectNoStorm,
+  forJob,
   itemsFrom,
   JobRun,
   pageOf,
@@ -27,7 +27,7 @@ const told = requirement({
 });
 const refuse: Answering = (asked) => asked.answer(FORBIDDEN, errorOf('forbidden'));
 for (const job of [...PLATFORM_JOBS, 'current' as const])
-  check(told, { ...about(job), aspect: job }, async (t) => {
+  check(told, { ...forJob(job), aspect: job }, async (t) => {
     const answer = job === 'current' ? refuse : platform({ [job]: refuse });
     await using run: JobRun = await JobRun.whole(t, { job, answer });
     expectFailure(run, `${FORBIDDEN}`);
@@ -44,12 +44,12 @@ export const endless = requirement({
     'or waits between its requests.',
 });
 for (const job of PLATFORM_JOBS)
-  check(endless, { ...about(job), aspect: job }, async (t) => {
+  check(endless, { ...forJob(job), aspect: job }, async (t) => {
     for (const status of [400, 401, 403, 404])
       await expectNoStorm(t, job, { status, headers: {}, body: errorOf('refused') });
   });
 
-const AFTER_TOLD = { needs: ['list'], premises: [...about('list').premises, `${told.id}.list`] } as const;
+const AFTER_TOLD = { needs: ['list'], premises: [...forJob('list').premises, `${told.id}.list`] } as const;
 
 const bodies = requirement({
   id: 'client.errors.bodies',

@@ -1,7 +1,7 @@
 /** Section 7: a client whose cursor is older than the earliest retained event. */
 import { EXPIRED, event, frame } from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
-import { begun } from './support/client-run.ts';
+import { startRun } from './support/client-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, expectNoHammering, StreamRun } from './support/stream-run.ts';
 
@@ -19,7 +19,7 @@ const refuse = (asked: ClientRequest): void => asked.refuse(EXPIRED);
 
 /** A client whose cursor has just been refused with 410. */
 async function expired(t: Client): Promise<StreamRun> {
-  return begun(await StreamRun.after(t, [dead]), async (run) => {
+  return startRun(await StreamRun.after(t, [dead]), async (run) => {
     run.current.cut();
     refuse(await run.request());
   });

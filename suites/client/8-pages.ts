@@ -4,8 +4,8 @@ import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import {
-  about,
   expectItems,
+  forJob,
   IS_ASKED,
   ITEMS_REPEATED,
   itemsFrom,
@@ -21,7 +21,7 @@ import {
 export const { requirement, check, checks } = section({ section: '8', since: '2026-11-23' });
 
 const RULE = 'Page n+1 is requested with the same `limit` and `offset = offset + limit`, until `has_more` is false.';
-const LIST = about('list');
+const LIST = forJob('list');
 /** More than two pages of any size. */
 const all = itemsFrom(1, 230);
 

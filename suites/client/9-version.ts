@@ -6,7 +6,7 @@ import type { CheckContext } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
 import { VERSION_FORMAT } from '../watched.ts';
 import { section } from './support/check.ts';
-import { about, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
+import { forJob, itemsFrom, JobRun, pages, platform } from './support/job-run.ts';
 
 export const { requirement, check, checks } = section({ since: '2026-11-23' });
 
@@ -60,7 +60,7 @@ export const ping = requirement({
   clause: 'Headers: `Content-Type: application/json`, `Service-Version: <version>`, `X-API-Key: <API_KEY>`.',
   text: 'A ping names the API version that the client was built against.',
 });
-check(ping, about('ping'), (t) => expectVersion(t, 'ping'));
+check(ping, forJob('ping'), (t) => expectVersion(t, 'ping'));
 
 export const sent = requirement({
   id: 'client.version.sent',
@@ -70,4 +70,4 @@ export const sent = requirement({
   text: 'Every request to the Platform API names the API version that the client was built against.',
 });
 for (const job of ['list', 'deploy'] as const)
-  check(sent, { ...about(job), aspect: job }, (t) => expectVersion(t, job));
+  check(sent, { ...forJob(job), aspect: job }, (t) => expectVersion(t, job));

@@ -1,7 +1,7 @@
 /** Section 6.2, rules 1 and 2: no event is lost between replay and live, or between one connection and the next. */
 import { byOracle } from './oracle/checks.ts';
 import type { Device } from './support/check.ts';
-import { asMany, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
+import { countWithin, eventBudget, publish, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
 import { expectSameEvents } from './support/events.ts';
 import { laterThan } from './support/replays.ts';
 import { eventsAfter, mostEvents, requireRoomFor } from './support/retention.ts';
@@ -65,7 +65,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
   publisher.catch(() => {});
   try {
     const started = performance.now();
-    const most = asMany(MOST_STREAMS, t.session.typicalMs('event') * rest, STREAMS_MS);
+    const most = countWithin(MOST_STREAMS, t.session.typicalMs('event') * rest, STREAMS_MS);
     for (let round = 0; round < most && rest > 0 && performance.now() - started < OPENING_MS; round += 1) {
       const one = await streams.openAnother(round % 2 === 0 ? { after: cursor } : { lastEventId: cursor });
       if (one === undefined) break;

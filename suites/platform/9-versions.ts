@@ -4,7 +4,7 @@ import { byExploring, inCodename } from './oracle/decided.ts';
 import type { Looked } from './oracle/found.ts';
 import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
-import { describeResponse, ok, refused, serverError, speaking } from './support/requests.ts';
+import { clientOfVersion, describeResponse, ok, refused, serverError } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
@@ -20,7 +20,7 @@ const [, , exploreAll] = byExploring(supported);
 check(supported, { profile: 'core', sharing: 'exclusive' }, async (t: Platform) => {
   const [collection] = await servedCollections(t);
   for (const version of SUPPORTED_VERSIONS) {
-    const answer = await getList(t, collection, { limit: 1 }, speaking(t, version));
+    const answer = await getList(t, collection, { limit: 1 }, clientOfVersion(t, version));
     // Only a SHOULD: which versions a vendor serves is not stated. Section 9 calls only the first one unsupported.
     t.should(!refused(answer) || answer.status === 404, {
       expected: `${version} to be served: it is listed as a version, and not as one that is no longer supported`,
@@ -34,7 +34,7 @@ for (const codename of SUPPORTED_CODENAMES) {
   check(supported, { aspect: codename, needs: [codename], sharing: 'exclusive' }, async (t: Platform) => {
     const version = versionNamed(codename);
     if (version !== t.apiVersion) await seeDeclared(t, version);
-    t.observe(`collections in ${version}`, (await servedCollections(t, speaking(t, version))).join(', '));
+    t.observe(`collections in ${version}`, (await servedCollections(t, clientOfVersion(t, version))).join(', '));
     await explore(t);
   });
 }
@@ -46,7 +46,7 @@ export const OTHERWISE: ReadonlySet<number> = new Set([401, 403, 404, 408, 429])
 /** Records whether a declared version is refused a request that is served in another version. */
 async function seeDeclared(t: Platform, version: string): Promise<void> {
   const asked = ['devices', { limit: 1 }] as const;
-  const [other, own] = [await getList(t, ...asked), await getList(t, ...asked, speaking(t, version))];
+  const [other, own] = [await getList(t, ...asked), await getList(t, ...asked, clientOfVersion(t, version))];
   if (!ok(other)) return;
   const holds = !refused(own) || OTHERWISE.has(own.status);
   const observed = holds ? `answered with ${own.status}` : `${describeResponse(own)} to GET /devices`;

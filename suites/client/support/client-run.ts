@@ -65,7 +65,7 @@ const MOST_RECORDED = 8;
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
 /** Gives a run once `begin` has succeeded, and disposes of it if that fails. */
-export async function begun<Run extends AsyncDisposable>(
+export async function startRun<Run extends AsyncDisposable>(
   run: Run,
   begin: (run: Run) => Promise<unknown>,
 ): Promise<Run> {
@@ -208,7 +208,6 @@ export abstract class ClientRun implements AsyncDisposable {
     this.timeline.printed(line);
   }
 
-  /** Keeps a line of the contract. */
   protected keepLine(line: PrintedLine): void {
     if (this.lines.length < MOST_KEPT) this.lines.push(line);
   }
@@ -251,7 +250,6 @@ export abstract class ClientRun implements AsyncDisposable {
     throw new TooLittleSeen(`this machine was too slow for it: the client took ${more} s to ask for anything`);
   }
 
-  /** Requests so far. */
   get requests(): readonly ClientRequest[] {
     return this.asked;
   }

@@ -24,7 +24,7 @@ import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { type Client, placeOf } from './check.ts';
-import { AGAIN_PATIENCES, begun, ClientRun, expectPauses, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIENCES, startRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
@@ -66,7 +66,7 @@ export class JobRun extends ClientRun {
   static start(t: Client, options: JobRunOptions): Promise<JobRun> {
     const { job, variables = {}, place = placeOf(t) } = options;
     ClientRun.refuseSilent(t, job, `the client asked for nothing with the job ${job} before`);
-    return begun(new JobRun(t, options), async (run) => {
+    return startRun(new JobRun(t, options), async (run) => {
       const { api, given } = jobOf(job);
       const reach = api === 'device' ? await run.listenAsDevice(place) : await run.#listenAsPlatform();
       if (api === 'device' && place === 'discovery') run.writeDiscoveryFile(run.discoveryWith(run.secret));
@@ -76,12 +76,12 @@ export class JobRun extends ClientRun {
 
   /** Starts a run, and waits for the end of the client. */
   static async whole(t: Client, options: JobRunOptions): Promise<JobRun> {
-    return begun(await JobRun.start(t, options), (run) => run.ended());
+    return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
 
   /** Starts a run for a check of requests alone: other checks decide whether the client ends. */
   static async asking(t: Client, options: JobRunOptions): Promise<JobRun> {
-    return begun(await JobRun.start(t, options), (run) => run.#settled());
+    return startRun(await JobRun.start(t, options), (run) => run.#settled());
   }
 
   async #listenAsPlatform(): Promise<Record<string, string>> {
@@ -241,7 +241,7 @@ export const platform =
   };
 
 /** Needs and premises of a check of a job. */
-export const about = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
+export const forJob = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
 
 /** Section 2.6: items come more than once. */
 export const ITEMS_REPEATED: Deviation = {

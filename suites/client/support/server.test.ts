@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { ScriptedServer } from './server.ts';
 
-const PROGRAM = fileURLToPath(new URL('./testing/taken.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./testing/take-ports.ts', import.meta.url));
 const FEW_PORTS = 'ip link set lo up && echo "40000 40063" > /proc/sys/net/ipv4/ip_local_port_range';
 const unshared = (command: string) =>
   spawnSync('unshare', ['--map-root-user', '--net', 'sh', '-c', command, process.execPath, PROGRAM], {

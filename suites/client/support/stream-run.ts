@@ -7,7 +7,7 @@ import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import { type Client, placeOf } from './check.ts';
-import { AGAIN_PATIENCES, begun, ClientRun, expectPauses, type PrintedLine, START_PATIENCES } from './client-run.ts';
+import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIENCES, startRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
@@ -71,7 +71,7 @@ export class StreamRun extends ClientRun {
   static follow(t: Client, options: StreamRunOptions = {}): Promise<StreamRun> {
     const { variables = {}, place = placeOf(t), host, prepare } = options;
     ClientRun.refuseSilent(t, 'follow', `the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
-    return begun(new StreamRun(t, 'follow'), async (run) => {
+    return startRun(new StreamRun(t, 'follow'), async (run) => {
       if (place === 'discovery') run.keepSecret(run.token);
       const reach = await run.listenAsDevice(place, host);
       if (place === 'discovery') run.writeDiscovery();
@@ -82,7 +82,7 @@ export class StreamRun extends ClientRun {
 
   /** Starts a run, and waits until the client has dispatched these events, on the stream `current`. */
   static async after(t: Client, events: readonly SentEvent[], options: StreamRunOptions = {}): Promise<StreamRun> {
-    return begun(await StreamRun.follow(t, options), async (run) => {
+    return startRun(await StreamRun.follow(t, options), async (run) => {
       await (await run.stream()).send(frames(events));
       await expectDispatched(run, events);
     });
@@ -93,7 +93,6 @@ export class StreamRun extends ClientRun {
     return this.discoveryWith(this.token);
   }
 
-  /** Writes the discovery file. */
   writeDiscovery(text = this.discovery): void {
     this.timeline.drives(`writes its discovery file: ${text}`);
     this.writeDiscoveryFile(text);

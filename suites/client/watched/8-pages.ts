@@ -70,10 +70,6 @@ function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: 
   return { isOfBefore };
 }
 
-function keepNext(walk: Walk, { offset, asked, limit, more }: PageRead): void {
-  if (more) walk.nexts = [...walk.nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
-}
-
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
 /**
@@ -101,12 +97,13 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   const { page: before } = state;
   const next = takeNext(state, page);
   state.page = page;
-  keepNext(state, page);
+  const { offset, asked, limit, more } = page;
+  if (more) state.nexts = [...state.nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
   if (next?.isOfBefore === false) state.mixed = true;
   if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
   // Two that read one list by turns look like one that goes on in it, until one of them seems to go back.
-  if (page.offset <= before.offset) {
+  if (offset <= before.offset) {
     state.several ||= !isSame;
     return undefined;
   }

@@ -135,11 +135,11 @@ const BATCH_MS = 1500;
 export function eventBudget(t: Device, wanted: number): number {
   const { session } = t;
   const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);
-  return Math.max(1, Math.min(wanted, mostEvents(t), asMany(wanted, eachMs, BATCH_MS)));
+  return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, BATCH_MS)));
 }
 
 /** How many of the `wanted` take no longer than `withinMs` together. At least 2, since one alone shows no order. */
-export const asMany = (wanted: number, eachMs: number, withinMs: number): number =>
+export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 
 /** Deploys and reads up to its `deployment.deployed`. */

@@ -27,7 +27,7 @@ export function judgePage(model: Model, exchange: Exchange): Found[] {
   judgeOffset(judgement, exchange, page);
   judgeSize(judgement, page);
   judgeCount(judgement, exchange, page);
-  const due = list === undefined || list.isStale ? undefined : meant(list, exchange);
+  const due = list === undefined || list.isStale ? undefined : requestedItems(list, exchange);
   if (list !== undefined && due !== undefined) judgeAgainst(model, judgement, { list, exchange, page, due });
   return judgement.found;
 }
@@ -124,7 +124,10 @@ const formIsPlain = ({ query }: Exchange): boolean => {
 };
 
 /** Items that a request asks for; undefined where they are not known. */
-export function meant(list: ListKnown, exchange: Pick<Exchange, 'query' | 'version'>): readonly Shown[] | undefined {
+export function requestedItems(
+  list: ListKnown,
+  exchange: Pick<Exchange, 'query' | 'version'>,
+): readonly Shown[] | undefined {
   const { reference } = list;
   if (reference === undefined || !reference.isWhole) return undefined;
   const filters = filtersOf(exchange);

@@ -11,7 +11,7 @@ import { type Ask, askOf, describeAsk, type Exchange, seenIn } from './exchange.
 import { type Explorer, firstMoved, getOf } from './explorer.ts';
 import { causeOf, type Found } from './found.ts';
 import { HOLDINGS } from './kinds.ts';
-import { meant } from './lists.ts';
+import { requestedItems } from './lists.ts';
 
 /** Milliseconds: a cache may answer for the platform, a second late. */
 const CACHED_MS = 1100;
@@ -168,7 +168,7 @@ async function walkAgain(ex: Explorer, suspect: Found): Promise<Found | undefine
   const list = ex.model.list(kind as ResourceKind);
   const limit = Number((suspect.exchange.json as Page).limit);
   const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
-  const total = meant(list, suspect.exchange)?.length ?? 0;
+  const total = requestedItems(list, suspect.exchange)?.length ?? 0;
   const seen: string[] = [];
   const ask = askOf(suspect.exchange);
   for (let offset = 0; offset < total && limit > 0; offset += limit) {

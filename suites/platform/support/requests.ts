@@ -16,15 +16,14 @@ import type { PlatformContext } from '../../../harness/targets/opened.ts';
 
 export type Platform = PlatformContext & CheckContext;
 
-/** A client of the same platform that asks for another API version. */
-export function speaking(t: Platform, version: string): HttpClient {
+export function clientOfVersion(t: Platform, version: string): HttpClient {
   return t.http.with({ headers: { ...t.http.headers, [t.versionHeader]: version } });
 }
 
 /** The same platform in one API version, whichever version the run speaks. */
 export const inVersion = (t: Platform, codename: SupportedCodename): Platform => ({
   ...t,
-  http: speaking(t, versionNamed(codename)),
+  http: clientOfVersion(t, versionNamed(codename)),
   apiVersion: versionNamed(codename),
 });
 
