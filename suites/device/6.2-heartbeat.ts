@@ -62,7 +62,6 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   await awaitHeartbeats(t, streams.follow(stream), 1, { apart: () => idleStream(t, streams) });
 });
 
-/** Id of a retained event. */
 async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
   if (t.capabilities.has('drive')) return (await publish(t, 1)).last;
   const last = (await sampleRetained(t, streams))?.stream.frames.findLast((frame) => !carriesNoEvent(frame));

@@ -35,7 +35,6 @@ const RESULTS: ReadonlySet<string> = new Set(CALL_JOBS.map((job) => JOB_TABLE[jo
 /** Key or token of all runs. */
 const SECRET = new Fact(() => `key_${randomBytes(16).toString('hex')}`);
 
-/** Answers one request of the client. */
 export type Answering = (asked: ClientRequest, run: JobRun) => void | Promise<void>;
 
 export interface JobRunOptions {
@@ -208,7 +207,6 @@ export function pageOf(
   };
 }
 
-/** Answers each page of `all`. */
 export const pages =
   (all: readonly Item[], options?: PagesOptions): Answering =>
   (asked) =>

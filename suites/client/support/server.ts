@@ -27,7 +27,6 @@ export interface Track {
   ends(who: 'client' | 'server', how: string): void;
 }
 
-/** A request with its body. */
 interface Arrived {
   request: IncomingMessage;
   body: string;

@@ -18,7 +18,6 @@ export const can =
   ({ t }: Reality): boolean =>
     needs.every((name) => t.capabilities.has(name));
 
-/** Events one after the other. */
 export const publishSome = (count: number): Command => ({
   text: `publish(${count})`,
   async run(real) {

@@ -35,7 +35,6 @@ export class Departure extends Violation {
   }
 }
 
-/** Request for a stream. */
 export interface Asking {
   way: Way;
   options: OpenEvents;
@@ -47,7 +46,6 @@ export interface Asking {
   http?: HttpClient | undefined;
 }
 
-/** A stream that is open. */
 interface Client extends Asking {
   name: string;
   subscription: Subscription;

@@ -75,7 +75,6 @@ export async function request(
 /** Milliseconds in which a device notices that a stream was closed. */
 const NOTICED_MS = 2000;
 
-/** An event stream that a check holds. */
 export interface HeldStream extends Answer {
   readonly ended: { at: number } | undefined;
   close(): Promise<void>;
@@ -218,7 +217,6 @@ export const wholeRequest = (http: HttpClient): string => requestText(http, { ta
 
 const LONG = 'x'.repeat(64 * 1024);
 
-/** Makes an odd request. */
 type Odd = (name: string, request: Parameters<typeof requestText>[1], extras?: Partial<OddRequest>) => OddRequest;
 
 const TAKEN = { accepts: noServerError };

@@ -47,7 +47,6 @@ async function useAndClose<T>(streams: Streams, use: (streams: Streams) => Promi
   }
 }
 
-/** The event streams of one check. */
 export class Streams {
   readonly #t: Device;
   readonly #waitsForOthers: boolean;

@@ -37,7 +37,6 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
     .map(({ id }) => BigInt(id ?? ''))
     .reduce((most, id) => (most === undefined || id > most ? id : most), before);
 
-/** A wait for an event. */
 interface EventWait {
   what: string;
   kind: WaitKind;

@@ -25,7 +25,6 @@ const should = (id: string | readonly string[], what: Row['what'], rest: Partial
   level: 'SHOULD',
 });
 
-/** Kinds of finding about a page. */
 const PAGE: readonly What[] = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'];
 const isAboutGroups = ({ exchange }: Looked): boolean => JSON.stringify(exchange.body ?? '').includes('group');
 const REFUSAL: readonly What[] = ['served', 'unrefused'];

@@ -22,7 +22,6 @@ const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
 const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
 
-/** Settles every suspect. */
 export const settle = async (ex: Explorer): Promise<void> =>
   void (await Promise.all(ex.takeSuspects().map((suspect) => settleOne(ex, suspect))));
 

@@ -25,7 +25,6 @@ export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBoun
   describeLeftOut: (tried, all) => `answers are slow: ${tried} of ${all} random values were tried`,
 });
 
-/** Declares a check of one requirement. */
 function check(
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],

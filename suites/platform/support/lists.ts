@@ -45,7 +45,6 @@ export async function servedCollections(t: Platform, http: HttpClient = t.http):
   return found;
 }
 
-/** Outcome of asking for one collection. */
 interface Tried {
   collection: Collection;
   response?: HttpResponse;

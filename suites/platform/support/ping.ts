@@ -26,7 +26,6 @@ async function listedDevice(t: Platform): Promise<string | undefined> {
 const shortened = (digits: string): string =>
   digits.length <= 40 ? digits : `${digits.slice(0, 12)}… (${digits.length} characters)`;
 
-/** A ping in one line, as a finding shows it. */
 export const describePing = (device: string, timeoutNanos: number | string): string =>
   describeRequest('POST', `/devices/${device}/ping`, `{"timeout_nanos":${shortened(String(timeoutNanos))}}`);
 

@@ -216,7 +216,6 @@ export const statuses = (item: Item): string =>
   `status ${item['status']}, activity ${item['activity_status']}, error ${item['error_status']}, target ` +
   `${item['target_status']}`;
 
-/** Whether the files of the device can be read. */
 export const canReadFiles = (t: System): boolean =>
   t.device.capabilities.has('files') && t.device.info.config_root !== undefined;
 
