@@ -180,9 +180,12 @@ export const openExpired = (back: number, way: 'after' | 'header' | 'both', type
   },
 });
 
-/** `after=0` is refused, or replays from the earliest retained event on; whichever it is, no header changes that. */
+/**
+ * `after=0` is refused, or replays from the earliest retained event on; no header changes that, and the header alone
+ * means the same.
+ */
 export const openZero = (): Command => ({
-  text: 'open(after 0, alone and beside a header)',
+  text: 'open(after 0, alone, beside a header, and as a header)',
   async run(real) {
     const { t, ledger } = real;
     const ask = async (options: OpenEvents): Promise<{ shown: string; first?: bigint | undefined }> => {
@@ -194,9 +197,7 @@ export const openZero = (): Command => ({
       }
       const since = Date.now();
       const published = await publish(t, 1);
-      const [event] = await real.streams
-        .follow(stream)
-        .until(({ id }) => id <= published.last || true, 'the first event after 0');
+      const [event] = await real.streams.follow(stream).until(() => true, 'the first event after 0');
       await stream.close();
       await real.settle(published, since);
       const isReplay = event !== undefined && event.id < ledger.closed;
@@ -211,14 +212,16 @@ export const openZero = (): Command => ({
         actual: `the stream begins with event ${alone.first}`,
       });
     const beside = await ask({ after: 0n, lastEventId: ledger.closed });
+    const header = await ask({ lastEventId: 0n });
     const repeated = await ask({ after: 0n });
     t.saw('cursors of zero');
-    if (alone.shown === repeated.shown && alone.shown !== beside.shown && beside.shown !== 'throttled')
-      real.departs(
-        'missing',
-        { expected: `${alone.shown} for after=0 beside a header, as without`, actual: beside.shown },
-        { ...real.witness, way: 'both' },
-      );
+    if (alone.shown !== repeated.shown) return;
+    for (const [way, { shown }] of [['both', beside] as const, ['header', header] as const]) {
+      if (shown === alone.shown || shown === 'throttled') continue;
+      const form = way === 'both' ? 'after=0 beside a header' : 'Last-Event-ID: 0';
+      const expected = `${alone.shown} for ${form}, as for after=0 alone`;
+      real.departs('missing', { expected, actual: shown }, { ...real.witness, judged: 0, way });
+    }
   },
 });
 

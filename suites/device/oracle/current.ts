@@ -2,6 +2,7 @@
  * The current deployment with its config files: predicted from the request to control, learned where that says nothing,
  * and held to from then on, across restarts too.
  */
+import { basename } from 'node:path';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
@@ -17,6 +18,7 @@ import type { Kind } from './model.ts';
 export interface AgentUnderTest {
   readonly t: Device;
   departs(what: Kind | Matter, finding: { expected: string; actual: string }): never;
+  remarks(what: Kind | Matter, finding: { expected: string; actual: string }): void;
   isWithin(member: string, written: unknown, since: number, until: number): boolean;
   announces(deploymentId: string, after: bigint): boolean;
   readonly ledger: { readonly newest: bigint };
@@ -174,27 +176,47 @@ export class CurrentDeployment {
       );
     } else this.#moves = false;
     this.#shown = body ?? null;
-    if (gone.length > 0) await this.#expectFilesGone(gone);
+    const left = await this.#stillThere(gone);
+    if (left !== undefined)
+      real.departs('file left', {
+        expected: 'no config file of a removed deployment',
+        actual: `${left.filepath} is there`,
+      });
   }
 
-  async #expectFilesGone(files: readonly ConfigFile[]): Promise<void> {
-    const real: AgentUnderTest = this.#real;
-    const { t } = real;
+  /** Expects the files of the deployment before to be gone, but for those that the new one has too. */
+  async replaced(files: readonly ConfigFile[]): Promise<void> {
+    const before = this.files;
+    this.files = files;
+    const left = await this.#stillThere(
+      before.filter(({ filepath }) => !files.some((one) => one.filepath === filepath)),
+    );
+    if (left !== undefined)
+      this.#real.remarks('file left', {
+        expected: 'no config file of a deployment that another one has replaced',
+        actual: `${left.filepath} is there`,
+      });
+  }
+
+  /** Waits for the files to go. One elsewhere counts unless a file of the current deployment has its name. */
+  async #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
+    if (files.length === 0) return undefined;
+    const { t } = this.#real;
     const root = configRoot(t);
     let left: ConfigFile | undefined;
     const isGone = async (): Promise<true | undefined> => {
       left = undefined;
-      for (const file of files) if ((await findConfigFile(t, root, file)).length > 0) left ??= file;
+      for (const file of files) {
+        const isTaken = this.files.some(({ filepath }) => basename(filepath) === basename(file.filepath));
+        const found = await findConfigFile(t, root, file);
+        if (found.some(({ inPlace }) => inPlace || !isTaken)) left ??= file;
+      }
       return left === undefined ? true : undefined;
     };
     const times = { timeoutMs: timeoutMs(t, 'files'), firstPauseMs: 5, growth: 2, longestPauseMs: 100 };
     const found = await pollWithin('the files to go', isGone, { ...times, signal: t.signal });
-    if (found === true) return;
-    recordTimeout(t, 'files');
-    real.departs('file left', {
-      expected: 'no config file of a removed deployment',
-      actual: `${left?.filepath} is there`,
-    });
+    if (found !== true) recordTimeout(t, 'files');
+    return left;
   }
 
   /** Expects its files on the device as they were given. */

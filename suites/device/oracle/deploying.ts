@@ -21,10 +21,11 @@ export const deploy = (request: ControlDeployment): Command => ({
     const isDeployed =
       made.activity_status === 'deployed' && made.target_status === 'deployed' && made.error_status !== 'failed';
     await current.made(request, made, since);
-    current.files = isDeployed ? files : [];
+    if (!isDeployed) current.files = [];
     if (isDeployed) {
       await readUpToDeployed(real.witness.subscription, made);
       real.learn();
+      if (t.capabilities.has('files')) await current.replaced(files);
       if (files.length > 0) {
         t.saw('deployments with files');
         const { lost, altered } = await compareFiles(t, configRoot(t), files);

@@ -154,13 +154,27 @@ function sequences(t: Device): readonly { commands: readonly Command[]; isDirect
 const contents = (paths: readonly string[], version: number) =>
   paths.map((filepath) => ({ filepath, content: `{"version":${version},"name":"größe 😀"}` }));
 
+/** Files that are easily written wrongly: an empty one, other letters, a long one, one name in two folders. */
+const oddFiles = (paths: readonly string[]): Command[] => {
+  const folder = (paths[0] ?? '').replace(/\/[^/]*$/, '');
+  const file = (name: string, content: string) => ({ filepath: `${folder}/${name}.json`, content });
+  return [
+    deploy({ config_instances: [file('größe 日本', '{"a":1}')] }),
+    deploy({ config_instances: [file('empty', '')] }),
+    deploy({
+      config_instances: [file('one/same', '{"in":1}'), file('long', `{"text":"${'größe 日本 '.repeat(9000)}"}`)],
+    }),
+    deploy({ config_instances: [file('two/same', '{"in":2}'), file('long', '{"text":"short"}')] }),
+  ];
+};
+
 /** Each command in its plain form. */
 const plain = (paths: readonly string[]): Command[] => [
   publishSome(5),
   openStream(PLAIN),
   openStream({ ...PLAIN, way: 'header', accept: undefined, coding: 'gzip, deflate, br' }),
   openStream({ ...PLAIN, accept: '*/*', coding: 'identity', used: true }),
-  deploy({ description: 'plain', config_instances: contents(paths, 101) }),
+  deploy({ description: 'plain größe 日本', config_instances: contents(paths, 101) }),
   readCurrent(),
   openStream({ ...PLAIN, way: 'none', accept: undefined }),
   openStream({ ...PLAIN, types: 'deployed' }),
@@ -207,6 +221,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
     removeCurrent(),
     restartAgent('SIGTERM'),
   ],
+  oddFiles,
   () => [publishSome(3), tearTail(0.3), tearTail(0.97), restartAgent('SIGTERM')],
   () => [publishSome(2), killWhilePublishing(40)],
   () => [

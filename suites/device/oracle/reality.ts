@@ -340,8 +340,11 @@ export class Reality {
     const last = subscription.events.at(-1)?.id;
     const { frames, unread } = subscription.stream;
     const beyond = eventsOf(this.t, { frames: frames.slice(frames.length - unread) });
-    // A resumed stream may repeat events.
-    const seen = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)];
+    // A stream may repeat events: delivery is at least once.
+    const before = new Set(subscription.events.slice(0, client.judged).map(({ id }) => id));
+    const seen = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)].filter(
+      ({ id }) => !before.has(id),
+    );
     if (way === 'future') {
       const old = seen.find(({ id }) => id <= openedAt);
       if (old === undefined) return;
