@@ -45,6 +45,14 @@ export const defects = [
   defect('ping-unlimited', 'Waits as long as asked, even beyond ten seconds.', LIMIT, {
     pingTimeout: (asked) => (asked > 0 ? Math.min(asked, A_DAY_NANOS) : 'refuse'),
   }),
+  defect(
+    'ping-32-bit',
+    'Refuses a timeout that 32 bits do not hold.',
+    ['platform.ping.success'],
+    ({ pingTimeout }) => ({
+      pingTimeout: (asked) => (asked < 2 ** 31 ? pingTimeout(asked) : 'refuse'),
+    }),
+  ),
   defect('ping-never-succeeds', 'Calls every ping a timeout.', ['platform.ping.success'], {
     pingAnswer: () => ({ status: 200, body: { code: 'timeout' } }),
   }),

@@ -93,7 +93,13 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
     const why = `${first.id} not to be the target of its device any more, as ${second.id} is`;
     ex.hold(await readAlone(ex, first), isReplaced, about, why, 'target_status deployed');
   }
-  await accepts(ex, world, { ...expected, control: (isTarget ? second : first).id });
+  const target = isTarget ? second : first;
+  const filled = await accepts(ex, world, { ...expected, control: target.id });
+  const parent = filled?.members.get('parent_id')?.value;
+  // The published document: one that is omitted is filled in.
+  const isFilled = parent === undefined || parent === target.id;
+  const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
+  if (filled !== undefined) ex.hold(await readAlone(ex, filled), isFilled, about, `parent_id ${target.id}`, parent);
   const stranger = deployments.find(({ members }) => members.get('device_id')?.value !== device.id);
   if (stranger === undefined) return;
   const made = await deployAny(world, device, stranger.id);

@@ -34,18 +34,20 @@ export async function groupsOfDevices(
 
 /** Everglades: groups form a tree after any move. */
 export async function circles(ex: Explorer, { groups }: World): Promise<void> {
-  const parentOf = (group: KnownRecord): unknown => group.members.get('parent_id')?.value;
-  const below = groups.find((group) => groups.some(({ id }) => id === parentOf(group)));
-  const above = groups.find(({ id }) => below !== undefined && id === parentOf(below));
+  for (const group of groups) await read(ex, group, ex.newest);
   const isShown = ex.model.presence.get('group read parent_id')?.shown.size ?? 0;
-  if (below === undefined || above === undefined || isShown === 0) return;
-  for (const to of [below, above]) {
-    const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to.id } };
+  const chains = groups.map((group) => pathFrom(ex, group.id));
+  const [chain = []] = chains.toSorted((one, other) => other.length - one.length);
+  const above = groups.find(({ id }) => id === chain.at(-1));
+  if (chain.length < 2 || above === undefined || isShown === 0) return;
+  for (const to of chain) {
+    const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to } };
     const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
     // A platform may accept the move, and repair the tree in its own way.
     if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await read(ex, group, ex.newest);
-    const circle = circleFrom(ex, above.id);
+    const path = pathFrom(ex, above.id);
+    const circle = isCircle(path) ? path : undefined;
     const about = { what: 'circle', kind: 'group', path: '/parent_id' } as const;
     const expected = 'a tree: the parents of every group lead to a top';
     ex.hold(exchange, circle === undefined, about, expected, circle?.join(' → '));
@@ -54,15 +56,17 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   }
 }
 
-/** Groups from one up to the first that comes twice; undefined where the parents lead to a top. */
-function circleFrom({ model }: Explorer, id: string): string[] | undefined {
+/** Ids of the group and of those above it, up to the top, or to one that comes twice. */
+function pathFrom({ model }: Explorer, id: string): string[] {
   const path: string[] = [];
-  for (let at: unknown = id; typeof at === 'string'; at = model.records.get(at)?.members.get('parent_id')?.value) {
-    if (path.includes(at)) return [...path, at];
+  for (let at: unknown = id; typeof at === 'string' && !isCircle(path); ) {
     path.push(at);
+    at = model.records.get(at)?.members.get('parent_id')?.value;
   }
-  return undefined;
+  return path;
 }
+
+const isCircle = (path: readonly string[]): boolean => new Set(path).size < path.length;
 
 /** Rounds, since a race shows only now and then. */
 const ROUNDS = 3;
@@ -70,7 +74,7 @@ const ROUNDS = 3;
 /** Moves and renames at once: expects the accepted writes, in some order. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
-    const groups = [await add(writes), await add(writes), await add(writes)];
+    const groups = await Promise.all([add(writes), add(writes), add(writes)]);
     const [one, other, third] = groups;
     if (one === undefined || other === undefined || third === undefined) return;
     const { json } = (await read(ex, one.record, ex.newest)) ?? {};
@@ -159,8 +163,8 @@ async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<void>
 
 /** Expected and actual, in words. */
 function problemOf(ex: Explorer, { record, names, parent }: Group): [string, string] | undefined {
-  const circle = circleFrom(ex, record.id);
-  if (circle !== undefined) return ['a tree: the parents of every group lead to a top', circle.join(' → ')];
+  const path = pathFrom(ex, record.id);
+  if (isCircle(path)) return ['a tree: the parents of every group lead to a top', path.join(' → ')];
   const [name, above] = ['name', 'parent_id'].map((each) => record.members.get(each)?.value ?? null);
   if (names.includes(name) && (parent === undefined || above === parent)) return undefined;
   const expected = `${record.id} named ${names.join(' or ')}, below ${parent ?? 'nothing'}`;

@@ -208,6 +208,14 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
     const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
     const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
     judgement.hold(wrong < 1, 'order', '/data', `items by ${order}`, actual, UNSURE);
+    // A page is in its place where no more items come before it, and after it, than fit there.
+    const [first, last] = [data[0], data.at(-1)] as (Shown | undefined)[];
+    if (first === undefined || last === undefined) return;
+    const before = due.filter((item) => compared(item, first, order) < 0).length;
+    const after = due.filter((item) => compared(last, item, order) < 0).length;
+    const isInPlace = before <= offset && after <= due.length - offset - data.length;
+    const expected = `the page at ${offset} of the items by ${order}`;
+    judgement.hold(isInPlace, 'order', '/data', expected, `${before} items before ${first.id}`, UNSURE);
   }
 }
 

@@ -105,19 +105,31 @@ async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promi
 
 const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
 
-/** A name in any script is kept, in any form of its letters, or refused. */
-async function names(ex: Explorer, { writes }: World): Promise<void> {
-  for (const script of SCRIPTS)
-    for (const kind of ['config_type', 'device'] as const) {
+const RENAMES = { config_type: 'updateConfigType', device: 'updateDevice', group: 'updateGroup' } as const;
+
+/** A name in any script is kept, in any form of its letters, or refused: of a new record, and as a new name of one. */
+async function names(
+  ex: Explorer,
+  { writes, types: [type], devices: [device], groups: [group] }: World,
+): Promise<void> {
+  const records = { config_type: type, device, group };
+  for (const [n, script] of SCRIPTS.entries())
+    for (const kind of ['config_type', 'device', 'group'] as const) {
+      const record = records[kind];
+      if (record === undefined) continue;
       const slug = writes.names.next();
       const name = `${script} ${slug}`;
-      const body = { name, ...(kind === 'config_type' && { slug }) };
-      const ask = { operation: createOf(kind), version: ex.newest, key: 'full', ids: [], query: [], body } as const;
+      const change =
+        n === 0
+          ? { operation: createOf(kind), ids: [], body: { name, ...(kind === 'config_type' && { slug }) } }
+          : { operation: operation(RENAMES[kind]), ids: [record.id], body: { name } };
+      const ask = { ...change, version: ex.newest, key: 'full', query: [] } as const;
+      for (const member of ['name', 'updated_at']) record.members.delete(member);
       const exchange = await ex.send(ask);
-      const { id } = (exchange.json ?? {}) as { id?: string };
+      const { id = record.id } = (exchange.json ?? {}) as { id?: string };
       const get = getOf(kind);
       const { json } =
-        !ok(exchange) || get === undefined || id === undefined
+        !ok(exchange) || get === undefined
           ? exchange
           : await ex.send({ ...ask, operation: get, ids: [id], body: undefined });
       const { name: shown } = (json ?? {}) as { name?: unknown };

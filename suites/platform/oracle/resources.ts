@@ -292,6 +292,9 @@ class OneResource {
     const due = `${name}, as ${deployed?.id} is deployed on that device`;
     if (isRead && deployed?.members.get('error_status')?.value === 'none')
       this.#hold(isObject(value), 'expansion', name, due, value ?? 'nothing', { ...UNSURE, restsOn: deployed.id });
+    const isAlone = name === 'current_release' && this.#item['current_deployment'] === null;
+    if (isObject(value) && isAlone && this.#place.expand.includes('current_deployment'))
+      this.#hold(false, 'inactive', name, 'no release, as there is no current deployment', value['id'], UNSURE);
     if (!isObject(value) || name !== 'current_deployment') return;
     const release = this.#item['current_release'];
     const isOther = isObject(release) && release['id'] !== value['release_id'];

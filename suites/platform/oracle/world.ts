@@ -50,7 +50,8 @@ export async function makeWorld(ex: Explorer): Promise<World> {
   if (ex.has(ex.newest, operation('createGroup'))) {
     const top = keep(world.groups, await writes.group(ex.newest, null));
     keep(world.groups, await writes.group(ex.newest, undefined));
-    if (top !== undefined) keep(world.groups, await writes.group(ex.newest, top.id));
+    const below = top && keep(world.groups, await writes.group(ex.newest, top.id));
+    if (below !== undefined) keep(world.groups, await writes.group(ex.newest, below.id));
   }
   for (const [id, { status, text }] of ex.lacking)
     ex.notes.push(`not part of the target: ${id} (${status} ${text.slice(0, 120)})`);
