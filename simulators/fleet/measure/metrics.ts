@@ -72,7 +72,7 @@ export const COUNTERS = [
 /** `http.status.503` counts failed requests answered with that status. */
 type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
 
-export const isDuration = (name: string): boolean => DURATIONS.some((known) => known === name);
+export const isDuration = (name: string): name is DurationName => DURATIONS.some((known) => known === name);
 export const isCounter = (name: string): boolean =>
   COUNTERS.some((known) => known === name) || /^http\.status\.[1-5]\d\d$/.test(name);
 

@@ -43,51 +43,70 @@ export async function expose(options: {
 /** Percentiles besides those of thresholds. */
 const PERCENTS = [50, 90, 95, 99, 99.9];
 
-type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
+/** One value of a figure, absent if not known, and its labels. */
+export type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
 
-type AddMeter = (
-  name: string,
-  help: string,
-  labelNames: string[],
-  samples: Sample[],
-  Meter?: typeof Gauge | typeof Counter,
-) => void;
+/** Samples of the figures that Prometheus and OTLP share, each with its labels. Durations in milliseconds. */
+export function samplesOf({ tick, robots, phase, metrics, counters, times, thresholds }: Exposed) {
+  const wanted = thresholds.map(({ expr }) => parseThreshold(expr));
+  const quantilesOf = (key: string): Sample[] => {
+    const { name: metric, labels } = unlabelled(key);
+    const all = times(key);
+    if (all === undefined) return [];
+    const own = wanted.flatMap((one) => (one.metric === metric ? (one.percent ?? []) : []));
+    return [...new Set([...PERCENTS, ...own])].map((percent) => [
+      percentileMs(all, percent),
+      { metric, quantile: String(Number((percent / 100).toFixed(6))), ...labels },
+    ]);
+  };
+  const eventOf = ([key, count]: [string, number]): Sample => {
+    const { name: event, labels } = unlabelled(key);
+    return [count, { event, ...labels }];
+  };
+  // A counter that appears with its first event would show no rate for it.
+  const zero = Object.fromEntries(COUNTERS.map((event) => [event, 0]));
+  return {
+    robots: Object.entries(tick?.robots ?? { waiting: robots }).map(([state, count]): Sample => [count, { state }]),
+    phase: [[1, { phase }]] satisfies Sample[],
+    durations: DURATIONS.flatMap(quantilesOf),
+    events: Object.entries({ ...zero, ...ofWhole(counters) }).map(eventOf),
+    // Separate figures, so that a sum never adds parts to the whole.
+    partDurations: Object.keys(ofParts(metrics)).flatMap(quantilesOf),
+    partEvents: Object.entries(ofParts(counters)).map(eventOf),
+    thresholds: thresholds.map(({ expr, ok }): Sample => [ok ? 1 : 0, { threshold: expr }]),
+  };
+}
 
 function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Registry {
   const registry = new Registry();
   registry.setDefaultLabels(defaultLabels);
-  const meter: AddMeter = (name, help, labelNames, samples, Meter = Gauge) => {
+  const meter = (
+    name: string,
+    help: string,
+    labelNames: string[],
+    samples: Sample[],
+    Meter: typeof Gauge | typeof Counter = Gauge,
+  ): void => {
     const own = new Meter({ name, help, labelNames, registers: [registry] });
     for (const [value, labels = {}] of samples) if (value !== undefined) own.inc(defined(labels), value);
   };
-  const { tick, robots, phase, keysReady, metrics, counters, thresholds, costs } = figures;
-  const states = Object.entries(tick?.robots ?? { waiting: robots }).map(
-    ([state, count]): Sample => [count, { state }],
-  );
-  const quantilesOf = (key: string): Sample[] => {
-    const { name: metric, labels } = unlabelled(key);
-    const times = figures.times(key);
-    return [...percentsFor(metric, thresholds)].map((percent) => [
-      times && percentileMs(times, percent),
-      { metric, quantile: String(Number((percent / 100).toFixed(6))), ...labels },
-    ]);
-  };
+  const { tick, robots, keysReady, metrics, costs } = figures;
+  const samples = samplesOf(figures);
   const counts = DURATIONS.map((metric): Sample => [metrics[metric]?.count ?? 0, { metric }]);
-  // A counter that appears with its first event would show no rate for it.
-  const named = [...new Set([...COUNTERS, ...Object.keys(ofWhole(counters))])];
-  const events = named.map((event): Sample => [counters[event] ?? 0, { event }]);
-  const met = thresholds.map(({ expr, ok }): Sample => [ok ? 1 : 0, { threshold: expr }]);
   const stalls = 'Longest stall of an event loop of the generator in the last second';
-  meter('muster_robots', 'Robots by state', ['state'], states);
-  meter('muster_phase', '1 for the current phase', ['phase'], [[1, { phase }]]);
+  meter('muster_robots', 'Robots by state', ['state'], samples.robots);
+  meter('muster_phase', '1 for the current phase', ['phase'], samples.phase);
   meter('muster_keys_ready', 'Key pairs of robots that are ready', [], [[keysReady]]);
   meter('muster_keys_wanted', 'Key pairs of robots that are needed', [], [[robots]]);
   const quantiles = 'Durations measured so far, by quantile';
-  meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], DURATIONS.flatMap(quantilesOf));
+  meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], samples.durations);
   meter('muster_duration_count', 'Number of durations measured so far', ['metric'], counts);
-  meter('muster_events_total', 'Counters of the run', ['event'], events, Counter);
-  addParts(meter, figures, quantilesOf);
-  meter('muster_threshold_met', '1 for a threshold that is met so far', ['threshold'], met);
+  meter('muster_events_total', 'Counters of the run', ['event'], samples.events, Counter);
+  const parts = 'The same by class of robot and phase';
+  const ofPart = ['class', 'phase'];
+  meter('muster_part_duration_milliseconds', parts, ['metric', 'quantile', ...ofPart], samples.partDurations);
+  meter('muster_part_events_total', parts, ['event', ...ofPart], samples.partEvents, Counter);
+  meter('muster_threshold_met', '1 for a threshold that is met so far', ['threshold'], samples.thresholds);
   meter('muster_cpu_cores', 'Cores used by the generator', [], [[tick?.cpu]]);
   meter('muster_resident_bytes', 'Resident memory of the generator', [], [[tick?.rss_bytes]]);
   meter('muster_stall_milliseconds', stalls, [], [[tick?.loop_max_ms]]);
@@ -103,26 +122,4 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_process_cpu_seconds', 'Processor time of processes since their start', ['role'], cpu);
   meter('muster_robot_memory_bytes', 'Memory of one robot: of all processes, and of one more', ['cost'], robot);
   return registry;
-}
-
-/** Separate names, so that a sum never adds parts to the whole. */
-function addParts(
-  meter: AddMeter,
-  { metrics, counters }: Pick<Exposed, 'metrics' | 'counters'>,
-  quantilesOf: (key: string) => Sample[],
-): void {
-  const help = 'The same by class of robot and phase';
-  const labels = ['class', 'phase'];
-  const quantiles = Object.keys(ofParts(metrics)).flatMap(quantilesOf);
-  const events = Object.entries(ofParts(counters)).map(([key, count]): Sample => {
-    const { name: event, labels: own } = unlabelled(key);
-    return [count, { event, ...own }];
-  });
-  meter('muster_part_duration_milliseconds', help, ['metric', 'quantile', ...labels], quantiles);
-  meter('muster_part_events_total', help, ['event', ...labels], events, Counter);
-}
-
-function percentsFor(metric: string, thresholds: readonly ThresholdResult[]): Set<number> {
-  const wanted = thresholds.map(({ expr }) => parseThreshold(expr));
-  return new Set([...PERCENTS, ...wanted.flatMap((one) => (one.metric === metric ? (one.percent ?? []) : []))]);
 }

@@ -3,7 +3,7 @@
 import { decades, ticks } from '../../../harness/common/axis.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
-import { DURATION_NAMES, decode, ofWhole, percentileMs } from '../measure/metrics.ts';
+import { DURATION_NAMES, decode, isDuration, ofWhole, percentileMs } from '../measure/metrics.ts';
 import type { FleetResult, Reach, Tick } from '../result/result.ts';
 import { type Cell, cellsOf } from '../result/rollout-map.ts';
 import type { Axis, Band, CellPlot, Plot, Series, Unit } from './chart.ts';
@@ -30,13 +30,7 @@ const PHASES: Readonly<Record<string, string>> = {
   'clock-skew': 'clock skew',
 };
 
-const named =
-  (words: Readonly<Record<string, string>>) =>
-  (name: string): string =>
-    words[name] ?? name;
-export const metricName = named(DURATION_NAMES);
-const rateName = named(RATES);
-const phaseName = named(PHASES);
+export const metricName = (name: string): string => (isDuration(name) ? DURATION_NAMES[name] : name);
 
 export const ROLLOUT_LEGS = ['command', 'sync', 'write', 'event', 'report'] as const;
 
@@ -72,7 +66,7 @@ function phaseBands({ phases }: FleetResult): Band[] {
   const start = phases[0]?.started_ms ?? 0;
   const once = phases.filter(({ rounds = 1 }) => rounds === 1);
   return once.map(({ do: name, started_ms, duration_ms, measured, by_hand, interrupted }) => ({
-    name: by_hand ?? `${phaseName(name)}${interrupted === true ? ', interrupted' : ''}`,
+    name: by_hand ?? `${PHASES[name] ?? name}${interrupted === true ? ', interrupted' : ''}`,
     from: (started_ms - start) / 1000,
     to: (started_ms - start + duration_ms) / 1000,
     measured,
@@ -82,10 +76,6 @@ function phaseBands({ phases }: FleetResult): Band[] {
 
 /** Points of a chart; a longer run joins several seconds into one. */
 const MOST_POINTS = 240;
-
-/** Joins several seconds: the longest duration, the mean of other values. */
-const joined = (unit: Unit, values: number[]): number =>
-  unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 interface TimePlot {
   id: string;
@@ -109,7 +99,7 @@ const TIME_PLOTS: readonly TimePlot[] = [
     title: 'What happened each second',
     about: 'Counters per second.',
     unit: 'number',
-    nameOf: rateName,
+    nameOf: (name) => RATES[name] ?? name,
     of: ({ rates }) => rates,
   },
   {
@@ -117,10 +107,7 @@ const TIME_PLOTS: readonly TimePlot[] = [
     title: 'Roll-out latency',
     about: 'From the POST to the event read on the robot, of the roll-outs that arrived in each second.',
     unit: 'ms',
-    of: ({ p50, p99 }) => {
-      const [middle, high] = [p50['rollout.ms'], p99['rollout.ms']];
-      return defined({ p50: middle, p99: high });
-    },
+    of: ({ p50, p99 }) => defined({ p50: p50['rollout.ms'], p99: p99['rollout.ms'] }),
   },
   {
     id: 'p99',
@@ -169,14 +156,19 @@ export function timePlots(result: FleetResult): Plot[] {
       name: plot.nameOf?.(name) ?? name,
       values: columns.map((column) => {
         const values = column.flatMap((tick) => plot.of(tick)[name] ?? []);
-        return values.length === 0 ? null : joined(plot.unit, values);
+        if (values.length === 0) return null;
+        // A point of several seconds has the longest duration, and the mean of other values.
+        return plot.unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
       }),
     }));
     // A line always at 0 would only hide others.
     const seen = drawn.filter(({ values }) => values.some((value) => (value ?? 0) > 0));
     if (seen.length === 0) return [];
     const { id, title, about, unit } = plot;
-    return [{ id, title, about, x, y: upTo(unit, seen), at, series: seen, bands }];
+    const most = 1.05 * Math.max(...seen.flatMap(({ values }) => values.map((value) => value ?? 0)));
+    const marks = ticks(0, most, 4);
+    const y: Axis = { unit, from: 0, to: Math.max(most, marks.at(-1) ?? 0), ticks: marks };
+    return [{ id, title, about, x, y, at, series: seen, bands }];
   });
 }
 
@@ -185,12 +177,6 @@ function isBeforeGap({ soak, started_at }: FleetResult, column: readonly Tick[],
   if (soak === undefined || before === undefined || after === undefined) return false;
   const gaps = soak.gaps.map(({ to }) => Date.parse(to) - Date.parse(started_at));
   return gaps.some((end) => before <= end && end < after);
-}
-
-function upTo(unit: Unit, series: readonly Series[]): Axis {
-  const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
-  const marks = ticks(0, most * 1.05, 4);
-  return { unit, from: 0, to: Math.max(most * 1.05, marks.at(-1) ?? 0), ticks: marks };
 }
 
 const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];
@@ -255,8 +241,6 @@ export function percentText(part: number, of: number): string {
 
 const SHADES = 6;
 
-const MISSED_WORDS = { late: 'arrived late', lost: 'never arrived', pending: 'not known' };
-
 export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
   const { rollouts, fleet_robots: robots } = result;
   if (rollouts === undefined || rollouts.map.cells.length === 0) return undefined;
@@ -273,7 +257,9 @@ export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
   const perRow = Math.ceil(robots / rows);
   const inView = phaseBands(result).filter((band) => band.to > from && band.from < to);
   const shades = ends.map((end, step) => ({ kind: `h${step}`, words: `up to ${readableDuration(end)}` }));
-  const others = Object.entries(MISSED_WORDS).map(([kind, words]) => ({ kind, words }));
+  const others = Object.entries({ late: 'arrived late', lost: 'never arrived', pending: 'not known' }).map(
+    ([kind, words]) => ({ kind, words }),
+  );
   return {
     title: 'Roll-outs by robot and time',
     about:

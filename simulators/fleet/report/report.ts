@@ -1,12 +1,12 @@
 /** Report of a fleet run: one HTML file that loads nothing and reads without its script. */
 
 import { readableDuration } from '../../../harness/common/durations.ts';
-import { html, type Markup, NOTHING, PALETTE, scriptOf, styleOf, trusted } from '../../../harness/common/html.ts';
+import { html, type Markup, NOTHING, reportPage, trusted } from '../../../harness/common/html.ts';
 import { memoryText } from '../../../harness/common/sizes.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { costParts, type RunCosts, thousands } from '../measure/costs.ts';
 import { decode, ofWhole, percentileMs, type Summary } from '../measure/metrics.ts';
-import { isWrong, judgedText } from '../result/judged.ts';
+import { judgedText } from '../result/judged.ts';
 import {
   type FleetOutcome,
   type FleetResult,
@@ -22,7 +22,7 @@ import {
   timesOf,
 } from '../result/result.ts';
 import { parseThreshold } from '../result/thresholds.ts';
-import { type CellPlot, cellChart, chart, chartData, type Plot, tableOf } from './chart.ts';
+import { cellChart, chart, chartData, tableOf } from './chart.ts';
 import { partsOf } from './parts.ts';
 import {
   metricName,
@@ -34,23 +34,19 @@ import {
   timePlots,
 } from './plots.ts';
 
-const COST_PART_COLUMNS = [
-  'process',
-  'number#',
-  'memory, peak#',
-  'at the end#',
-  'processor#',
-  'of one robot, whole#',
-  'one more#',
-];
-
-const KINDS: Record<RunCosts['memory'], string> = {
-  PSS: 'Memory is PSS: what processes share counts once.',
-  RSS: 'Memory is RSS: what processes share counts in each of them.',
-};
-
 function costPart(costs: RunCosts | undefined): Markup {
   if (costs === undefined) return NOTHING;
+  const each = (bytes: number | null): string => (bytes === null ? '–' : memoryText(bytes));
+  const columns = [
+    'process',
+    'number#',
+    'memory, peak#',
+    'at the end#',
+    'processor#',
+    'of one robot, whole#',
+    'one more#',
+  ];
+  const shared = costs.memory === 'PSS' ? 'once' : 'in each of them';
   const rows = costParts(costs).map(([name, part]) => [
     name,
     thousands(part.processes),
@@ -60,20 +56,9 @@ function costPart(costs: RunCosts | undefined): Markup {
     each(part.robot_whole_bytes),
     each(part.robot_marginal_bytes),
   ]);
-  return html`${tableOf('Processes', COST_PART_COLUMNS, rows, 'sum')}
-<p class="soft">${KINDS[costs.memory]} <i>Whole</i> is all memory at the peak over ${thousands(costs.robots)} robots;
-<i>one more</i> is the growth per robot while they came up.</p>`;
-}
-
-const each = (bytes: number | null): string => (bytes === null ? '–' : memoryText(bytes));
-
-const AT_ONCE = 12;
-
-function rolloutPart(result: FleetResult, reach: Plot | undefined, map: CellPlot | undefined): Markup {
-  const of = reachOf(result);
-  if (of === undefined) return NOTHING;
-  return html`<h2 id="rollout">Roll-out</h2>${shares(of)}
-${reach && chart(reach)}${map && cellChart(map)}${missedTable(result, of)}${legs(result)}`;
+  return html`${tableOf('Processes', columns, rows, 'sum')}
+<p class="soft">Memory is ${costs.memory}: what processes share counts ${shared}. <i>Whole</i> is all memory at the
+peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
 }
 
 function shares({ attempts, inTime, late, lost, pending, split }: Reach): Markup {
@@ -110,7 +95,7 @@ function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Rea
   const more = all > listed.length ? ` (the first ${listed.length} of ${thousands(all)})` : ` (${listed.length})`;
   const columns = ['robot', 'POST at#', split ? 'its event was read' : 'outcome'];
   const table = tableOf('Robots that missed their roll-out', columns, rows);
-  const open = rows.length <= AT_ONCE ? html`open` : NOTHING;
+  const open = rows.length <= 12 ? html`open` : NOTHING;
   return html`<details ${open}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
 }
 
@@ -135,9 +120,6 @@ function legs({ histograms }: FleetResult): Markup {
 
 export const REPORT_FILE = 'report.html';
 
-const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
 const STYLE = new URL('./report-page.css', import.meta.url);
 const SCRIPT = new URL('./report-page.js', import.meta.url);
 
@@ -149,46 +131,39 @@ export function reportHtml(result: FleetResult): string {
   const percentiles = percentilePlot(result);
   const times = timePlots(result);
   const plots = [reach, percentiles, ...times].filter((plot) => plot !== undefined);
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}">
-<title>${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots</title>
-<style>${styleOf(PALETTE, STYLE)}</style></head><body><main>
-${banner(result, outcome)}
-${noteList('fail', result.incomplete_reasons)}${noteList('', result.notes)}
+  const data = printableJson({ charts: plots.map(chartData), map: map?.data }).replaceAll('<', '\\u003c');
+  const rollout =
+    reached &&
+    html`<h2 id="rollout">Roll-out</h2>${shares(reached)}
+${reach && chart(reach)}${map && cellChart(map)}${missedTable(result, reached)}${legs(result)}`;
+  const decidesNothing = !figuresCount(result) && !measuredNothing(result);
+  const main = html`${banner(result, outcome)}
+${result.incomplete_reasons.map((reason) => html`<p class="note fail">${reason}</p>`)}
+${result.notes.map((note) => html`<p class="note">${note}</p>`)}
 <div class="tiles">${tiles(result)}</div>
 ${violations(result)}
 ${answers(result)}
 ${titled('Thresholds', thresholds(result))}
-${voidNote(result)}${rolloutPart(result, reach, map)}
-${titled('Latencies', html`${charts(percentiles === undefined ? [] : [percentiles])}${metrics(result)}`)}
+${decidesNothing ? html`<p class="note fail">The figures below decide nothing: see above.</p>` : NOTHING}
+${rollout}
+${titled('Latencies', html`${percentiles && chart(percentiles)}${metrics(result)}`)}
 ${partsOf(result)}
-${titled('Over time', charts(times))}
+${titled('Over time', html`${times.map(chart)}`)}
 ${titled('Processes', costPart(result.costs))}
 ${titled('Counters', counters(result))}
 <footer>muster ${result.muster} · ${result.started_at}</footer>
-</main><script type="application/json" id="data">${data({ charts: plots.map(chartData), map: map?.data })}</script>
-<script>${scriptOf(SCRIPT)}</script></body></html>
-`.markup;
+<script type="application/json" id="data">${trusted(data)}</script>`;
+  const title = `${outcome}: fleet ${result.scenario}, ${thousands(result.robots)} robots`;
+  return reportPage(title, main, { style: STYLE, script: SCRIPT });
 }
-
-const voidNote = (result: FleetResult): Markup =>
-  !figuresCount(result) && !measuredNothing(result)
-    ? html`<p class="note fail">The figures below decide nothing: see above.</p>`
-    : NOTHING;
-
-const charts = (plots: readonly Plot[]): Markup => html`${plots.map(chart)}`;
-
-const data = (shown: object): Markup => trusted(printableJson(shown).replaceAll('<', '\\u003c'));
 
 /** Omits the heading of an empty part. */
 const titled = (title: string, body: Markup): Markup =>
   body.markup.trim() === '' ? NOTHING : html`<h2>${title}</h2>${body}`;
 
-const TONES: Record<FleetOutcome, string> = { PASSED: 'pass', FAILED: 'fail', INCOMPLETE: 'fail' };
-
 function banner(result: FleetResult, outcome: FleetOutcome): Markup {
-  return html`<div class="banner ${TONES[outcome]}"><h1>${outcome}</h1><p>${meaning(result, outcome)}.</p>
+  const tone = outcome === 'PASSED' ? 'pass' : 'fail';
+  return html`<div class="banner ${tone}"><h1>${outcome}</h1><p>${meaning(result, outcome)}.</p>
 <p class="soft">${facts(result).join(' · ')}</p>${generator(result)}</div>`;
 }
 
@@ -199,11 +174,12 @@ function meaning(result: FleetResult, outcome: FleetOutcome): string {
       `${found.length === 1 ? 'An event stream' : `${found.length} times, an event stream`} lost, repeated or ` +
       'reordered events'
     );
-  if (isWrong(result.answers)) return wrongText(result);
-  const saturated = 'The load generator could not keep up, so its figures decide nothing';
+  const wrong = (result.answers?.findings ?? []).filter(({ level }) => level === 'MUST');
+  if (wrong.length > 0)
+    return `Answers of the platform broke ${wrong.length === 1 ? 'a MUST' : `${wrong.length} MUSTs`} under load`;
   if (outcome === 'FAILED' && result.ended_by !== undefined) return `It ended early by ${result.ended_by}`;
   if (!complete) return 'The run did not do all that it should, so nothing is decided';
-  if (result.verdict === 'invalid') return saturated;
+  if (result.verdict === 'invalid') return 'The load generator could not keep up, so its figures decide nothing';
   if (!isJudged(result))
     return 'This shard did all that it should; muster merge judges the thresholds of the whole fleet';
   const missed = wanted.filter(isMissed);
@@ -226,9 +202,9 @@ const GENERATOR = {
 function generator(result: FleetResult): Markup {
   if (measuredNothing(result)) return html`<p class="generator">Nothing was measured.</p>`;
   const { tone, words } = GENERATOR[result.verdict];
-  // An incomplete run gets no good mark.
   const reasons = result.verdict_reasons.map((reason) => html`<li>${reason}</li>`);
   const list = reasons.length > 0 ? html`<ul>${reasons}</ul>` : NOTHING;
+  // An incomplete run gets no good mark.
   return html`<div class="generator ${result.complete ? tone : ''}">
 <p>Load generator: <b>${result.verdict}</b> – ${words}.</p>${list}</div>`;
 }
@@ -249,9 +225,6 @@ function facts(result: FleetResult): string[] {
   ];
 }
 
-const noteList = (tone: string, notes: readonly string[]): Markup[] =>
-  notes.map((note) => html`<p class="note ${tone}">${note}</p>`);
-
 /** Omits figures that decide nothing; the tables have them. */
 function tiles(result: FleetResult): Markup[] {
   const { runMs, preparingMs } = timesOf(result);
@@ -259,14 +232,12 @@ function tiles(result: FleetResult): Markup[] {
     robots: thousands(result.robots),
     ...(figuresCount(result) ? measuredTiles(result) : {}),
     'whole run': readableDuration(runMs),
-    'keys and processes, before it': preparingMs < TOLD_MS ? undefined : readableDuration(preparingMs),
+    'keys and processes, before it': preparingMs < 1000 ? undefined : readableDuration(preparingMs),
   };
   return Object.entries(shown).flatMap(([label, value]) =>
     value === undefined ? [] : [html`<div class="tile"><b>${value}</b><span>${label}</span></div>`],
   );
 }
-
-const TOLD_MS = 1000;
 
 function measuredTiles(result: FleetResult): Record<string, string | undefined> {
   const { metrics: measured, start_ms, rss_bytes_per_robot, costs, counters: counted, uplink } = result;
@@ -285,15 +256,15 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
   };
 }
 
-function requestTiles({ metrics, counters, measured_seconds: seconds }: FleetResult): Record<string, string> {
+function requestTiles({ metrics, counters, measured_seconds: seconds }: FleetResult) {
   const { 'http.attempts': attempts = 0, 'http.errors': failed = 0 } = counters;
   if (attempts === 0 || seconds === 0) return {};
-  const times = (label: string, of: Summary | undefined): [string, string][] =>
-    of === undefined ? [] : [[`${label} p50 · p99`, `${readableDuration(of.p50)} · ${readableDuration(of.p99)}`]];
+  const times = (of: Summary | undefined) => of && `${readableDuration(of.p50)} · ${readableDuration(of.p99)}`;
   return {
     'requests a second': thousands(Number((attempts / seconds).toPrecision(3))),
     'requests failed': `${Number(((100 * failed) / attempts).toPrecision(3))} %`,
-    ...Object.fromEntries([...times('pings', metrics['ping.ms']), ...times('requests', metrics['http.ms'])]),
+    'pings p50 · p99': times(metrics['ping.ms']),
+    'requests p50 · p99': times(metrics['http.ms']),
   };
 }
 
@@ -307,11 +278,6 @@ function violations({ violations: found }: FleetResult): Markup {
   const table = tableOf('Event streams', ['robot', 'kind', 'what happened'], rows);
   return html`<h2>Event streams that lost, repeated or reordered events</h2>${table}`;
 }
-
-const wrongText = ({ answers: judged }: FleetResult): string => {
-  const wrong = (judged?.findings ?? []).filter(({ level }) => level === 'MUST');
-  return `Answers of the platform broke ${wrong.length === 1 ? 'a MUST' : `${wrong.length} MUSTs`} under load`;
-};
 
 function answers({ answers: judged }: FleetResult): Markup {
   if (judged === undefined) return NOTHING;
@@ -352,15 +318,9 @@ export function thresholdValue(expr: string, value: number | null): string {
   return statistic === 'count' ? thousands(value) : readableDuration(value);
 }
 
-const COLUMNS = [50, 90, 95, 99, 99.9];
-
-const percentsOf = (result: FleetResult): number[] =>
-  [...new Set([...COLUMNS, ...result.thresholds.flatMap(({ expr }) => parseThreshold(expr).percent ?? [])])].sort(
-    (a, b) => a - b,
-  );
-
 function metrics(result: FleetResult): Markup {
-  const percents = percentsOf(result);
+  const wanted = result.thresholds.flatMap(({ expr }) => parseThreshold(expr).percent ?? []);
+  const percents = [...new Set([50, 90, 95, 99, 99.9, ...wanted])].sort((a, b) => a - b);
   const rows = Object.entries(ofWhole(result.metrics)).map(([name, { count: times, max }]) => {
     const encoded = result.histograms[name];
     const from = encoded === undefined ? undefined : decode(encoded);

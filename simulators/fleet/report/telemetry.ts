@@ -1,6 +1,5 @@
 /** Pushes figures of a running fleet, and traces of some roll-outs, by OpenTelemetry (OTLP). */
 import {
-  type Attributes,
   attributesOf,
   ERROR,
   KIND,
@@ -14,9 +13,8 @@ import {
 } from '../../../harness/common/otlp.ts';
 import type { RolloutRow } from '../host/host.ts';
 import { type TracedRollouts, traceOf } from '../host/traced.ts';
-import { ofParts, ofWhole, percentileMs, unlabelled } from '../measure/metrics.ts';
 import type { FleetRecord } from '../run/record.ts';
-import type { Exposed } from './exposition.ts';
+import { type Exposed, type Sample, samplesOf } from './exposition.ts';
 import { ROLLOUT_LEGS } from './plots.ts';
 
 /**
@@ -59,7 +57,6 @@ export function spansOf(traced: TracedRollouts, row: RolloutRow, posted: number,
 }
 
 const PUSH_MS = 10_000;
-const PERCENTS = [50, 90, 95, 99];
 const BATCH = 500;
 const MOST_WAITING = 8;
 /** Milliseconds that a slow collector may delay the end of a run. */
@@ -146,57 +143,42 @@ export class Telemetry {
     );
   }
 
-  #metrics({ tick, robots, phase, metrics, counters, times, thresholds }: Exposed): object {
+  #metrics(exposed: Exposed): object {
     const { version, labels } = this.#options;
+    const { tick } = exposed;
     const now = unixNano(performance.now());
     const start = unixNano(this.#began);
-    const common = attributesOf(labels);
-    const point = (value: number, own: Attributes = []) => ({
-      attributes: [...common, ...own],
-      startTimeUnixNano: start,
-      timeUnixNano: now,
-      asDouble: value,
+    const points = (samples: readonly Sample[]) =>
+      samples.map(([value, own = {}]) => ({
+        attributes: [...attributesOf(labels), ...attributesOf(own)],
+        startTimeUnixNano: start,
+        timeUnixNano: now,
+        asDouble: value,
+      }));
+    const gauge = (name: string, unit: string, of: readonly Sample[]) => ({
+      name,
+      unit,
+      gauge: { dataPoints: points(of) },
     });
-    const gauge = (name: string, unit: string, dataPoints: object[]) => ({ name, unit, gauge: { dataPoints } });
-    const sum = (name: string, dataPoints: object[]) => ({
+    const sum = (name: string, of: readonly Sample[]) => ({
       name,
       unit: '1',
-      sum: { dataPoints, isMonotonic: true, aggregationTemporality: CUMULATIVE },
+      sum: { dataPoints: points(of), isMonotonic: true, aggregationTemporality: CUMULATIVE },
     });
-    const states = Object.entries(tick?.robots ?? { waiting: robots });
-    const quantilesOf = (key: string) => {
-      const { name: metric, labels: part = {} } = unlabelled(key);
-      const all = times(key);
-      if (all === undefined) return [];
-      return PERCENTS.map((percent) =>
-        point(percentileMs(all, percent), attributesOf({ metric, quantile: String(percent / 100), ...part })),
-      );
-    };
-    const eventOf = ([key, count]: [string, number]) => {
-      const { name: event, labels: part = {} } = unlabelled(key);
-      return point(count, attributesOf({ event, ...part }));
-    };
-    const parts = Object.keys(ofParts(metrics));
-    const whole = Object.keys(ofWhole(metrics));
-    const met = thresholds.map(({ expr, ok }) => point(ok ? 1 : 0, attributesOf({ threshold: expr })));
-    const { resource, scope } = muster(version);
-    const all = [
-      gauge(
-        'muster.robots',
-        '{robot}',
-        states.map(([state, count]) => point(count, attributesOf({ state }))),
-      ),
-      gauge('muster.phase', '1', [point(1, attributesOf({ phase }))]),
-      gauge('muster.duration', 'ms', whole.flatMap(quantilesOf)),
-      sum('muster.events', Object.entries(ofWhole(counters)).map(eventOf)),
-      // Separate names, so that a sum never adds parts to the whole.
-      gauge('muster.part.duration', 'ms', parts.flatMap(quantilesOf)),
-      sum('muster.part.events', Object.entries(ofParts(counters)).map(eventOf)),
-      gauge('muster.threshold.met', '1', met),
-      gauge('muster.cpu', '{core}', tick === undefined ? [] : [point(tick.cpu)]),
-      gauge('muster.memory', 'By', tick === undefined ? [] : [point(tick.rss_bytes)]),
+    const samples = samplesOf(exposed);
+    const metrics = [
+      gauge('muster.robots', '{robot}', samples.robots),
+      gauge('muster.phase', '1', samples.phase),
+      gauge('muster.duration', 'ms', samples.durations),
+      sum('muster.events', samples.events),
+      gauge('muster.part.duration', 'ms', samples.partDurations),
+      sum('muster.part.events', samples.partEvents),
+      gauge('muster.threshold.met', '1', samples.thresholds),
+      gauge('muster.cpu', '{core}', tick === undefined ? [] : [[tick.cpu]]),
+      gauge('muster.memory', 'By', tick === undefined ? [] : [[tick.rss_bytes]]),
     ];
-    return { resourceMetrics: [{ resource, scopeMetrics: [{ scope, metrics: all }] }] };
+    const { resource, scope } = muster(version);
+    return { resourceMetrics: [{ resource, scopeMetrics: [{ scope, metrics }] }] };
   }
 }
 
