@@ -24,6 +24,7 @@ import {
   summary,
   unlabelled,
 } from '../measure/metrics.ts';
+import type { Scenario } from '../scenario/scenario.ts';
 import type { FleetResult } from './result.ts';
 
 const STATISTICS = ['count', 'max', 'rate'] as const;
@@ -205,6 +206,19 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   const value = measuredBy(threshold, measured);
   if (typeof value === 'string') return { expr, value: null, ok: false, reason: value };
   return { expr, value, ok: OPERATORS[operator](value, bound) };
+}
+
+/** Results of the thresholds of a run; a missed roll-out fails a run unless the scenario sets a limit. */
+export function evaluatedThresholds(
+  { scenario, thresholds }: { scenario: Scenario; thresholds: readonly string[] },
+  measured: Measured,
+): ThresholdResult[] {
+  const wanted = [...(scenario.thresholds ?? []), ...thresholds].map(parseThreshold);
+  const rollsOut = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
+  if (rollsOut && !wanted.some(({ metric, labels }) => metric === 'rollout.missed' && labels === undefined))
+    wanted.push(parseThreshold('rollout.missed.count==0'));
+  const byExpression = new Map(wanted.map((threshold) => [threshold.expr, threshold]));
+  return [...byExpression.values()].map((threshold) => evaluate(threshold, measured));
 }
 
 function measuredBy({ metric, labels, statistic, percent, per }: Threshold, measured: Measured): number | string {

@@ -7,6 +7,7 @@ import { durationMs } from '../../../harness/common/durations.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { random } from '../../common/random.ts';
 import type { Host, HostConfig, HostNotice, PhaseRequest, StopMode } from '../host/host.ts';
+import type { RunProcess } from '../measure/costs.ts';
 import { phaseLabel, type Snapshot } from '../measure/metrics.ts';
 import { AnswerSampler } from '../platform/answers.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
@@ -149,8 +150,9 @@ export class Fleet implements AsyncDisposable {
     return String(position % this.#hostCount);
   }
 
-  get workerPids(): number[] {
-    return this.#hosts.pids;
+  get processes(): RunProcess[] {
+    const workers = this.#hosts.pids.map((pid) => ({ pid, role: 'workers' as const }));
+    return [{ pid: process.pid, role: 'parent' }, ...workers];
   }
 
   get online(): number {

@@ -20,7 +20,7 @@ import {
   writeFileIn,
   writeResult,
 } from '../result/shards.ts';
-import { evaluate, measuredIn, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
+import { evaluatedThresholds, measuredIn } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
 import { uplinksIn } from '../scenario/classes.ts';
 import { networkNotes } from '../scenario/networks.ts';
@@ -151,24 +151,6 @@ function notesOn(
       ([robot, defect]) => `${fleet.robotName(Number(robot))} has a planted defect: ${defect}.`,
     ),
   ].filter((note) => note !== false);
-}
-
-export const evaluatedThresholds = (
-  options: Pick<RunOptions, 'scenario' | 'thresholds'>,
-  measured: Parameters<typeof evaluate>[1],
-): ThresholdResult[] => thresholdsOf(options).map((expr) => evaluate(parseThreshold(expr), measured));
-
-/** Adds the default threshold: a missed roll-out fails a run unless the scenario sets a limit. */
-function thresholdsOf({ scenario, thresholds }: Pick<RunOptions, 'scenario' | 'thresholds'>): string[] {
-  const wanted = [...(scenario.thresholds ?? []), ...thresholds];
-  const measuresRollouts = scenario.phases.some((phase) => phase.do === 'rollout' && phase.measure !== false);
-  if (
-    measuresRollouts &&
-    !wanted.map(parseThreshold).some(({ metric, labels }) => metric === 'rollout.missed' && labels === undefined)
-  ) {
-    wanted.push('rollout.missed.count==0');
-  }
-  return [...new Set(wanted.map((expr) => parseThreshold(expr).expr))];
 }
 
 const SIGN_MS = 2000;

@@ -4,13 +4,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node
 import { dirname, join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/device-directory.ts';
+import type { RunCosts } from '../measure/costs.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import type { Survey } from '../platform/survey.ts';
-import type { Exposed } from '../report/exposition.ts';
 import type { TelemetryOptions } from '../report/telemetry.ts';
+import { evaluatedThresholds } from '../result/thresholds.ts';
 import { uplinkOf } from '../scenario/classes.ts';
 import { membersOf, type Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
+import type { FleetRecord } from './record.ts';
 
 /** The machine is too small, or an option cannot be used. The message names the remedy. */
 export class PreflightError extends Error {
@@ -24,9 +26,8 @@ export class UnreachableError extends Error {
 
 /** Creates the folders of a run. Throws PreflightError, after removing what it created, if one is not writable. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
-  const folders = Object.entries(defined({ dir, state: stateDir, out }));
   const created: string[] = [];
-  for (const [option, folder] of folders) {
+  for (const [option, folder] of Object.entries(defined({ dir, state: stateDir, out }))) {
     try {
       for (const missing of missingFolders(folder)) {
         try {
@@ -85,38 +86,30 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
 export async function publishFigures(
   options: RunOptions,
   stack: AsyncDisposableStack,
-  read: TelemetryOptions['read'],
+  current: () => { record: FleetRecord; costs: RunCosts | undefined },
 ): Promise<void> {
-  await serveMetrics(options, stack, () => read().exposed);
-  await pushTelemetry(options, stack, read);
-}
-
-async function serveMetrics(
-  { metrics, scenario, shard, screen }: RunOptions,
-  stack: AsyncDisposableStack,
-  read: () => Exposed,
-): Promise<void> {
-  if (metrics === undefined) return;
-  const { host, port } = metrics;
+  const robots = membersOf(options.robots, options.shard).length;
+  const read: TelemetryOptions['read'] = () => {
+    const { record, costs } = current();
+    const { standing, phase, keysReady, progress } = record;
+    const thresholds = evaluatedThresholds(options, standing);
+    return { record, exposed: { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs } };
+  };
+  const { metrics, otlp: send, traced, version, scenario, shard, screen } = options;
   const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
-  // Loaded on demand: most runs have none.
-  const { expose } = await import('../report/exposition.ts');
-  const served = await expose({ port, host, labels, read }).catch((error: unknown) => {
-    const why = codeOf(error);
-    const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
-    throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${why}); 0 takes any free port`);
-  });
-  stack.use(served);
-  screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
-}
-
-async function pushTelemetry(
-  { otlp: send, traced, version, scenario, shard, screen }: RunOptions,
-  stack: AsyncDisposableStack,
-  read: TelemetryOptions['read'],
-): Promise<void> {
+  if (metrics !== undefined) {
+    const { host, port } = metrics;
+    // Loaded on demand: most runs have none.
+    const { expose } = await import('../report/exposition.ts');
+    const served = await expose({ port, host, labels, read: () => read().exposed }).catch((error: unknown) => {
+      const why = codeOf(error);
+      const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
+      throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${why}); 0 takes any free port`);
+    });
+    stack.use(served);
+    screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
+  }
   if (send === undefined || traced === undefined) return;
-  const labels = { scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` };
   const { Telemetry } = await import('../report/telemetry.ts');
   const telemetry = new Telemetry({ send, traced, version, labels, read });
   stack.defer(async () => {

@@ -3,16 +3,15 @@
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
 import type { FleetConsole } from '../console/fleet-console.ts';
-import { CostSampler, type CostSources, type RunProcess, thousands } from '../measure/costs.ts';
-import { type PlatformAddress, PlatformFailure } from '../platform/client.ts';
-import type { Survey } from '../platform/survey.ts';
+import { CostSampler, type RunProcess, thousands } from '../measure/costs.ts';
+import { PlatformFailure } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
-import type { Exposed } from '../report/exposition.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import { mergeJudged } from '../result/judged.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
+import { evaluatedThresholds } from '../result/thresholds.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import { membersOf, scheduleMs } from '../schedule/schedule.ts';
 import { ByHand } from './by-hand.ts';
@@ -28,19 +27,12 @@ import {
 } from './capacity.ts';
 import { closedGate, EarlyEnd, ENDED_EARLY, judgedAlone } from './early-end.ts';
 import { Fleet } from './fleet.ts';
-import { evaluatedThresholds, Outputs, type RunFacts, resultOf } from './outputs.ts';
+import { Outputs, type RunFacts, resultOf } from './outputs.ts';
 import type { AnswerJudge, RunOptions } from './plan.ts';
 import { createFolders, lockFolders, PreflightError, publishFigures, surveyed } from './ready.ts';
 import { FleetRecord, type Measured } from './record.ts';
 import { claimShard, othersReady, StartTimeout } from './shards.ts';
 import { Soak } from './soak.ts';
-
-function exposedOf(options: RunOptions, record: FleetRecord, costs: Exposed['costs']): Exposed {
-  const robots = membersOf(options.robots, options.shard).length;
-  const { standing, phase, keysReady, progress } = record;
-  const thresholds = evaluatedThresholds(options, standing);
-  return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
-}
 
 function liveState({ record, options: { judge } }: Fleet, options: RunOptions, tick: Tick, soak?: Soak): LiveState {
   const { scenario } = options;
@@ -105,7 +97,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   let record = Object.assign(new FleetRecord(), { phase: 'starting' });
   const costs = stack.use(new CostSampler());
   const shown = options.ui && (await openConsole(options, () => end.now('by hand, on its page', record)));
-  await publishFigures(options, stack, () => ({ record, exposed: exposedOf(options, record, costs.costs) }));
+  await publishFigures(options, stack, () => ({ record, costs: costs.costs }));
   createFolders(options);
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
@@ -133,8 +125,11 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
     },
     ...defined({ offer: survey?.offer, onStates: shown?.states, judge }),
   });
-  record = begun(fleet, soak, end);
-  costs.start(processesOf(fleet, platformPid), signal);
+  if (soak !== undefined) fleet.soak(soak.earlier);
+  record = fleet.record;
+  end.look(record);
+  const platform: RunProcess[] = platformPid === undefined ? [] : [{ pid: platformPid, role: 'platform' }];
+  costs.start({ processes: () => [...fleet.processes, ...platform], online: () => fleet.online }, signal);
   const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
   const notes = [...claimed, ...(survey?.notes ?? [])];
   const run: Run = { options, fleet, outputs, view, byHand, costs, soak, judge, startedAt, workers, notes };
@@ -142,42 +137,32 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   void died?.then((how) => record.incomplete.push(how));
   const stop = (): Promise<void> => fleet.stop(signal.aborted ? 'abandon' : 'orderly');
   stack.defer(stop);
-  const interrupted = await interruptible(signal, fleet, () =>
-    carryOut(run).catch((error: unknown) => endEarly(fleet, error)),
-  );
+  const measured = await interruptible(signal, fleet, () => carryOut(run));
+  const interrupted = given.signal.aborted && measured !== undefined;
   view.end();
-  if (soak === undefined) addLastRollouts(record, outputs);
-  await endJudging(run, interrupted === undefined);
-  const wasInterrupted = given.signal.aborted && interrupted !== undefined;
-  const result = resultSoFar(run, interrupted ?? (await fleet.measured()), { interrupted: wasInterrupted });
+  const result = await resultAtEnd(run, measured, interrupted);
   options.onResult?.(result);
   shown?.end(result);
   // Stopped first, because its files may fill the disk.
   await stop().finally(() => outputs.finish(result));
-  await soak?.end(result, wasInterrupted && !isOver(record));
+  const isOver = record.incomplete.some((reason) => reason.startsWith(ENDED_EARLY));
+  await soak?.end(result, interrupted && !isOver);
   return result;
 }
 
-/** Record before the first phase: empty, or of an earlier process of the run. */
-function begun(fleet: Fleet, soak: Soak | undefined, end: EarlyEnd): FleetRecord {
-  if (soak !== undefined) fleet.soak(soak.earlier);
-  end.look(fleet.record);
-  return fleet.record;
-}
-
-/** Adds faults of the judge, which make the run incomplete. `waits`: for answers still to be judged. */
-async function endJudging({ judge, fleet }: Run, waits: boolean): Promise<void> {
-  if (waits) await judge?.settle();
-  fleet.record.incomplete.push(...(judge?.faults ?? []));
-}
-
-const isOver = ({ incomplete }: FleetRecord): boolean => incomplete.some((reason) => reason.startsWith(ENDED_EARLY));
-
-/** Writes roll-outs cut off by an interrupt, then missed ones, which may still have arrived late. */
-function addLastRollouts(record: FleetRecord, outputs: Outputs): void {
-  for (const { interrupted, rollouts } of record.phases)
-    if (interrupted === true) outputs.addRollouts(rollouts.filter(({ total_ms }) => total_ms !== null));
-  outputs.addRollouts(record.missedRows());
+/** `measured`: up to an interrupt, if there was one; otherwise waits for answers still to be judged. */
+async function resultAtEnd(run: Run, measured: Measured | undefined, interrupted: boolean): Promise<FleetResult> {
+  const { fleet, outputs, soak, judge } = run;
+  const { record } = fleet;
+  if (soak === undefined) {
+    for (const phase of record.phases)
+      if (phase.interrupted === true) outputs.addRollouts(phase.rollouts.filter(({ total_ms }) => total_ms !== null));
+    // Missed roll-outs come last, because they may still have arrived late.
+    outputs.addRollouts(record.missedRows());
+  }
+  if (measured === undefined) await judge?.settle();
+  record.incomplete.push(...(judge?.faults ?? []));
+  return resultSoFar(run, measured ?? (await fleet.measured()), { interrupted });
 }
 
 async function openConsole(options: RunOptions, onEnd: () => void): Promise<FleetConsole> {
@@ -205,20 +190,9 @@ function checkMachine(options: RunOptions) {
   return { workers, dir: base };
 }
 
-interface OpenPlatform {
-  address: PlatformAddress | undefined;
-  pid?: number;
-  died?: Promise<string>;
-  survey?: Survey;
-}
-
-async function openPlatform(
-  options: RunOptions,
-  stack: AsyncDisposableStack,
-  soak: Soak | undefined,
-): Promise<OpenPlatform> {
+async function openPlatform(options: RunOptions, stack: AsyncDisposableStack, soak: Soak | undefined) {
   const { platform, scenario, robots, seed, signal } = options;
-  if (platform === undefined) return { address: undefined };
+  if (platform === undefined) return {};
   if (platform !== 'embedded') {
     const survey = () => surveyed(options, platform);
     // A resumed run may start before its platform does.
@@ -230,15 +204,6 @@ async function openPlatform(
   signal.throwIfAborted();
   const { address, pid, died } = embedded;
   return { address, pid, died, survey: await surveyed(options, address) };
-}
-
-function processesOf(fleet: Fleet, platform: number | undefined): CostSources {
-  const own: RunProcess[] = [
-    { pid: process.pid, role: 'parent' },
-    ...(platform === undefined ? [] : [{ pid: platform, role: 'platform' } as const]),
-  ];
-  const workers = (): RunProcess[] => fleet.workerPids.map((pid) => ({ pid, role: 'workers' }));
-  return { processes: () => [...own, ...workers()], online: () => fleet.online };
 }
 
 async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, judge }: Run): Promise<void> {
@@ -257,7 +222,8 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   if (signal.aborted) return;
   view.end();
   await beginTogether(options, fleet, outputs);
-  for (const { phase, ...turn } of soak?.turns() ?? onceEach(options.scenario)) {
+  const once = options.scenario.phases.map((phase, index) => ({ phase, index, round: 0 }));
+  for (const { phase, ...turn } of soak?.turns() ?? once) {
     // A pause takes effect after the ramp, so that there are robots to look at.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
@@ -284,8 +250,6 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   await costs.look();
   costs.end();
 }
-
-const onceEach = ({ phases }: RunOptions['scenario']) => phases.map((phase, index) => ({ phase, index, round: 0 }));
 
 async function rollBack(phase: Extract<Phase, { do: 'rollout' }>, fleet: Fleet, outputs: Outputs): Promise<void> {
   const reports = await fleet.rollBack(phase);
@@ -314,18 +278,10 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
   record.phasesBeginMs ??= record.elapsedMs;
 }
 
-/** Records failures of a platform, worker or shard, which end the run with a result. Throws any other error. */
-function endEarly({ record }: Fleet, error: unknown): void {
-  if (error instanceof NoHostLeft) return;
-  if (error instanceof StartTimeout) {
-    record.incomplete.push(error.message);
-    return;
-  }
-  if (!(error instanceof PlatformFailure)) throw error;
-  record.incomplete.push(`the phase ${record.phase} could not begin: ${error.message}`);
-}
-
-/** Runs `work`. An interrupt takes the measurements so far, ends everything at once, and resolves with them. */
+/**
+ * Runs `work`. An interrupt takes the measurements so far, ends everything at once, and resolves with them. Records
+ * failures of a platform, worker or shard, which end the run with a result; rejects with any other error.
+ */
 async function interruptible(
   signal: AbortSignal,
   fleet: Fleet,
@@ -346,10 +302,18 @@ async function interruptible(
       .catch(reject);
   };
   signal.addEventListener('abort', onAbort, { once: true });
-  work().then(
-    () => (signal.aborted ? undefined : resolve(undefined)),
-    (error: unknown) => (signal.aborted ? undefined : reject(error)),
-  );
+  const { record } = fleet;
+  work()
+    .catch((error: unknown) => {
+      if (error instanceof StartTimeout) record.incomplete.push(error.message);
+      else if (error instanceof PlatformFailure)
+        record.incomplete.push(`the phase ${record.phase} could not begin: ${error.message}`);
+      else if (!(error instanceof NoHostLeft)) throw error;
+    })
+    .then(
+      () => (signal.aborted ? undefined : resolve(undefined)),
+      (error: unknown) => (signal.aborted ? undefined : reject(error)),
+    );
   try {
     return await promise;
   } finally {
