@@ -56,14 +56,14 @@ export function compareFleets(before: FleetResult, after: FleetResult): FleetCom
       return old === now ? [] : [{ name, before: old, after: now }];
     }),
     reasons: [
-      ...[before, after].flatMap((result, index) => (figuresCount(result) ? [] : [uncounted(result, index)])),
+      ...[before, after].flatMap((result, index) => {
+        const what = result.complete ? 'measured its own load generator' : 'is not complete';
+        return figuresCount(result) ? [] : [`the ${index === 0 ? 'first' : 'second'} run ${what}`];
+      }),
       ...(before.scenario === after.scenario ? [] : ['the runs are of different scenarios']),
     ],
   };
 }
-
-const uncounted = ({ complete }: FleetResult, index: number): string =>
-  `the ${index === 0 ? 'first' : 'second'} run ${complete ? 'measured its own load generator' : 'is not complete'}`;
 
 function durationChange(name: string, percent: number, before: FleetResult, after: FleetResult): FigureChange {
   const [old, now] = [before, after].map(({ histograms }) => {
@@ -92,29 +92,18 @@ function spread(times: ReturnType<typeof decode>, percent: number): Spread {
 }
 
 function rateChange(name: string, before: FleetResult, after: FleetResult): FigureChange | undefined {
+  const { name: plain, labels = {} } = unlabelled(name);
   const [old, now] = [before, after].map(({ counters }) => {
-    const { name: plain, labels = {} } = unlabelled(name);
     const attempts = counters[labelled(plain.replace(FAILURES, '.attempts'), labels)] ?? 0;
     return attempts === 0 ? undefined : { rate: (counters[name] ?? 0) / attempts, attempts };
   });
   if (old === undefined && now === undefined) return undefined;
-  const differs = old !== undefined && now !== undefined && isMoreThanChance(old, now);
-  const [rate, rateNow] = [old?.rate, now?.rate];
-  const [isWorse, isBetter] = [(rateNow ?? 0) > (rate ?? 0), (rateNow ?? 0) < (rate ?? 0)];
-  return changeOf(`${name}.rate`, rate, rateNow, differs && isWorse, differs && isBetter);
-}
-
-interface Rate {
-  rate: number;
-  attempts: number;
-}
-
-/** Whether two shares differ by more standard errors than chance allows (test of two proportions). */
-function isMoreThanChance(old: Rate, now: Rate): boolean {
-  const attempts = old.attempts + now.attempts;
-  const pooled = (old.rate * old.attempts + now.rate * now.attempts) / attempts;
+  if (old === undefined || now === undefined) return changeOf(`${name}.rate`, old?.rate, now?.rate, false, false);
+  // Test of two proportions: they differ by more standard errors than chance allows.
+  const pooled = (old.rate * old.attempts + now.rate * now.attempts) / (old.attempts + now.attempts);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / old.attempts + 1 / now.attempts));
-  return Math.abs(now.rate - old.rate) > DEVIATIONS * error;
+  const [more, least] = [now.rate - old.rate, DEVIATIONS * error];
+  return changeOf(`${name}.rate`, old.rate, now.rate, more > least, -more > least);
 }
 
 const changeOf = (

@@ -62,13 +62,16 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     answers: mergeJudged(results.map((result) => result.answers)),
     thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
+  const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
+  // On the common time axis phases begin with the shard that waited longest.
+  const begun = begins.length === 0 ? undefined : Math.max(...begins);
   const { rollouts: _, costs: _costs, ...head } = first.result;
   return defined({
     ...head,
     ...decisive,
     outcome: outcomeOf(decisive),
     started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
-    phases_begin_ms: begunMs(results),
+    phases_begin_ms: begun,
     duration_ms: Math.max(...results.map((result) => result.duration_ms)),
     measured_seconds: measuredSeconds,
     robots,
@@ -84,7 +87,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     missed: results.flatMap((result) => result.missed).slice(0, 100),
     phases,
     rollouts: mergedRollouts(results),
-    series: mergeSeries(results),
+    series: mergeSeries(results, begun),
     histograms,
     notes: [...new Set(results.flatMap((result) => result.notes))],
   });
@@ -152,18 +155,11 @@ function apart(parts: readonly Part[]): string[] {
   return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
 }
 
-/** Start of the phases on the common time axis: that of the shard that waited longest. */
-function begunMs(results: readonly FleetResult[]): number | undefined {
-  const begun = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
-  return begun.length === 0 ? undefined : Math.max(...begun);
-}
-
 /**
  * Joins the seconds of all shards, aligned at the common start of the phases, because some shards were ready long
  * before others. Percentiles cannot be added, so the worst shard's counts.
  */
-function mergeSeries(results: readonly FleetResult[]): Tick[] {
-  const begun = begunMs(results);
+function mergeSeries(results: readonly FleetResult[], begun: number | undefined): Tick[] {
   const parts = results.map(({ series, phases_begin_ms: beginMs }) => {
     const ended = begun === undefined ? 0 : (series.at(-1)?.at_ms ?? 0) + 1;
     const fromMs = beginMs ?? ended;

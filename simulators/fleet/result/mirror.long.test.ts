@@ -110,7 +110,7 @@ it('a shard writes nowhere else, whatever the other side calls the run', { timeo
   const server = createServer((_, response) => void response.end(JSON.stringify(run)));
   await using at = await listening(server, 0, '127.0.0.1');
   const { made, root } = mirror(at.port, 2);
-  await eventually(() => expect(made.trouble).toMatch(/no merge: it names no run/));
+  await eventually(() => expect(made.trouble).toMatch(/not muster merge --serve: it names no run/));
   expect([existsSync(folder('elsewhere')), existsSync(root)]).toEqual([false, false]);
 });
 

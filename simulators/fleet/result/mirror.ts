@@ -3,7 +3,7 @@
  * in its own folder, where everything works as on a shared disk.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import process, { getBuiltinModule } from 'node:process';
@@ -16,6 +16,7 @@ import {
   ALIVE_FILE,
   type Alive,
   FAILED_FILE,
+  foldersIn,
   NoRunError,
   RESULT_FILE,
   ResultError,
@@ -83,10 +84,8 @@ async function answer(options: ServeOptions, request: IncomingMessage, response:
   if (!timingSafeEqual(digest(authorization), digest(`Bearer ${options.token}`)))
     return say(401, `the token is not that of the merge: both take it from ${TOKEN_VARIABLE}`);
   const [, kind = '', runId = '', folder = '', file = ''] = (request.url ?? '').split('/');
-  if (request.method === 'GET' && kind === 'run') {
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(listing(options)));
-    return;
-  }
+  if (request.method === 'GET' && kind === 'run')
+    return void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(listing(options)));
   if (request.method !== 'PUT' || kind !== 'runs' || !FOLDER.test(folder) || !FILES.includes(file))
     return say(404, 'accepted: GET /run, and PUT /runs/RUN/shard-N-of-M/FILE');
   if (runId !== options.runId) return say(409, `the run is ${options.runId}, not ${runId}`);
@@ -96,7 +95,7 @@ async function answer(options: ServeOptions, request: IncomingMessage, response:
 
 function listing({ dir, runId }: ServeOptions): Listing {
   const run = join(dir, runId);
-  const folders = existsSync(run) ? readdirSync(run).filter((name) => FOLDER.test(name)) : [];
+  const folders = foldersIn(run).filter((name) => FOLDER.test(name));
   const shards = folders.map((folder) => {
     const alive = told<Alive>(join(run, folder, ALIVE_FILE));
     const ended = [RESULT_FILE, FAILED_FILE].some((file) => existsSync(join(run, folder, file)));
@@ -114,11 +113,8 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
     if (file === RESULT_FILE) {
       const known = join(folder, RESULT_FILE);
       const { job_id: job } = readResult(part);
-      if (
-        existsSync(known) &&
-        readFileSync(known).compare(readFileSync(part)) !== 0 &&
-        readResult(known).job_id !== job
-      )
+      const isOther = existsSync(known) && !readFileSync(known).equals(readFileSync(part));
+      if (isOther && readResult(known).job_id !== job)
         return `${basename(folder)} has a result already, of another job`;
     }
     renameSync(part, join(folder, file));
@@ -141,16 +137,11 @@ async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-const EVERY_MS = 1000;
 /** Milliseconds that a shard retries its delivery: the merge may have to restart on another machine. */
 const DELIVERY_MS = 300_000;
 /** Milliseconds that an interrupted shard retries, because a cluster kills it after half a minute. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
-const ANSWER_MS = 30_000;
-const TELL_EVERY_MS = 30_000;
-/** Phase of a shard that has ended, which ends the wait for it. */
-const ENDED = 'ended';
 
 interface MirrorOptions {
   url: URL;
@@ -176,7 +167,7 @@ export class Mirror implements Disposable {
 
   constructor(options: MirrorOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#look(), EVERY_MS);
+    this.#timer = setInterval(() => void this.#look(), 1000);
     void this.#look();
   }
 
@@ -222,24 +213,21 @@ export class Mirror implements Disposable {
       this.trouble = undefined;
       this.#told = performance.now();
     } catch (error) {
-      if (!this.#looks.signal.aborted) this.#inTrouble(error);
+      if (this.#looks.signal.aborted) return;
+      this.trouble = whyNot(error);
+      // A merge that accepted the token once is retried, whatever it answers later.
+      if (error instanceof AccessError && this.#runId === undefined) {
+        clearInterval(this.#timer);
+        this.#refused = error;
+      } else this.#tell(`${this.trouble}; tried again every second`);
     } finally {
       this.#looking = false;
     }
   }
 
-  /** A merge that accepted the token once is retried, whatever it answers later. */
-  #inTrouble(error: unknown): void {
-    this.trouble = whyNot(error);
-    if (error instanceof AccessError && this.#runId === undefined) {
-      clearInterval(this.#timer);
-      this.#refused = error;
-    } else this.#tell(`${this.trouble}; tried again every second`);
-  }
-
   #tell(trouble: string): void {
     const now = performance.now();
-    if (now - this.#told < TELL_EVERY_MS) return;
+    if (now - this.#told < 30_000) return;
     this.#told = now;
     this.#options.say(`--results: ${trouble}`);
   }
@@ -247,14 +235,18 @@ export class Mirror implements Disposable {
   async #pull(): Promise<void> {
     const { root, runId: wanted } = this.#options;
     const response = await this.#ask('GET', 'run', { signal: this.#looks.signal });
-    const { run_id: runId, shards } = await listingIn(response);
+    const said = (await response.json().catch(() => undefined)) as Partial<Listing> | undefined;
+    const { run_id: runId, shards } = said ?? {};
+    if (typeof runId !== 'string' || !RUN_ID.test(runId) || !Array.isArray(shards))
+      throw new Error(`GET ${response.url}: the server is not muster merge --serve: it names no run`);
     if (wanted !== undefined && runId !== wanted)
       throw new Error(`GET ${response.url}: it collects the run ${runId}, not ${wanted}`);
     for (const { folder, alive, ended } of shards) {
       const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
       const sign = alive ?? told<Alive>(join(here, ALIVE_FILE));
-      if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: ENDED });
+      // Any phase but the first ends the wait for a shard.
+      if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: 'ended' });
       else if (alive !== undefined) writeAlive(here, alive);
     }
     this.#runId = runId;
@@ -309,7 +301,7 @@ export class Mirror implements Disposable {
     const response = await fetch(url, {
       method,
       headers: { authorization: `Bearer ${this.#options.token}` },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
       ...(body !== undefined && { body }),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
@@ -317,23 +309,14 @@ export class Mirror implements Disposable {
       throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;
-    const said = `${what}: ${response.status}, ${(await response.text()).trim().slice(0, MOST_SAID)}`;
+    const said = `${what}: ${response.status}, ${(await response.text()).trim().slice(0, 200)}`;
     if (response.status === 401 || response.status === 403) throw new AccessError(said);
     throw response.status < 500 ? new Refused(said) : new Error(said);
   }
 }
 
-const MOST_SAID = 200;
-
 /** Omits user, password and query, which may be secret. */
 const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
-
-async function listingIn(response: Response): Promise<Listing> {
-  const said = (await response.json().catch(() => undefined)) as Partial<Listing> | undefined;
-  const { run_id: runId, shards } = said ?? {};
-  if (typeof runId === 'string' && RUN_ID.test(runId) && Array.isArray(shards)) return { run_id: runId, shards };
-  throw new Error(`GET ${response.url}: what answers is no merge: it names no run`);
-}
 
 /** The merge rejects the request for good. */
 class Refused extends Error {

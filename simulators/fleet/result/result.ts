@@ -198,16 +198,12 @@ export function standingOf(
 export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>
   soak === undefined ? [] : [soak.rounds === 1 ? '1 round' : `${soak.rounds.toLocaleString('en')} rounds`];
 
-const OUTCOME_OF: Record<ReturnType<typeof exitCode>, FleetOutcome> = {
-  0: 'PASSED',
-  1: 'FAILED',
-  2: 'INCOMPLETE',
-  // Meaningless figures decide nothing.
-  98: 'INCOMPLETE',
-  99: 'FAILED',
-};
-
-export const outcomeOf = (result: Decisive): FleetOutcome => OUTCOME_OF[exitCode(result)];
+export function outcomeOf(result: Decisive): FleetOutcome {
+  const code = exitCode(result);
+  if (code === 0) return 'PASSED';
+  // Figures of a saturated generator, 98, decide nothing.
+  return code === 1 || code === 99 ? 'FAILED' : 'INCOMPLETE';
+}
 
 /** Duration of the phases and of all that precedes them: keys, processes, the canary. Milliseconds. */
 export function timesOf({ duration_ms, phases_begin_ms = 0 }: Pick<FleetResult, 'duration_ms' | 'phases_begin_ms'>): {

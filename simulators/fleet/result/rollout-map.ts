@@ -52,7 +52,8 @@ export const cellsOf = ({ cells }: RolloutMap): Cell[] =>
 export function mapRollouts(rows: readonly Row[], robots: number): RolloutMap {
   const bands = Math.max(1, Math.min(robots, MOST_BANDS));
   const last = rows.reduce((latest, { posted_ms }) => Math.max(latest, posted_ms), 0);
-  const columnMs = widthFor(last);
+  let columnMs = NARROWEST_MS;
+  while (last / columnMs >= MOST_COLUMNS) columnMs *= 2;
   const cells = rows.map(
     ({ robot, posted_ms, total_ms, late_ms, open = false }): Cell => ({
       band: Math.min(Math.floor((robot * bands) / Math.max(robots, 1)), bands - 1),
@@ -77,25 +78,16 @@ export function mergeMaps(all: readonly RolloutMap[]): RolloutMap {
   return { bands: (maps[0] ?? all.at(-1))?.bands ?? 1, column_ms: columnMs, cells: added(cells) };
 }
 
-function widthFor(lastMs: number): number {
-  let width = NARROWEST_MS;
-  while (lastMs / width >= MOST_COLUMNS) width *= 2;
-  return width;
-}
-
 function added(cells: readonly Cell[]): number[][] {
   const byPlace = new Map<string, Cell>();
   for (const cell of cells) {
     const place = `${cell.band} ${cell.column}`;
-    const held = byPlace.get(place);
-    if (held === undefined) {
-      byPlace.set(place, { ...cell });
-      continue;
-    }
+    const held = byPlace.get(place) ?? { ...cell, attempts: 0, late: 0, lost: 0 };
     held.attempts += cell.attempts;
     held.slowestMs = Math.max(held.slowestMs, cell.slowestMs);
     held.late += cell.late;
     held.lost += cell.lost;
+    byPlace.set(place, held);
   }
   return [...byPlace.values()]
     .sort((a, b) => a.band - b.band || a.column - b.column)

@@ -72,22 +72,17 @@ export interface Found {
 export function findShards(dirs: readonly string[]): Found {
   const found: Found = { parts: [], alive: [], failed: [] };
   for (const dir of dirs) {
-    if (!existsSync(dir)) continue;
-    const below = readdirSync(dir, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => join(dir, entry.name))
-      .sort();
-    for (const folder of [dir, ...below]) {
-      const file = join(folder, RESULT_FILE);
-      const sign = join(folder, ALIVE_FILE);
-      const failed = join(folder, FAILED_FILE);
+    for (const folder of [dir, ...foldersIn(dir).map((name) => join(dir, name))]) {
+      const [file, ended] = [join(folder, RESULT_FILE), join(folder, FAILED_FILE)];
+      const [failed, sign] = [told<Failed>(ended), told<Alive>(join(folder, ALIVE_FILE))];
       if (existsSync(file)) found.parts.push({ name: folder, result: readResult(file) });
-      else if (existsSync(failed)) found.failed.push({ name: folder, failed: readFailed(failed) });
-      else {
-        const alive = told<Alive>(sign);
-        // A living shard rewrites a torn file.
-        if (isOfShard(alive)) found.alive.push({ name: folder, sign: alive });
-      }
+      else if (isOfShard(failed)) found.failed.push({ name: folder, failed });
+      else if (existsSync(ended))
+        throw new ResultError(
+          `${ended} does not say which shard has failed: it is torn, or another file; start it again`,
+        );
+      // A living shard rewrites a torn file.
+      else if (isOfShard(sign)) found.alive.push({ name: folder, sign });
     }
   }
   // A merged result may lie among its parts but is not one of them.
@@ -95,11 +90,13 @@ export function findShards(dirs: readonly string[]): Found {
   return found;
 }
 
-function readFailed(file: string): Failed {
-  const failed = told<Failed>(file);
-  if (isOfShard(failed)) return failed;
-  throw new ResultError(`${file} does not say which shard has failed: it is torn, or another file; start it again`);
-}
+/** Names of the folders in a folder, in order; none if it is missing. */
+export const foldersIn = (dir: string): string[] =>
+  existsSync(dir)
+    ? readdirSync(dir, { withFileTypes: true })
+        .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+        .sort()
+    : [];
 
 /** Whether the value names a shard; other fields are for people. */
 const isOfShard = <T extends { shard: Shard }>(value: T | undefined): value is T =>
@@ -188,8 +185,6 @@ export function silences(): (sign: Alive) => number {
 // waits. Shards take a changing file only, so one left by an earlier run is ignored.
 
 const RUN_FILE = 'run.json';
-const RENEW_MS = 1000;
-const LOOK_MS = 250;
 
 /** No run was announced in time. The message names the folder. */
 export class NoRunError extends Error {
@@ -211,7 +206,7 @@ export function announceRun(dir: string, runId: string): Disposable {
       // The disk may have room again at the next beat.
       if (!(error instanceof OutputError)) throw error;
     }
-  }, RENEW_MS);
+  }, 1000);
   return {
     [Symbol.dispose]: () => {
       clearInterval(timer);
@@ -232,7 +227,7 @@ export async function announcedRun(dir: string, timeoutMs: number, signal: Abort
     return changed ? sign?.run_id : undefined;
   };
   try {
-    return await poll('a run', look, { timeoutMs, firstPauseMs: LOOK_MS, signal });
+    return await poll('a run', look, { timeoutMs, firstPauseMs: 250, signal });
   } catch (error) {
     if (!(error instanceof PollTimeout)) throw error;
     throw new NoRunError(

@@ -112,10 +112,6 @@ function labelsIn(part: string, text: string): Labels {
   return labels;
 }
 
-const isIn = (own: Labels, wanted: Labels): boolean =>
-  (wanted.class === undefined || own.class === wanted.class) &&
-  (wanted.phase === undefined || (own.phase !== undefined && isPhase(own.phase, wanted.phase)));
-
 /** `label`: number and kind, as of `phaseLabel`. */
 function isPhase(label: string, wanted: string): boolean {
   const end = label.indexOf('-');
@@ -259,7 +255,11 @@ function partOf(measured: Measured, wanted: Labels, metric: string): Measured {
   const own = (figures: Readonly<Record<string, unknown>>) =>
     Object.keys(figures).filter((key) => {
       const { name, labels } = unlabelled(key);
-      return labels !== undefined && isIn(labels, wanted) && (name === metric || name === attemptsOf(metric));
+      const isIn =
+        labels !== undefined &&
+        (wanted.class === undefined || labels.class === wanted.class) &&
+        (wanted.phase === undefined || (labels.phase !== undefined && isPhase(labels.phase, wanted.phase)));
+      return isIn && (name === metric || name === attemptsOf(metric));
     });
   const counters: Record<string, number> = {};
   for (const key of own(measured.counters)) {
