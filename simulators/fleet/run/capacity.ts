@@ -56,10 +56,8 @@ const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
 const PLATFORM_BYTES = 115 * MIB;
 
-type Told = Partial<Pick<Scenario, 'uplink' | 'subscribers' | 'classes' | 'network' | 'phases'>>;
-
 /** Cost by uplink, subscribers, networks and phases. `source`: whether each robot has an address of its own. */
-export function robotCost(scenario: Told, source?: string): RobotCost {
+export function robotCost(scenario: Partial<Scenario>, source?: string): RobotCost {
   const { uplink = 'agent', phases = [] } = scenario;
   const usual = subscribersOf(scenario);
   const subscribers = meanOf(scenario, ({ subscribers: own = usual }) => own);
@@ -112,7 +110,6 @@ export function memoryOf(
 }
 
 const MEMORY_DISK = '/dev/shm';
-const USABLE_MEMORY_DISK = 0.5;
 
 /**
  * Folder for `bytes` of temporary files: in memory if there is room, so that a run does not measure the disk. A folder
@@ -123,7 +120,7 @@ export function baseDirFor(bytes: number, named?: string): string {
   try {
     accessSync(MEMORY_DISK, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = statfsSync(MEMORY_DISK);
-    if (bavail * bsize * USABLE_MEMORY_DISK >= bytes) return MEMORY_DISK;
+    if ((bavail * bsize) / 2 >= bytes) return MEMORY_DISK;
   } catch {
     // Not Linux, or not writable.
   }
@@ -171,13 +168,15 @@ export function machineLimits(dir: string, container = memoryLimit(), cpus = cpu
   // Includes cache that the system can free without swapping, if it reports that.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
+  const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
+  const [low = 0, high = 0] = (range ?? '').trim().split(/\s+/).map(Number);
   return {
     descriptors: descriptorLimit(),
     ...(container !== undefined && container.freeBytes < memoryBytes
       ? // 0 would mean unknown.
         { memoryBytes: Math.max(1, container.freeBytes), containerBytes: container.limitBytes }
       : { memoryBytes }),
-    ports: localPorts(),
+    ports: range === undefined ? 0 : high - low + 1,
     diskBytes: disk.bavail * disk.bsize,
     inodes: disk.ffree,
     cores: processors(cpus),
@@ -283,21 +282,14 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
   );
 }
 
-const FEWEST_CONNECTIONS = 256;
 const MOST_CONNECTIONS = 16_384;
 
-/** Connections to the platform that a worker may open: the descriptors that its robots leave. */
-export function connectionsFor(robots: number, cost: RobotCost, descriptors = descriptorLimit()): number {
+/** Connections to the platform that a worker may open: the descriptors that its robots leave, 256 at least. */
+export function connectionsFor(robots: number, cost: RobotCost): number {
+  const descriptors = descriptorLimit();
   if (descriptors === 0) return MOST_CONNECTIONS;
   const left = Math.floor(descriptors * USABLE - DESCRIPTORS_PER_WORKER - robots * cost.descriptors);
-  return Math.min(MOST_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, left));
-}
-
-function localPorts(): number {
-  const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
-  if (range === undefined) return 0;
-  const [low = 0, high = 0] = range.trim().split(/\s+/).map(Number);
-  return high - low + 1;
+  return Math.min(MOST_CONNECTIONS, Math.max(256, left));
 }
 
 function existingFolder(dir: string): string {

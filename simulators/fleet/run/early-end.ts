@@ -1,15 +1,19 @@
-/** Ends a run early: one that is lost, or that fails the gate of a phase. */
+/** Ends a run early: one that is lost, by its recent figures, or that fails the gate of a phase. */
+
+import type { Histogram } from 'hdr-histogram-js';
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
-import { phaseLabel } from '../measure/metrics.ts';
+import { difference, phaseLabel, summary, unlabelled } from '../measure/metrics.ts';
 import { thresholdValue } from '../report/report.ts';
-import { evaluate, measuredIn, parseThreshold, type Threshold } from '../result/thresholds.ts';
+import {
+  evaluate,
+  measuredIn,
+  parseThreshold,
+  type Measured as Standing,
+  type Threshold,
+} from '../result/thresholds.ts';
 import type { Phase } from '../scenario/scenario.ts';
 import type { RunOptions } from './plan.ts';
 import type { FleetRecord, Measured } from './record.ts';
-import { Window } from './window.ts';
-
-/** Default window, long enough that a burst of errors ends no run. */
-const DEFAULT_AFTER_MS = 30_000;
 
 export const ENDED_EARLY = 'ended early';
 
@@ -21,10 +25,11 @@ export class EarlyEnd {
   readonly #window: Window;
 
   constructor({ scenario, abortOn = [], signal }: Pick<RunOptions, 'scenario' | 'abortOn' | 'signal'>) {
-    const { abort_on = [], abort_after } = scenario;
+    // Long enough by default that a burst of errors ends no run.
+    const { abort_on = [], abort_after = '30s' } = scenario;
     this.signal = AbortSignal.any([signal, this.#lost.signal]);
     this.#conditions = [...new Set([...abort_on, ...abortOn])].map(parseThreshold);
-    this.#afterMs = abort_after === undefined ? DEFAULT_AFTER_MS : durationMs(abort_after);
+    this.#afterMs = durationMs(abort_after);
     this.#window = new Window(this.#afterMs, this.#conditions);
   }
 
@@ -55,6 +60,94 @@ export class EarlyEnd {
       return;
     }
   }
+}
+
+// Recent figures: the difference between an earlier standing and now.
+
+/** Shortest distance of marks, milliseconds, and their largest number, which bound the memory of a window. */
+const STEP_MS = 1000;
+const MOST_MARKS = 30;
+const SLACK = 0.25;
+
+interface Mark {
+  atMs: number;
+  counters: Record<string, number>;
+  times: Map<string, Histogram>;
+  seconds: Map<string, number>;
+}
+
+class Window {
+  readonly #widthMs: number;
+  readonly #stepMs: number;
+  /** Durations that marks keep; `true`: also by part. */
+  readonly #durations: ReadonlyMap<string, boolean>;
+  readonly #marks: Mark[] = [];
+
+  constructor(widthMs: number, conditions: readonly Threshold[]) {
+    this.#widthMs = widthMs;
+    this.#stepMs = Math.max(STEP_MS, widthMs / MOST_MARKS);
+    const durations = new Map<string, boolean>();
+    for (const { metric, labels } of conditions)
+      durations.set(metric, labels !== undefined || durations.get(metric) === true);
+    this.#durations = durations;
+  }
+
+  /**
+   * Call about once a second, first before any measurement. Returns the whole window and its halves, older first, or
+   * only the whole if the window is too short; undefined until it is full.
+   */
+  push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
+    const marks = this.#marks;
+    const now = this.#markOf(standing, atMs);
+    const slackMs = SLACK * this.#stepMs;
+    const before = (ms: number): Mark | undefined => marks.findLast((mark) => mark.atMs <= atMs - ms + slackMs);
+    const start = before(this.#widthMs);
+    const middle = this.#widthMs < 2 * this.#stepMs ? undefined : before(this.#widthMs / 2);
+    if (start !== undefined) marks.splice(0, marks.indexOf(start));
+    const newest = marks.at(-1);
+    if (newest === undefined || atMs - newest.atMs >= this.#stepMs - slackMs) marks.push(now);
+    if (start === undefined) return undefined;
+    const whole = between(start, now);
+    return { whole, halves: middle === undefined ? [whole] : [between(start, middle), between(middle, now)] };
+  }
+
+  #markOf({ metrics, counters, times, phases }: Standing, atMs: number): Mark {
+    const newest = this.#marks.at(-1)?.times;
+    const kept = new Map<string, Histogram>();
+    for (const [key, { count }] of Object.entries(metrics)) {
+      const { name, labels } = unlabelled(key);
+      const parts = this.#durations.get(name);
+      if (parts === undefined || (labels !== undefined && !parts)) continue;
+      const known = newest?.get(key);
+      const all = times(key);
+      if (known?.totalCount === count) kept.set(key, known);
+      else if (all !== undefined) kept.set(key, difference(all, undefined) ?? all);
+    }
+    const seconds = new Map(phases.map(({ label, seconds: of }) => [label, of]));
+    return { atMs, counters: { ...counters }, times: kept, seconds };
+  }
+}
+
+function between(then: Mark, now: Mark): Standing {
+  const times = new Map(
+    [...now.times].flatMap(([key, all]) => {
+      const more = difference(all, then.times.get(key));
+      return more === undefined ? [] : [[key, more] as const];
+    }),
+  );
+  const phases = [...now.seconds].map(([label, seconds]) => ({
+    label,
+    seconds: Math.max(0, seconds - (then.seconds.get(label) ?? 0)),
+  }));
+  return {
+    metrics: Object.fromEntries([...times].map(([key, more]) => [key, summary(more)])),
+    counters: Object.fromEntries(
+      Object.entries(now.counters).map(([name, count]) => [name, count - (then.counters[name] ?? 0)]),
+    ),
+    times: (name) => times.get(name),
+    measuredSeconds: phases.reduce((sum, { seconds }) => sum + seconds, 0),
+    phases,
+  };
 }
 
 /** Warning that a shard judges gates and conditions by its own robots; undefined without either, and without shards. */

@@ -29,7 +29,6 @@ const leadMs = (phase: Phase, robots: number): number =>
 const LEAD_MS = 50;
 /** Milliseconds to draw one kind of action for one robot, in cold code. */
 const STREAM_MS = 0.02;
-const SECOND_MS = 1000;
 /** Relative change of the sampling budget that is ignored. */
 const SLIGHT = 0.1;
 
@@ -184,10 +183,9 @@ export class Fleet implements AsyncDisposable {
 
   /** Resolves with the reason that none of these robots would come online. */
   async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
-    // A second canary, because the first may be refused for a reason of its own.
-    const candidates = [...new Set([robots.at(0), robots.at(-1)])].filter((robot) => robot !== undefined);
     let failure: string | undefined;
-    for (const robot of candidates) {
+    // A second canary, because the first may be refused for a reason of its own.
+    for (const robot of new Set([...robots.slice(0, 1), ...robots.slice(-1)])) {
       // `prepare` reports a host that dies here.
       const outcome = await host.runCanary(robot).catch(() => undefined);
       if (outcome === undefined || outcome.end === 'online') return undefined;
@@ -205,7 +203,7 @@ export class Fleet implements AsyncDisposable {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
     // A clock started after the stop would tick for ever.
-    if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), SECOND_MS);
+    if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
   /**
@@ -242,7 +240,12 @@ export class Fleet implements AsyncDisposable {
     const label = phaseLabel(index, kind);
     const epoch = monotonicMs() + leadMs(phase, this.robots);
     record.beginPhase({ phase, kind, index, epoch });
-    if (phase.do === 'kill-worker') await this.#killWorker(index, phase.down);
+    if (phase.do === 'kill-worker') {
+      const name = random(`${this.options.seed}/phase ${index}/worker`).pick(this.#hosts.names);
+      const killed = await this.#hosts.replace(name, durationMs(phase.down ?? '1s'), index);
+      const reason = 'there was no worker process to kill: use --workers 1 or more';
+      if (!killed && !record.incomplete.includes(reason)) record.incomplete.push(reason);
+    }
     const outcomes = await this.#hosts.each((host) => host.runPhase({ ...request, label, phase, epoch }));
     return record.endPhase({ phase, kind, index, epoch }, outcomes);
   }
@@ -365,27 +368,18 @@ export class Fleet implements AsyncDisposable {
     else options.onStates?.(notice.states);
   }
 
-  async #killWorker(index: number, down: string | undefined): Promise<void> {
-    const name = random(`${this.options.seed}/phase ${index}/worker`).pick(this.#hosts.names);
-    const killed = await this.#hosts.replace(name, down === undefined ? SECOND_MS : durationMs(down), index);
-    const reason = 'there was no worker process to kill: use --workers 1 or more';
-    if (!killed && !this.record.incomplete.includes(reason)) this.record.incomplete.push(reason);
-  }
-
   async #rss(): Promise<number> {
     return (await this.#hosts.each((host) => host.memory())).reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  #pace(): void {
-    const wanted = this.options.judge?.bytesPerSecond() ?? 0;
-    if (Math.abs(wanted - this.#sampled) <= SLIGHT * this.#sampled) return;
-    this.#sampled = wanted;
-    // Whoever awaits a lost host reports it.
-    this.#hosts.each((host) => host.sample(wanted / this.#hostCount)).catch(() => {});
-  }
-
   #second(): void {
-    this.#pace();
+    const wanted = this.options.judge?.bytesPerSecond() ?? 0;
+    if (Math.abs(wanted - this.#sampled) > SLIGHT * this.#sampled) {
+      this.#sampled = wanted;
+      // Whoever awaits a lost host reports it.
+      this.#hosts.each((host) => host.sample(wanted / this.#hostCount)).catch(() => {});
+    }
+    // Kept without a listener as well.
     const tick = this.record.second(this.robots);
     this.options.onSecond?.(tick);
   }

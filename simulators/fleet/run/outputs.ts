@@ -28,7 +28,7 @@ import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';
 import { PreflightError } from './ready.ts';
-import { type FleetRecord, GOES_ON, INTERRUPTED, type Measured } from './record.ts';
+import { GOES_ON, INTERRUPTED, type Measured } from './record.ts';
 
 type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
 
@@ -92,7 +92,6 @@ export function resultOf(options: ToldOptions, fleet: FleetFacts, measured: Meas
     soak: run.soak,
     notes: [
       ...record.failures.filter((each) => each !== whyNotStarted).map((each) => `failed: ${failureText(each)}`),
-      ...byHandNotes(record),
       ...notesOn(options, fleet, measured.counters),
       ...run.notes,
     ],
@@ -120,24 +119,20 @@ function incompleteReasons(
   return reasons;
 }
 
-function byHandNotes({ byHand, pauses, elapsedMs }: FleetRecord): string[] {
-  const after = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
-  return [
-    ...byHand.map(({ startedMs, note = '' }) => `By hand, after ${after(startedMs)}: ${note}.`),
-    ...pauses.map(({ fromMs, untilMs }) => {
-      return `By hand, after ${after(fromMs)}: the scenario was paused until ${after(untilMs ?? elapsedMs)}.`;
-    }),
-  ];
-}
-
 function notesOn(
   { platform, scenario, keyBits, defects = {} }: ToldOptions,
   fleet: FleetFacts,
   counters: Measured['counters'],
 ): string[] {
+  const { byHand, pauses, elapsedMs } = fleet.record;
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const crowded = (counters['uplink.crowded'] ?? 0) > 0;
   const shortKeys = uplinksIn(scenario).includes('agent') && keyBits < 2048;
   return [
+    ...byHand.map(({ startedMs, note = '' }) => `By hand, after ${seconds(startedMs)}: ${note}.`),
+    ...pauses.map(({ fromMs, untilMs = elapsedMs }) => {
+      return `By hand, after ${seconds(fromMs)}: the scenario was paused until ${seconds(untilMs)}.`;
+    }),
     crowded &&
       `Requests of robots waited for one of the ${UPLINK_CONNECTIONS} connections that the robots of a worker ` +
         'share (counter uplink.crowded), and the sync times include that.',
@@ -152,8 +147,6 @@ function notesOn(
     ),
   ].filter((note) => note !== false);
 }
-
-const SIGN_MS = 2000;
 
 /**
  * Writes `result.json` and `report.html`, and removes a shard's `alive.json`. Tries each; throws OutputError with all
@@ -174,17 +167,6 @@ export function writeOutputs(out: string, result: FleetResult): void {
 }
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
-/** Truncates a torn last row of a killed process. Returns the bytes left. */
-function wholeLines(file: number): number {
-  const { size } = fstatSync(file);
-  const tail = Buffer.alloc(Math.min(size, LONGEST_ROW_BYTES));
-  readSync(file, tail, 0, tail.length, size - tail.length);
-  const whole = size - tail.length + tail.lastIndexOf('\n') + 1;
-  if (whole < size) ftruncateSync(file, whole);
-  return whole;
-}
-
-const LONGEST_ROW_BYTES = 65_536;
 /** Earlier rows after a rotation; overwritten by the next one. */
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
 /** 64 MiB: some 200,000 rows. */
@@ -209,7 +191,12 @@ export class Outputs implements Disposable {
       const earlier = [RESULT_FILE, REPORT_FILE, FAILED_FILE, ...(goesOn ? [] : [OLDER_ROLLOUTS_FILE])];
       for (const name of earlier) rmSync(join(out, name), { force: true });
       this.#rollouts = openSync(join(out, ROLLOUTS_FILE), goesOn ? 'a+' : 'w');
-      this.#written = wholeLines(this.#rollouts);
+      // Truncates a torn last row of a killed process; a row has at most 64 KiB.
+      const { size } = fstatSync(this.#rollouts);
+      const tail = Buffer.alloc(Math.min(size, 65_536));
+      readSync(this.#rollouts, tail, 0, tail.length, size - tail.length);
+      this.#written = size - tail.length + tail.lastIndexOf('\n') + 1;
+      ftruncateSync(this.#rollouts, this.#written);
     } catch (error) {
       throw new PreflightError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
     }
@@ -228,7 +215,7 @@ export class Outputs implements Disposable {
       }
     };
     this.sign();
-    this.#signing = setInterval(this.sign, SIGN_MS);
+    this.#signing = setInterval(this.sign, 2000);
   }
 
   /** A failed write drops these rows and all later ones; the run goes on. */
@@ -236,22 +223,20 @@ export class Outputs implements Disposable {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
     try {
-      if (this.#written > MOST_ROW_BYTES) this.#rotate();
+      if (this.#written > MOST_ROW_BYTES) {
+        const file = join(this.#out, ROLLOUTS_FILE);
+        renameSync(file, join(this.#out, OLDER_ROLLOUTS_FILE));
+        const next = openSync(file, 'w');
+        closeSync(this.#rollouts);
+        this.#rollouts = next;
+        this.#written = 0;
+      }
       writeFileSync(this.#rollouts, text);
       this.#written += text.length;
     } catch (error) {
       this.#rowsProblem = whyNot(error);
       ftruncateSync(this.#rollouts, this.#written);
     }
-  }
-
-  #rotate(): void {
-    const file = join(this.#out, ROLLOUTS_FILE);
-    renameSync(file, join(this.#out, OLDER_ROLLOUTS_FILE));
-    const next = openSync(file, 'w');
-    closeSync(this.#rollouts);
-    this.#rollouts = next;
-    this.#written = 0;
   }
 
   get notes(): string[] {

@@ -189,11 +189,12 @@ export class FleetRecord {
   }
 
   #report({ phase, kind, epoch }: Omit<Running, 'index'>, outcomes: readonly PhaseOutcome[]): PhaseReport {
+    const durationMs = Math.max(0, monotonicMs() - epoch);
     const report: PhaseReport = {
       do: kind,
       startedMs: epoch - this.#began,
-      durationMs: monotonicMs() - epoch,
-      roundMs: monotonicMs() - epoch,
+      durationMs,
+      roundMs: durationMs,
       measured: phase.measure !== false,
       actions: outcomes.reduce((sum, { actions }) => sum + actions, 0),
       notStarted: outcomes.reduce((sum, { notStarted }) => sum + notStarted, 0),
@@ -208,23 +209,6 @@ export class FleetRecord {
     this.notStarted += report.notStarted;
     this.missed.push(...report.missed.slice(0, MAX_LISTED - this.missed.length));
     return report;
-  }
-
-  /** Phases in the shape of the result: the scenario's first, then those by hand. */
-  #toldOf(phases: readonly PhaseReport[]): FleetResult['phases'] {
-    return [...phases, ...this.byHand].map((phase) =>
-      defined({
-        do: phase.do,
-        started_ms: Math.round(phase.startedMs),
-        duration_ms: Math.round(phase.durationMs),
-        measured: phase.measured,
-        actions: phase.actions,
-        within_ms: phase.withinMs,
-        interrupted: phase.interrupted,
-        rounds: phase.rounds,
-        by_hand: phase.note,
-      }),
-    );
   }
 
   addLate(late: readonly LateRollout[]): void {
@@ -257,7 +241,9 @@ export class FleetRecord {
 
   get standing(): Parameters<typeof evaluate>[1] {
     const { progress } = this;
-    const phases = [...this.#phasesSoFar()];
+    const phases = this.#soFar.flatMap(({ do: kind, measured, durationMs }, index) =>
+      measured ? [{ label: phaseLabel(index, kind), seconds: durationMs / 1000 }] : [],
+    );
     return {
       metrics: progress.summaries(),
       counters: progress.counters,
@@ -265,14 +251,6 @@ export class FleetRecord {
       measuredSeconds: phases.reduce((sum, { seconds }) => sum + seconds, 0),
       phases,
     };
-  }
-
-  *#phasesSoFar(): Generator<{ label: string; seconds: number }> {
-    for (const [index, { do: kind, measured, durationMs }] of this.phases.entries())
-      if (measured) yield { label: phaseLabel(index, kind), seconds: durationMs / 1000 };
-    const running = this.phaseStartedMs === undefined ? undefined : this.#running;
-    if (running !== undefined && running.phase.measure !== false)
-      yield { label: phaseLabel(running.index, running.kind), seconds: this.phaseElapsedMs / 1000 };
   }
 
   addViolation(violation: Violation): void {
@@ -296,7 +274,20 @@ export class FleetRecord {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
     const { verdict, reasons } = this.#graded(metrics, counters);
-    const phases = this.#toldOf(this.#soFar);
+    // Those of the scenario first, then those by hand.
+    const phases = [...this.#soFar, ...this.byHand].map((phase) =>
+      defined({
+        do: phase.do,
+        started_ms: Math.round(phase.startedMs),
+        duration_ms: Math.round(phase.durationMs),
+        measured: phase.measured,
+        actions: phase.actions,
+        within_ms: phase.withinMs,
+        interrupted: phase.interrupted,
+        rounds: phase.rounds,
+        by_hand: phase.note,
+      }),
+    );
     const seconds = phases.reduce((sum, { measured, duration_ms: ms }) => sum + (measured ? ms / 1000 : 0), 0);
     return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds, phases };
   }
@@ -308,7 +299,7 @@ export class FleetRecord {
     const known = this.phases[running.index];
     if (known === undefined) return [...this.phases, this.#report(running, [])];
     const durationMs = known.durationMs + this.phaseElapsedMs;
-    return this.phases.map((phase) => (phase === known ? { ...known, durationMs } : phase));
+    return this.phases.with(running.index, { ...known, durationMs });
   }
 
   /** Verdict if the run ended now, and the best still possible. */
@@ -334,7 +325,6 @@ export class FleetRecord {
 const ADVICE = /^(use|raise|ask for|as busy as it is|this machine (carries|was busy))\b/;
 /** A number with its unit, except a worker's number. */
 const FIGURE = /(?<!worker )\b\d[\d.,]*(?: ?(?:%|[µm]?s\b|min\b|h\b))?/g;
-const EXAMPLE = /, the first with: .*$/s;
 
 /**
  * Merges reasons of earlier processes with current ones: of one kind the current, because figures continue across
@@ -345,7 +335,7 @@ function withEarlier(earlier: readonly string[], now: readonly string[]): string
     ADVICE.test(reason)
       ? 'advice'
       : reason
-          .replace(EXAMPLE, '')
+          .replace(/, the first with: .*$/s, '')
           .replaceAll(FIGURE, '#')
           .replaceAll(/#(?: #)+/g, '#');
   const kinds = new Set(now.map(kindOf));

@@ -1,6 +1,6 @@
 /** Common start of a run's shards: each claims its folder, generates its keys, and waits for the others. */
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
@@ -14,6 +14,7 @@ import {
   type Collected,
   FAILED_FILE,
   findShards,
+  foldersIn,
   RESULT_FILE,
   readResult,
   reasonsOf,
@@ -74,7 +75,10 @@ export async function othersReady(
     for (let other = 1; other <= count; other += 1) {
       if (other === index) continue;
       const folder = join(dirname(out), shardFolder({ index: other, count }));
-      if (!isReady(folder, silenceOf)) missing.push(`${other}/${count}`);
+      if (existsSync(join(folder, RESULT_FILE)) || existsSync(join(folder, FAILED_FILE))) continue;
+      const sign = told<Alive>(join(folder, ALIVE_FILE));
+      const isReady = sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > SILENT_MS);
+      if (!isReady) missing.push(`${other}/${count}`);
     }
     return missing.length === 0 || undefined;
   };
@@ -87,12 +91,6 @@ export async function othersReady(
         'shards at once?',
     );
   }
-}
-
-function isReady(folder: string, silenceOf: (sign: Alive) => number): boolean {
-  if (existsSync(join(folder, RESULT_FILE)) || existsSync(join(folder, FAILED_FILE))) return true;
-  const sign = told<Alive>(join(folder, ALIVE_FILE));
-  return sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > SILENT_MS);
 }
 
 interface MergeShardsOptions {
@@ -109,8 +107,6 @@ interface MergeShardsOptions {
   onResult?(result: FleetResult): void;
 }
 
-const LOOK_EVERY_MS = 1000;
-
 /**
  * Resolves with the merged result and its folder. Rejects with MergeError or ResultError if the shards cannot be
  * merged, with NoShardLeft if none has a result, and with OutputError if the result cannot be written.
@@ -121,7 +117,9 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
   const wanted = options.out === undefined ? [dirs[0] ?? '.', apart] : [options.out];
   const out = folderApart(dirs, wanted);
   if (watch !== undefined) checkBeforeWait(out, runId);
-  const { parts, dead } = watch === undefined ? leftByShards(dirs) : await awaited(options, watch, dirs);
+  using _ = watch === undefined || runId === undefined ? undefined : announceRun(options.dirs[0] ?? '.', runId);
+  const { parts, dead } =
+    watch === undefined ? leftByShards(dirs) : await watchShards({ ...watch, dirs, everyMs: 1000 });
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, defined({ dead, thresholds, expect }));
   // A shard may have started to write there during the wait.
@@ -129,16 +127,6 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
   options.onResult?.(result);
   writeOutputs(out, result);
   return { result, out };
-}
-
-/** Announces the run, if it has an id, during the wait. */
-async function awaited(
-  { dirs: given, runId }: MergeShardsOptions,
-  watch: NonNullable<MergeShardsOptions['watch']>,
-  dirs: readonly string[],
-): Promise<Collected> {
-  using _ = runId === undefined ? undefined : announceRun(given[0] ?? '.', runId);
-  return await watchShards({ ...watch, dirs, everyMs: LOOK_EVERY_MS });
 }
 
 /** Fails before hours of waiting. Throws MergeError. */
@@ -171,18 +159,11 @@ function nothingIn(
 ): Error {
   const reasons = [...dead].map(([index, reason]) => `shard ${index}: ${reason}`);
   if (reasons.length > 0) return new NoShardLeft(`no shard left a result: ${reasons.join('; ')}`);
-  const runs = runId === undefined ? [] : given.flatMap(foldersOf).filter((name) => name !== 'state');
+  const runs = runId === undefined ? [] : given.flatMap(foldersIn).filter((name) => name !== 'state');
   const there = runs.length === 0 ? '' : `; there are runs ${runs.join(', ')}`;
   const problem = `${dirs.join(', ')}: there is no result.json of a shard${there}`;
   return watch === undefined ? new MergeError(problem) : new NoShardLeft(problem);
 }
-
-const foldersOf = (dir: string): string[] =>
-  existsSync(dir)
-    ? readdirSync(dir, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map(({ name }) => name)
-    : [];
 
 /** First of the wanted folders that is no shard's own, because a shard's result would be overwritten. */
 function folderApart(dirs: readonly string[], wanted: readonly string[]): string {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
-import { decode, difference, ofWhole, type Summary, summary } from '../measure/metrics.ts';
+import { decode, difference, ofWhole, summary } from '../measure/metrics.ts';
 import { masked, PlatformFailure } from '../platform/client.ts';
 import { reportHtml, thresholdValue } from '../report/report.ts';
 import { type FleetResult, roundsOf } from '../result/result.ts';
@@ -21,19 +21,11 @@ const STATE_REPORT = 'interim.html';
 const HISTORY_FILE = 'interim.jsonl';
 /** Time between saves, milliseconds: the most that a crash loses. */
 const SAVED_EVERY_MS = 60_000;
-/** Time between attempts to reach an absent platform, milliseconds. */
-const AWAY_MS = 5000;
 const AWAY = 'The platform was away';
 
 type Given = Pick<RunOptions, 'out' | 'scenario' | 'robots' | 'seed' | 'platform' | 'screen' | 'signal'> & {
   soak: SoakOptions;
 };
-
-interface Turn {
-  phase: Phase;
-  index: number;
-  round: number;
-}
 
 export class Soak {
   readonly #given: Given;
@@ -52,7 +44,8 @@ export class Soak {
   constructor(given: Given) {
     const { scenario, out, soak } = given;
     const repeated = scenario.phases.filter(isRepeated);
-    if (repeated.reduce((sum, phase) => sum + scheduleMs(phase), 0) < SHORTEST_ROUND_MS)
+    // A pass without duration would repeat endlessly.
+    if (repeated.reduce((sum, phase) => sum + scheduleMs(phase), 0) < 1000)
       throw new PreflightError('--for: the scenario has nothing to repeat; accepted: one whose phases take a second');
     this.#given = given;
     this.earlier = stateIn(out);
@@ -80,7 +73,7 @@ export class Soak {
   }
 
   /** Phases in order: the ramp, then passes of the repeated ones until the time is over, then the stop. */
-  *turns(): Generator<Turn> {
+  *turns(): Generator<{ phase: Phase; index: number; round: number }> {
     const turns = this.#given.scenario.phases.map((phase, index) => ({ phase, index }));
     const round = this.#round;
     for (const turn of turns) if (turn.phase.do === 'ramp') yield { ...turn, round };
@@ -116,7 +109,7 @@ export class Soak {
         if (!(error instanceof PlatformFailure || error instanceof UnreachableError) || this.leftMs === 0) throw error;
         const why = masked(error.message, typeof platform === 'object' ? platform : undefined);
         if (attempt === 1) screen.write(`waits for the platform: ${why}\n`);
-        await sleep(AWAY_MS, undefined, { signal });
+        await sleep(5000, undefined, { signal });
       }
     }
   }
@@ -189,6 +182,12 @@ export class Soak {
     const { counters, thresholds, verdict, violations, soak } = result;
     const before = this.#last;
     this.#last = result;
+    const metrics = Object.entries(ofWhole(result.histograms)).flatMap(([name, text]) => {
+      const known = before?.histograms[name];
+      const more = difference(decode(text), known === undefined ? undefined : decode(known));
+      // Omits figures that a lost worker took along.
+      return more === undefined ? [] : [[name, summary(more)]];
+    });
     const line = {
       at: soak?.saved_at,
       since: before?.soak?.saved_at ?? result.started_at,
@@ -198,7 +197,7 @@ export class Soak {
       counters: Object.fromEntries(
         Object.entries(ofWhole(counters)).map(([name, count]) => [name, count - (before?.counters[name] ?? 0)]),
       ),
-      metrics: since(ofWhole(result.histograms), before?.histograms ?? {}),
+      metrics: Object.fromEntries(metrics) as FleetResult['metrics'],
       thresholds,
     };
     const file = join(this.#given.out, HISTORY_FILE);
@@ -236,28 +235,10 @@ function kindOf({ scenario, robots, seed, platform, soak }: Given): string {
 /** Throws PreflightError. */
 function stateIn(out: string): FleetResult | undefined {
   const file = join(out, STATE_FILE);
-  if (!existsSync(file)) return undefined;
   try {
-    return readResult(file);
+    return existsSync(file) ? readResult(file) : undefined;
   } catch (error) {
     if (!(error instanceof ResultError)) throw error;
     throw new PreflightError(`--out: ${error.message}; accepted: a folder of its own`);
   }
-}
-
-/** A pass without duration would repeat endlessly. */
-const SHORTEST_ROUND_MS = 1000;
-
-/** Durations in the first histograms but not in the second; omits figures that a lost worker took along. */
-function since(
-  now: Readonly<Record<string, string>>,
-  before: Readonly<Record<string, string>>,
-): Record<string, Summary> {
-  return Object.fromEntries(
-    Object.entries(now).flatMap(([name, text]) => {
-      const known = before[name];
-      const more = difference(decode(text), known === undefined ? undefined : decode(known));
-      return more === undefined ? [] : [[name, summary(more)]];
-    }),
-  );
 }
