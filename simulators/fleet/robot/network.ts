@@ -32,6 +32,7 @@ const RESEND_JITTERS = 4 * Math.sqrt(2) * Math.sqrt(2 / Math.PI);
 const PORTION_MS = 5;
 /** Smallest number of bytes in flight in one direction before the sender waits. */
 const LEAST_WINDOW = 256 * 1024;
+const MOST_WINDOW = 8 * 1024 * 1024;
 
 type Draw = Pick<Random, 'next'>;
 
@@ -69,8 +70,11 @@ export class Lane {
     const packets = Math.ceil(bytes / PACKET_BYTES);
     const bits = 8 * (bytes + packets * HEADER_BYTES);
     line.freeAt = this.#afterOutage(Math.max(now, line.freeAt)) + (bits * 1000) / line.bits;
-    let at = line.freeAt + Math.max(0, latencyMs + jitterMs * this.#normal());
-    const drawn = loss > 0 ? this.#draw.next() : 1;
+    const draw = this.#draw;
+    // Standard normal distribution (Box and Muller).
+    const normal = () => Math.sqrt(-2 * Math.log(1 - draw.next())) * Math.cos(2 * Math.PI * draw.next());
+    let at = line.freeAt + Math.max(0, latencyMs + (jitterMs === 0 ? 0 : jitterMs * normal()));
+    const drawn = loss > 0 ? draw.next() : 1;
     if (drawn < 1 - (1 - loss) ** packets) {
       at += 2 * latencyMs;
       // Nothing follows the last packet, so only a timeout reveals its loss.
@@ -97,15 +101,7 @@ export class Lane {
     const since = at % outages.everyMs;
     return since < outages.forMs ? at - since + outages.forMs : at;
   }
-
-  /** Draws from the standard normal distribution (Box and Muller). */
-  #normal(): number {
-    if (this.#network.jitterMs === 0) return 0;
-    return Math.sqrt(-2 * Math.log(1 - this.#draw.next())) * Math.cos(2 * Math.PI * this.#draw.next());
-  }
 }
-
-const MOST_WINDOW = 8 * 1024 * 1024;
 
 /** Runs actions at their times, which never decrease. */
 class Arrivals {
@@ -134,12 +130,8 @@ class Arrivals {
   #due(): void {
     // Half a millisecond of tolerance, because Node truncates timers to whole milliseconds.
     const until = this.#now() + 0.5;
-    let next = this.#waiting[0];
-    while (next !== undefined && next.at <= until) {
-      this.#waiting.shift();
-      next.arrive();
-      next = this.#waiting[0];
-    }
+    while ((this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) <= until) this.#waiting.shift()?.arrive();
+    const [next] = this.#waiting;
     this.#timer = next && this.#wait(next.at);
   }
 }

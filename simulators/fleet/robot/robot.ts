@@ -3,12 +3,11 @@
 import type { Clock } from '../../common/clock.ts';
 import { type DeviceOptions, SimulatedDevice } from '../../device/index.ts';
 import type { DeploymentPort } from '../../device/ports.ts';
-import type { UplinkIdentity } from '../../device/uplink/index.ts';
 import type { Recorder } from '../measure/metrics.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { monotonicMs } from '../schedule/clock.ts';
-import { type StreamFault, Subscriber, type SubscriberOptions } from './subscriber.ts';
-import { type MakeUplink, pending, RobotUplink, type UplinkListener } from './uplinks.ts';
+import { type StreamFault, Subscriber } from './subscriber.ts';
+import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
 /**
  * Steps of a deployment on one robot, observed between uplink and device. Milliseconds on the shared clock; 0 for a
@@ -25,8 +24,7 @@ export interface DeploymentTiming {
   reported: number;
 }
 
-const KEPT = 4;
-
+/** Timings of the robot's last four deployments. */
 class DeploymentTimings {
   #timings: Map<string, DeploymentTiming> | undefined;
   syncStarted = 0;
@@ -39,7 +37,7 @@ class DeploymentTimings {
       timing = { syncStarted: 0, deployCalled: 0, deployed: 0, read: 0, reported: 0 };
       this.#timings.set(deploymentId, timing);
       const [oldest] = this.#timings.keys();
-      if (this.#timings.size > KEPT && oldest !== undefined) this.#timings.delete(oldest);
+      if (this.#timings.size > 4 && oldest !== undefined) this.#timings.delete(oldest);
     }
     return timing;
   }
@@ -74,6 +72,13 @@ class DeploymentTimings {
       },
     };
   }
+}
+
+/** Promise whose rejection may go unhandled. */
+function pending(): PromiseWithResolvers<void> {
+  const created = Promise.withResolvers<void>();
+  created.promise.catch(() => {});
+  return created;
 }
 
 /** A robot without an uplink is `online` once it serves its Device API. */
@@ -136,13 +141,13 @@ export class Robot implements UplinkListener {
       name,
       socket: socketPath,
       clock: this.#clock,
-      ...(makeUplink && { uplink: (port, identity) => this.#connect(makeUplink, port, identity) }),
+      ...(makeUplink && {
+        uplink: (port, identity) => {
+          this.#uplink = new RobotUplink(makeUplink, this.timings.watch(port), identity, this);
+          return this.#uplink;
+        },
+      }),
     });
-  }
-
-  #connect(make: MakeUplink, port: DeploymentPort, identity: UplinkIdentity): RobotUplink {
-    this.#uplink = new RobotUplink(make, this.timings.watch(port), identity, this);
-    return this.#uplink;
   }
 
   /** Id on the platform; undefined before provisioning. */
@@ -315,7 +320,7 @@ export class Robot implements UplinkListener {
   #subscribe(first: boolean): void {
     const listener = this.#listener;
     let lostAt = 0;
-    const options: SubscriberOptions = {
+    const subscriber = new Subscriber({
       socketPath: this.socketPath,
       cursor: this.#firstCursor ?? this.#device.stats().latestId,
       onEvent: (_id, type, text) => this.#read(first, type, text),
@@ -332,8 +337,7 @@ export class Robot implements UplinkListener {
         const { earliestId, latestId } = this.#device.stats();
         return { earliest: earliestId, latest: latestId };
       },
-    };
-    const subscriber = new Subscriber(options);
+    });
     this.#subscribers.push(subscriber);
     subscriber.start();
   }

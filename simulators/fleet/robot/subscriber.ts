@@ -21,12 +21,6 @@ interface SseHandlers {
   frame(frame: SseFrame): void;
 }
 
-class BadAnswer extends Error {
-  override name = 'BadAnswer';
-}
-
-const MAX_HEAD = 16 * 1024;
-
 export class SseReader {
   readonly #handlers: SseHandlers;
   readonly #decoder = new StringDecoder('utf8');
@@ -46,14 +40,14 @@ export class SseReader {
     return this.#state === 'ended';
   }
 
-  /** Throws BadAnswer. */
+  /** Throws Error for bytes that are not HTTP/1.1. */
   push(bytes: Buffer): void {
     let rest = this.#pending === undefined ? bytes : Buffer.concat([this.#pending, bytes]);
     this.#pending = undefined;
     while (rest.length > 0 && this.#state !== 'ended') {
       const used = this.#consume(rest);
       if (used === 0) {
-        if (rest.length > MAX_HEAD) throw new BadAnswer('a head or chunk size of more than 16 KiB');
+        if (rest.length > 16 * 1024) throw new Error('a head or chunk size of more than 16 KiB');
         this.#pending = Buffer.from(rest);
         return;
       }
@@ -67,14 +61,18 @@ export class SseReader {
       case 'head': {
         const end = bytes.indexOf('\r\n\r\n');
         if (end === -1) return 0;
-        this.#head(bytes.toString('latin1', 0, end));
+        const text = bytes.toString('latin1', 0, end);
+        const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
+        if (status === undefined) throw new Error('an answer that does not begin with HTTP/1.1');
+        this.#state = /\r\ntransfer-encoding:\s*chunked/i.test(text) ? 'size' : 'plain';
+        this.#handlers.head(Number(status));
         return end + 4;
       }
       case 'size': {
         const end = bytes.indexOf('\r\n');
         if (end === -1) return 0;
         this.#left = Number.parseInt(bytes.toString('latin1', 0, end), 16);
-        if (Number.isNaN(this.#left)) throw new BadAnswer('a chunk without a size');
+        if (Number.isNaN(this.#left)) throw new Error('a chunk without a size');
         this.#state = this.#left === 0 ? 'ended' : 'chunk';
         return end + 2;
       }
@@ -95,18 +93,9 @@ export class SseReader {
     }
   }
 
-  #head(text: string): void {
-    const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
-    if (status === undefined) throw new BadAnswer('an answer that does not begin with HTTP/1.1');
-    this.#state = /\r\ntransfer-encoding:\s*chunked/i.test(text) ? 'size' : 'plain';
-    this.#handlers.head(Number(status));
-  }
-
   #text(text: string): void {
     let from = 0;
-    for (;;) {
-      const end = text.indexOf('\n', from);
-      if (end === -1) break;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
       const line = this.#line + text.slice(from, end);
       this.#line = '';
       this.#field(line.endsWith('\r') ? line.slice(0, -1) : line);
@@ -206,7 +195,7 @@ export class StreamCheck {
   }
 }
 
-export interface SubscriberOptions {
+interface SubscriberOptions {
   socketPath: string;
   /** Id of the newest event before this subscriber, which reads all later ones. */
   cursor: number;
@@ -218,7 +207,6 @@ export interface SubscriberOptions {
   retained(): { earliest: number; latest: number };
 }
 
-const RECONNECT = { firstMs: 50, longestMs: 2000 };
 const AT_ONCE = -1;
 
 export class Subscriber {
@@ -316,7 +304,7 @@ export class Subscriber {
     this.streaming = false;
     this.#socket = undefined;
     if (this.#stopped) return;
-    const delay = this.#failures === AT_ONCE ? 0 : backoffMs(RECONNECT, this.#failures);
+    const delay = this.#failures === AT_ONCE ? 0 : backoffMs({ firstMs: 50, longestMs: 2000 }, this.#failures);
     this.#timer = setTimeout(() => this.#connect(), delay);
     this.#failures += 1;
   }

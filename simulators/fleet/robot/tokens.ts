@@ -25,9 +25,6 @@ export function tokensOf({ offer: { own, tokenCommand }, apiKey, signal, issue }
   return tokenCommand === undefined ? renewed(issue) : printed(tokenCommand, apiKey, signal);
 }
 
-/** Tokens are valid for five minutes, so they are renewed well before. */
-const RENEW_MS = 120_000;
-
 /** Shares one token among all callers until renewal or refusal; a clock that was turned may end it early. */
 function renewed(issue: () => Promise<string>): Tokens {
   let token: Promise<string> | undefined;
@@ -36,7 +33,8 @@ function renewed(issue: () => Promise<string>): Tokens {
   return (refused) => {
     const isRefused = refused !== undefined && refused === issued;
     if (token === undefined || isRefused || performance.now() > until) {
-      until = performance.now() + RENEW_MS;
+      // Tokens are valid for five minutes, so they are renewed well before.
+      until = performance.now() + 120_000;
       token = issue();
       token.then(
         (text) => {
@@ -85,14 +83,6 @@ function printed(command: string, apiKey: string, signal: AbortSignal): Tokens {
   };
 }
 
-function killGroup(leader: number | undefined): void {
-  try {
-    if (leader !== undefined) process.kill(-leader, 'SIGKILL');
-  } catch {
-    // All of it has ended.
-  }
-}
-
 async function tokenFrom(command: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   const about = `--token-command for ${env['MUSTER_ROBOT']}`;
@@ -102,12 +92,18 @@ async function tokenFrom(command: string, env: NodeJS.ProcessEnv, signal: AbortS
   const untie = child.pid === undefined ? () => {} : endWithUs(child.pid);
   const said = createInterface({ input: child.stderr });
   said.on('line', (line) => process.stderr.write(`${masked(line, { apiKey: env['MUSTER_API_KEY'] ?? '' })}\n`));
+  const end = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // All of the group has ended.
+    }
+  };
   let isLate = false;
   const late = setTimeout(() => {
     isLate = true;
     end();
   }, COMMAND_MS);
-  const end = (): void => killGroup(child.pid);
   signal.addEventListener('abort', end, { once: true });
   const ended = once(child, 'close').finally(() => {
     clearTimeout(late);

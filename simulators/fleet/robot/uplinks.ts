@@ -33,8 +33,6 @@ import { tokensOf } from './tokens.ts';
 
 export const UPLINK_CONNECTIONS = 64;
 
-const DEFAULT_POLL_MS = 10_000;
-
 export interface UplinkSettings {
   platform: PlatformAddress | undefined;
   offer?: Offer;
@@ -70,9 +68,10 @@ export function fleetUplinks(
     const { region } = settingsOf(scenario, robot);
     const kind = uplinkOf(scenario, robot) === 'polling' ? 'polling' : 'agent';
     const key = `${kind} ${region ?? ''}`;
+    // Addresses that a region lacks are the platform's.
+    const address = { ...platform, ...platform.regions?.[region ?? ''] };
     const make =
-      known.get(key) ??
-      overNetworks(settings, uplinkOptions(kind, inRegion(platform, region), settings, client, events), events);
+      known.get(key) ?? overNetworks(settings, uplinkOptions(kind, address, settings, client, events), events);
     known.set(key, make);
     return make(port, identity, listener);
   };
@@ -99,7 +98,7 @@ function uplinkOptions(
       // A finding names the main platform's address, so answers of regions are left out.
       onAnswer: platform.url === main?.url ? onAnswer : undefined,
       apiKey: platform.apiKey,
-      intervalMs: scenario.poll_every === undefined ? DEFAULT_POLL_MS : durationMs(scenario.poll_every),
+      intervalMs: durationMs(scenario.poll_every ?? '10s'),
       deviceOf: (name) => devices[indexIn(name)],
       ...defined({ takesStaged, apiVersion }),
     };
@@ -114,30 +113,20 @@ function uplinkOptions(
   };
 }
 
-/** Addresses of a region; those it lacks are the platform's. */
-const inRegion = (platform: PlatformAddress, region: string | undefined): PlatformAddress => ({
-  ...platform,
-  ...platform.regions?.[region ?? ''],
-});
-
-const OWN_CONNECTIONS = 4;
-
 /** Robots on a scenario's network or with an address of their own get own connections; all others share. */
 function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: UplinkEvents): MakeUplink {
   const { scenario, seed, source } = settings;
   const usual = observedUplinks(createUplink(options));
   const known = new Map<string, MakeUplink>();
-  const dialOf = (name: string, network: NetworkFields | undefined): Dial => {
-    const localAddress = source === undefined ? undefined : sourceIn(source, indexIn(name));
-    if (network === undefined) return (to) => connect({ ...defined({ ...to, localAddress }), noDelay: true });
-    return new RobotNetwork(figuresOf(network), random(`${seed}/network/${name}`), localAddress).dial;
-  };
   const ownOf = (name: string, network: NetworkFields | undefined): MakeUplink => {
+    const localAddress = source === undefined ? undefined : sourceIn(source, indexIn(name));
+    const dial: Dial =
+      network === undefined
+        ? (to) => connect({ ...defined({ ...to, localAddress }), noDelay: true })
+        : new RobotNetwork(figuresOf(network), random(`${seed}/network/${name}`), localAddress).dial;
     const onRetry = (error: Error): void => events.onRetry(error, name);
-    const dial = dialOf(name, network);
     // Waiting for its own connections says nothing about the generator.
-    const own = { connections: OWN_CONNECTIONS, dial, onRetry, onCrowded: () => {} };
-    return observedUplinks(createUplink({ ...options, ...own }));
+    return observedUplinks(createUplink({ ...options, connections: 4, dial, onRetry, onCrowded: () => {} }));
   };
   return (port, identity, listener) => {
     const { name } = identity;
@@ -258,12 +247,10 @@ export class RobotUplink implements Uplink {
   async start(): Promise<void> {
     const inner = this.#inner;
     this.#listener.connecting();
-    try {
-      await inner.start();
-      if (inner === this.#inner && inner.status !== 'stopped') this.#listener.online();
-    } catch (error) {
-      if (inner === this.#inner && inner.status !== 'stopped') this.#listener.refused(error as Error);
-    }
+    const failed = await inner.start().catch((error: Error) => error);
+    if (inner !== this.#inner || inner.status === 'stopped') return;
+    if (failed instanceof Error) this.#listener.refused(failed);
+    else this.#listener.online();
   }
 
   stop(): Promise<void> {
@@ -292,17 +279,6 @@ export class RobotUplink implements Uplink {
     return this.stop();
   }
 }
-
-/** Promise whose rejection may go unhandled. */
-export function pending(): PromiseWithResolvers<void> {
-  const created = Promise.withResolvers<void>();
-  created.promise.catch(() => {});
-  return created;
-}
-
-/** Twice the threads of libuv's pool, so that no thread waits for the event loop. */
-const CONCURRENCY = Math.max(4, availableParallelism()) * 2;
-const generate = promisify(generateKeyPair);
 
 /** Keys of one fleet, all of one size; kept between runs, because generating ten thousand takes minutes. */
 export interface KeyStore {
@@ -336,7 +312,8 @@ export async function ensureKeys(options: {
       onProgress(done);
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+  // Twice the threads of libuv's pool, so that no thread waits for the event loop.
+  await Promise.all(Array.from({ length: Math.max(4, availableParallelism()) * 2 }, lane));
 }
 
 async function ensureKey(file: string, bits: number): Promise<void> {
@@ -346,7 +323,7 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  const { privateKey } = await generate('rsa', { modulusLength: bits });
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: bits });
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   try {
