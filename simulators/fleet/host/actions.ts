@@ -37,12 +37,10 @@ interface Pending {
   settle(): void;
 }
 
-const MOST_MISSED = 100_000;
-
 class Rollouts {
   readonly #pending = new Map<string, Pending>();
   readonly #missed = new Map<string, Pending>();
-  #late: LateRollout[] = [];
+  readonly #late: LateRollout[] = [];
   readonly states = new Map<number, RolloutState>();
 
   /**
@@ -61,18 +59,22 @@ class Rollouts {
     if (ended === undefined || ended.row.total_ms !== null) return;
     this.#missed.set(key, ended);
     const [oldest] = this.#missed.keys();
-    if (this.#missed.size > MOST_MISSED && oldest !== undefined) this.#missed.delete(oldest);
+    if (this.#missed.size > 100_000 && oldest !== undefined) this.#missed.delete(oldest);
   }
 
   takeLate(): LateRollout[] {
-    const late = this.#late;
-    this.#late = [];
-    return late;
+    return this.#late.splice(0);
   }
 
   progress(deploymentId: string, timing: DeploymentTiming): void {
     if (timing.read === 0) return;
-    this.#arrivedLate(deploymentId, timing);
+    const missed = this.#missed.get(deploymentId);
+    if (missed !== undefined) {
+      this.#missed.delete(deploymentId);
+      missed.row.late_ms = timing.read - missed.posted;
+      missed.record.time('rollout.late.ms', missed.row.late_ms);
+      this.#late.push({ deployment_id: deploymentId, late_ms: missed.row.late_ms });
+    }
     const pending = this.#pending.get(deploymentId);
     if (pending === undefined) return;
     const { row, record, posted } = pending;
@@ -85,10 +87,8 @@ class Rollouts {
       row.write_ms = event - timing.deployCalled;
       row.event_ms = timing.read - event;
       record.time('rollout.ms', row.total_ms);
-      record.time('rollout.command.ms', row.command_ms);
-      record.time('rollout.sync.ms', row.sync_ms);
-      record.time('rollout.write.ms', row.write_ms);
-      record.time('rollout.event.ms', row.event_ms);
+      for (const leg of ['command', 'sync', 'write', 'event'] as const)
+        record.time(`rollout.${leg}.ms`, row[`${leg}_ms`] ?? 0);
     }
     if (pending.reports) {
       if (timing.reported === 0) return;
@@ -97,22 +97,11 @@ class Rollouts {
     }
     pending.settle();
   }
-
-  #arrivedLate(deploymentId: string, { read }: DeploymentTiming): void {
-    const missed = this.#missed.get(deploymentId);
-    if (missed === undefined) return;
-    this.#missed.delete(deploymentId);
-    missed.row.late_ms = read - missed.posted;
-    missed.record.time('rollout.late.ms', missed.row.late_ms);
-    this.#late.push({ deployment_id: deploymentId, late_ms: missed.row.late_ms });
-  }
 }
 
 /** `code` of a ping that the device answered (section 2.5). */
 const SUCCESS = 'success';
-const DEFAULT_DOWN_MS = 1000;
 const ONLINE_TIMEOUT_MS = 120_000;
-const PAGE = 100;
 const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
 
 export interface Action {
@@ -158,7 +147,9 @@ export class Actions {
 
   /** Never rejects: counts failures and keeps the first few messages. */
   async carryOut(action: Action): Promise<void> {
-    if (!beginsWithRequest(action.kind)) recordLateness(action);
+    const { kind } = action;
+    // The lateness of an action that begins with a request is known when that leaves.
+    if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);
     } catch (error) {
@@ -191,7 +182,7 @@ export class Actions {
         return this.#untilOnline(record, end, robot);
       }
       case 'kill': {
-        const end = intended + (phase.do === 'kill' && phase.down ? durationMs(phase.down) : DEFAULT_DOWN_MS);
+        const end = intended + durationMs((phase.do === 'kill' ? phase.down : undefined) ?? '1s');
         robot.kill();
         await this.#deadlines.until(end);
         if (this.#deadlines.ended) return;
@@ -272,7 +263,7 @@ export class Actions {
       if (kind === 'read') return client.listPage({ collection, limit: 1, offset: robot.index % listed }, sending);
       const offset = pages?.integer(0, listed - 1) ?? 0;
       const more = kind === 'expand' ? expand : undefined;
-      return client.listPage({ collection, limit: PAGE, offset, expand: more }, sending);
+      return client.listPage({ collection, limit: 100, offset, expand: more }, sending);
     });
   }
 
@@ -397,10 +388,6 @@ function recordLateness(
 }
 
 const eventsOf = (phase: Phase): number => ('events' in phase ? (phase.events ?? 0) : 0);
-
-/** Actions that begin with a request record their lateness when it leaves. */
-const beginsWithRequest = (kind: ActionKind): boolean =>
-  kind === 'rollout' || Object.values(TRAFFIC).some(({ action }) => action === kind);
 
 function newRow({ robot, index, round, at }: Action): RolloutRow {
   return {

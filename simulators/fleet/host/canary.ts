@@ -12,9 +12,6 @@ import { indexIn } from '../scenario/uplinks.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import type { CanaryOutcome, HostConfig } from './host.ts';
 
-const TIMEOUT_MS = 10_000;
-/** A single refused connection may be a restart of the server. */
-const PERMANENT_FAILURES = 2;
 /** Smallest RSA key that platforms usually accept, bits. */
 const USUAL_KEY_BITS = 2048;
 
@@ -36,33 +33,28 @@ export class Canary {
   failed(error: Error): void {
     this.#last = error;
     if (isPermanent(error)) this.#permanentFailures += 1;
-    if (this.#permanentFailures >= PERMANENT_FAILURES) this.#fatal.resolve(error);
+    // A single refused connection may be a restart of the server.
+    if (this.#permanentFailures >= 2) this.#fatal.resolve(error);
   }
 
   /** `started` settles once the robot is online or refused. Never rejects. */
   async outcomeOf(robot: Robot, started: Promise<void>, deadlines: Deadlines): Promise<CanaryOutcome> {
-    const deadline = deadlines.at(monotonicMs() + TIMEOUT_MS);
+    const deadline = deadlines.at(monotonicMs() + 10_000);
     try {
-      const ended = await Promise.race([
-        started.then(
-          () => 'online' as const,
-          (error: unknown) => error as Error,
-        ),
-        this.#fatal.promise,
-        deadline.promise,
-      ]);
+      const settled = started.then(() => 'online' as const).catch((error: Error) => error);
+      const ended = await Promise.race([settled, this.#fatal.promise, deadline.promise]);
       if (ended === 'online' || robot.state === 'online') return { end: 'online' };
-      if (ended === undefined || mayPass(ended)) return this.#slow(robot.name, ended ?? this.#last);
-      return this.#fatalOutcome(robot.name, ended);
+      // Set-up calls alone: the agent retries its own requests.
+      if (ended !== undefined && !(ended instanceof PlatformFailure && isPassing(ended.status)))
+        return this.#fatalOutcome(robot.name, ended);
+      const error = ended ?? this.#last;
+      const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
+      const remedy = error instanceof BrokerError ? `; ${brokerRemedy(this.#region)}` : '';
+      const message = `the canary ${robot.name} is not online yet${why}${remedy}; the fleet starts anyway`;
+      return { end: 'slow', message };
     } finally {
       deadline.finish();
     }
-  }
-
-  #slow(name: string, error: Error | undefined): CanaryOutcome {
-    const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
-    const remedy = error instanceof BrokerError ? `; ${brokerRemedy(this.#region)}` : '';
-    return { end: 'slow', message: `the canary ${name} is not online yet${why}${remedy}; the fleet starts anyway` };
   }
 
   #fatalOutcome(name: string, error: Error): CanaryOutcome {
@@ -118,9 +110,6 @@ function provisionRemedy(error: ApiError, { keyBits, offer = {} }: CanaryConfig,
     `--min-key-bits ${keyBits}\` accepts the short ones)`
   );
 }
-
-/** Applies to set-up calls only: the agent retries its own requests. */
-const mayPass = (error: Error): boolean => error instanceof PlatformFailure && isPassing(error.status);
 
 const isPermanent = (error: Error): boolean =>
   (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);

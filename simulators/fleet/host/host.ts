@@ -15,20 +15,14 @@ import type { TracedRollouts } from './traced.ts';
 
 export type RolloutState = 'pending' | 'reached' | 'missed';
 
-const LETTERS: Readonly<Record<RobotState, string>> = {
-  waiting: '.',
-  connecting: 'c',
-  online: 'o',
-  'cut off': 'x',
-  down: 'd',
-  stopped: 's',
-  refused: 'r',
+const LETTERS: Readonly<Record<RobotState | RolloutState, string>> = {
+  ...{ waiting: '.', connecting: 'c', online: 'o', 'cut off': 'x', down: 'd', stopped: 's', refused: 'r' },
+  ...{ pending: 'p', reached: 'u', missed: 'm' },
 };
-const ROLLOUT_LETTERS: Readonly<Record<RolloutState, string>> = { pending: 'p', reached: 'u', missed: 'm' };
 
 /** Letter of a robot; an online robot shows the state of its roll-out. */
 export const letterOf = (state: RobotState, rollout: RolloutState | undefined): string =>
-  state === 'online' && rollout !== undefined ? ROLLOUT_LETTERS[rollout] : LETTERS[state];
+  LETTERS[state === 'online' && rollout !== undefined ? rollout : state];
 
 /** Changed letters: robot `at[i]` now has `text[i]`. */
 export interface StateChanges {
@@ -152,7 +146,7 @@ export interface PhaseOutcome {
   rollouts: RolloutRow[];
   notStarted: number;
   missed: string[];
-  trace: TracedAction[];
+  trace: { robot: number; phase: number; kind: ActionKind; at_ms: number }[];
   /** The first few failures that differ in more than the robot. */
   failures: FailedAction[];
   late: LateRollout[];
@@ -182,13 +176,6 @@ export interface RolloutRow {
 export interface LateRollout {
   deployment_id: string;
   late_ms: number;
-}
-
-interface TracedAction {
-  robot: number;
-  phase: number;
-  kind: ActionKind;
-  at_ms: number;
 }
 
 /** Outcome of the robot started ahead of the others. `message` is for people. */

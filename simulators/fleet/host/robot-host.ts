@@ -33,18 +33,6 @@ import {
   type StopMode,
 } from './host.ts';
 
-/** Imported on demand: defects are many and rarely used. */
-async function defectsOf({ members, defects = {} }: HostConfig): Promise<Map<number, DeviceDefect>> {
-  const wanted = members.filter((robot) => defects[robot] !== undefined);
-  if (wanted.length === 0) return new Map();
-  const { deviceDefect } = await import('../../defects/device/index.ts');
-  return new Map(wanted.map((robot) => [robot, deviceDefect(defects[robot] ?? '')]));
-}
-
-const TICK_MS = 1000;
-const STATES_EVERY_MS = 250;
-const CATCH_UP_MS = 5000;
-
 export class RobotHost implements Host {
   #config: HostConfig;
   readonly #tell: (notice: HostNotice) => void;
@@ -61,7 +49,7 @@ export class RobotHost implements Host {
   #ticker: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
   readonly #told = new Map<number, string>();
-  #defects = new Map<number, DeviceDefect>();
+  readonly #defects = new Map<number, DeviceDefect>();
   readonly #listeners = new Map<string | undefined, RobotListener>();
   #canary: Canary | undefined;
   #trouble: Robot | undefined;
@@ -112,8 +100,8 @@ export class RobotHost implements Host {
     // A ticker started after the stop would run for ever and keep the process alive.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
-    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
-    if (this.#config.watched === true) this.#watch = setInterval(() => this.#tellStates(), STATES_EVERY_MS).unref();
+    this.#ticker = setInterval(() => this.#tick(), 1000);
+    if (this.#config.watched === true) this.#watch = setInterval(() => this.#tellStates(), 250).unref();
   }
 
   async grow(members: number[], robots: number): Promise<void> {
@@ -137,7 +125,12 @@ export class RobotHost implements Host {
 
   async #ready(): Promise<Actions> {
     if (this.#actions !== undefined) return this.#actions;
-    this.#defects = await defectsOf(this.#config);
+    const { members, defects = {} } = this.#config;
+    for (const robot of members.filter((each) => defects[each] !== undefined)) {
+      // Imported on demand: defects are many and rarely used.
+      const { deviceDefect } = await import('../../defects/device/index.ts');
+      this.#defects.set(robot, deviceDefect(defects[robot] ?? ''));
+    }
     if (this.#client !== undefined) loadCompiler();
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     this.#makeUplink = fleetUplinks(this.#config, this.#client, {
@@ -161,29 +154,16 @@ export class RobotHost implements Host {
     const keys = this.#keys;
     if (keys === undefined) return;
     const { scenario, offer } = this.#config;
-    const agents = robots.filter(
-      (robot) => uplinkOf(scenario, robot) === 'agent' && offer?.own?.[robot]?.key === undefined,
-    );
+    const needsKey = (robot: number) => uplinkOf(scenario, robot) === 'agent' && offer?.own?.[robot]?.key === undefined;
+    const agents = robots.filter(needsKey);
     const others = robots.length - agents.length;
-    await ensureKeys({
-      keys,
-      robots: agents,
-      signal: this.#abort.signal,
-      onProgress: (done) => onProgress(done + others),
-    });
+    const { signal } = this.#abort;
+    await ensureKeys({ keys, robots: agents, signal, onProgress: (done) => onProgress(done + others) });
     onProgress(robots.length);
   }
 
-  async runPhase({
-    index,
-    label,
-    round = 0,
-    phase,
-    epoch,
-    release,
-    byHand,
-    only,
-  }: PhaseRequest): Promise<PhaseOutcome> {
+  async runPhase(request: PhaseRequest): Promise<PhaseOutcome> {
+    const { index, label, round = 0, phase, epoch, release, byHand, only } = request;
     const { seed, robots, members, trace, scenario } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
@@ -194,17 +174,10 @@ export class RobotHost implements Host {
       this.#phase = told;
     }
     const chosen = new Set(only ?? members);
-    const streams = streamsOf(
-      {
-        seed: round === 0 ? seed : `${seed}/round ${round}`,
-        robots,
-        classes: scenario.classes,
-        phases: scenario.phases,
-      },
-      index,
-      phase,
-      members.filter((robot) => chosen.has(robot)),
-    );
+    const { classes, phases } = scenario;
+    const plan = { seed: round === 0 ? seed : `${seed}/round ${round}`, robots, classes, phases };
+    const taking = members.filter((robot) => chosen.has(robot));
+    const streams = streamsOf(plan, index, phase, taking);
     const outcome = actions.begin(byHand === true);
     const underWay = new Set<Promise<void>>();
     await runSchedule({
@@ -241,7 +214,7 @@ export class RobotHost implements Host {
     const done = (): boolean => this.#deadlines.ended || running.every((robot) => robot.caughtUp);
     // After the timeout, `finish` reports unread events.
     await poll('subscribers to catch up', () => done() || undefined, {
-      timeoutMs: CATCH_UP_MS,
+      timeoutMs: 5000,
       firstPauseMs: 50,
     }).catch(() => {});
     for (const robot of running) robot.finish();
@@ -309,57 +282,48 @@ export class RobotHost implements Host {
   }
 
   #robotOf(index: number): Robot {
-    let robot = this.#robots.get(index);
-    if (robot === undefined) {
-      const defect = this.#defects.get(index);
-      const { namePrefix, robotsDir, socketsDir, scenario, seed } = this.#config;
-      const { subscribers, retain = USUAL_RETAIN } = settingsOf(scenario, index);
-      robot = new Robot({
-        index,
-        name: robotName(namePrefix, index),
-        dir: join(robotsDir, String(index)),
-        socketPath: join(socketsDir, String(index)),
-        subscribers,
-        cursor: this.#config.cursors?.[index],
-        makeUplink: this.#makeUplink,
-        device: defined({
-          retain,
-          durability: 'os' as const,
-          seed: `${seed}/${index}`,
-          behaviour: defect?.behaviour(referenceBehaviour),
-        }),
-        listener: this.#listenerOf(index),
-      });
-      this.#robots.set(index, robot);
-    }
+    const known = this.#robots.get(index);
+    if (known !== undefined) return known;
+    const { namePrefix, robotsDir, socketsDir, scenario, seed, cursors } = this.#config;
+    const { subscribers, retain = USUAL_RETAIN } = settingsOf(scenario, index);
+    const behaviour = this.#defects.get(index)?.behaviour(referenceBehaviour);
+    const robot = new Robot({
+      index,
+      name: robotName(namePrefix, index),
+      dir: join(robotsDir, String(index)),
+      socketPath: join(socketsDir, String(index)),
+      subscribers,
+      cursor: cursors?.[index],
+      makeUplink: this.#makeUplink,
+      device: defined({ retain, durability: 'os' as const, seed: `${seed}/${index}`, behaviour }),
+      listener: this.#listenerOf(index),
+    });
+    this.#robots.set(index, robot);
     return robot;
   }
 
+  /** One for each class of robots. */
   #listenerOf(index: number): RobotListener {
     const robotClass = classOf(this.#config.scenario, index);
     const known = this.#listeners.get(robotClass);
     if (known !== undefined) return known;
     const listener: RobotListener = {
-      ...this.#listener,
       count: (name) => this.#metrics.of(robotClass).count(name),
       time: (name, ms) => this.#metrics.of(robotClass).time(name, ms),
       disturbed: (kind, error) => this.#disturbance(kind, error, index),
+      fault: (robot, { kind, message }) => {
+        this.#metrics.count('subscriber.violations');
+        this.#tell({ violation: { robot: robot.index, name: robot.name, kind, message } });
+      },
+      trouble: (robot, error) => {
+        this.#trouble = robot;
+        this.#canary?.failed(error);
+      },
+      progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
     };
     this.#listeners.set(robotClass, listener);
     return listener;
   }
-
-  readonly #listener: Pick<RobotListener, 'fault' | 'trouble' | 'progress'> = {
-    fault: (robot, { kind, message }) => {
-      this.#metrics.count('subscriber.violations');
-      this.#tell({ violation: { robot: robot.index, name: robot.name, kind, message } });
-    },
-    trouble: (robot, error) => {
-      this.#trouble = robot;
-      this.#canary?.failed(error);
-    },
-    progress: (deploymentId, timing) => this.#actions?.rollouts.progress(deploymentId, timing),
-  };
 
   #disturbance(kind: DisturbanceKind, error: Error, robot?: number): void {
     const { scenario } = this.#config;
@@ -380,15 +344,10 @@ export class RobotHost implements Host {
     const waiting = this.#config.members.length - this.#robots.size;
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
-    const trouble = this.#trouble?.trouble;
-    const tick = {
-      robots,
-      interval,
-      load: this.#sampler.take(),
-      // A burst takes the whole machine by design, so its load is no fault.
-      judged: this.#metrics.measuring && this.#burst === 0,
-      ...defined({ trouble: trouble === undefined ? undefined : masked(trouble, this.#config.platform) }),
-    };
-    this.#tell({ tick });
+    // A burst takes the whole machine by design, so its load is no fault.
+    const judged = this.#metrics.measuring && this.#burst === 0;
+    const told = this.#trouble?.trouble;
+    const trouble = told === undefined ? undefined : masked(told, this.#config.platform);
+    this.#tell({ tick: { robots, interval, load: this.#sampler.take(), judged, ...defined({ trouble }) } });
   }
 }

@@ -33,17 +33,13 @@ export function startProcess(name: string, flags: readonly string[] = []): Child
   const env = { ...MALLOC, ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
   const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  if (child.pid !== undefined) endFirst(child.pid);
-  return child;
-}
-
-/** Makes the kernel kill this process first when memory runs out, so that the parent survives to give the reason. */
-function endFirst(pid: number): void {
   try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+    // The kernel kills this process first when memory runs out, so that the parent survives to give the reason.
+    writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000');
   } catch {
     // Not Linux, or the process has ended already.
   }
+  return child;
 }
 
 function whenExited(child: ChildProcess): Promise<void> {
@@ -67,9 +63,6 @@ type Tell = (notice: HostNotice) => void;
 /** Sent every second, even by a busy worker. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
-
-/** Silence after which a worker counts as stopped or stuck, milliseconds. */
-const SILENT_MS = 60_000;
 
 export class WorkerDied extends Error {
   override name = 'WorkerDied';
@@ -134,9 +127,6 @@ class HostChannel {
   }
 }
 
-/** Milliseconds to end thousands of robots in order. */
-const STOP_TIMEOUT_MS = 60_000;
-
 /**
  * Flags of node for a worker. A larger young generation keeps the memory of a burst, and each of its collections stops
  * the event loop for several milliseconds, which delays every action.
@@ -149,22 +139,19 @@ export interface WorkerHost extends Host {
 }
 
 /** Starts a worker process. `silentMs`: kills a worker silent for this long. Default 60 000. */
-export function startWorker(config: HostConfig, tell: Tell, silentMs = SILENT_MS): WorkerHost {
+export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): WorkerHost {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
   const ready = channel.call('configure', [config]);
   ready.catch(() => {}); // The first call rejects with it.
-  const ask = async (method: HostCall, args: unknown[]): Promise<unknown> => {
-    await ready;
-    return await channel.call(method, args);
-  };
   const calls = Object.fromEntries(
-    HOST_CALLS.map((method) => [method, (...args: unknown[]) => ask(method, args)]),
-  ) as unknown as Pick<Host, HostCall>;
+    HOST_CALLS.map((method) => [method, (...args: unknown[]) => ready.then(() => channel.call(method, args))]),
+  ) as unknown as Host;
   const stop = async (how: StopMode): Promise<void> => {
     // The fleet removes the robots' files, the kernel the rest.
     if (how === 'abandon') return killed(child);
-    const late = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    // Ending thousands of robots in order takes a while.
+    const late = setTimeout(() => child.kill('SIGKILL'), 60_000);
     try {
       await calls.stop(how).catch(() => {});
       if (child.connected) child.disconnect();
@@ -174,11 +161,6 @@ export function startWorker(config: HostConfig, tell: Tell, silentMs = SILENT_MS
     }
   };
   return { ...calls, pid: child.pid, kill: () => killed(child), stop };
-}
-
-interface Entry {
-  host: Host | WorkerHost;
-  config: HostConfig;
 }
 
 interface HostsOptions {
@@ -197,7 +179,7 @@ export class NoHostLeft extends Error {
 
 export class Hosts {
   readonly #options: HostsOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, { host: Host | WorkerHost; config: HostConfig }>();
   #past: Snapshot = { histograms: {}, counters: {} };
   /** Newest measurements of each host, in case it is lost. */
   readonly #newest = new Map<string, Snapshot>();
@@ -244,11 +226,8 @@ export class Hosts {
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
     const values: T[] = [];
     for (const [position, result] of results.entries()) {
-      if (result.status === 'fulfilled') {
-        values.push(result.value);
-        continue;
-      }
-      this.#lose(entries[position]?.[0], result.reason as Error);
+      if (result.status === 'fulfilled') values.push(result.value);
+      else this.#lose(entries[position]?.[0], result.reason as Error);
     }
     if (values.length === 0 && this.#replacing === 0) throw new NoHostLeft('no host of the fleet is left');
     return values;
