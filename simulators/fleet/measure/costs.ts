@@ -28,18 +28,17 @@ export async function usageOf(pids: readonly number[]): Promise<Map<number, Usag
   return new Map(pids.flatMap((pid, at) => (found[at] === undefined ? [] : [[pid, found[at]] as const])));
 }
 
-/** Ticks a second of times in /proc, on every architecture that Node supports. */
-const CLOCK_TICKS_PER_SECOND = 100;
-/** Index of user time among the fields after the name; system time follows. */
-const USER_TIME_FIELD = 11;
-
 /** Reads asynchronously: the kernel walks every page of the process, which takes milliseconds for a large one. */
 async function fromProc(pid: number): Promise<Usage | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
     // The name is in parentheses and may contain parentheses.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const cpuSeconds = (Number(fields[USER_TIME_FIELD]) + Number(fields[USER_TIME_FIELD + 1])) / CLOCK_TICKS_PER_SECOND;
+    const [user, system] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13);
+    // Ticks: 100 a second on every architecture that Node supports.
+    const cpuSeconds = (Number(user) + Number(system)) / 100;
     const pss = kibibytesIn(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''), 'Pss');
     if (pss !== undefined) return { bytes: pss * 1024, kind: 'PSS', cpuSeconds };
     const rss = kibibytesIn(await readFile(`/proc/${pid}/status`, 'utf8'), 'VmRSS');
@@ -129,13 +128,8 @@ export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | u
     };
   };
   const parts = partsBy(merged);
-  return (
-    parts && {
-      memory: known.some(({ memory }) => memory === 'RSS') ? 'RSS' : 'PSS',
-      robots: known.reduce((total, { robots }) => total + robots, 0),
-      parts,
-    }
-  );
+  const memory = known.some((costs) => costs.memory === 'RSS') ? 'RSS' : 'PSS';
+  return parts && { memory, robots: known.reduce((total, { robots }) => total + robots, 0), parts };
 }
 
 function partsBy(partOf: (name: PartName) => CostPart | undefined): RunCosts['parts'] | undefined {
@@ -177,7 +171,7 @@ export interface RunProcess {
   role: Role;
 }
 
-export interface CostSources {
+interface CostSources {
   processes(): readonly RunProcess[];
   online(): number;
 }
@@ -189,9 +183,6 @@ interface Moment {
 
 /** Interval during a ramp, if samples are cheap. */
 const TICK_MS = 1000;
-const LOOK_EVERY_MS = 5000;
-/** Pause after a sample, in multiples of its duration: sampling takes at most 1 % of the time. */
-const PAUSE_PER_LOOK = 100;
 
 /**
  * Samples memory and processor time of a run's processes. Call `start`, then `ramp` around the phase that starts the
@@ -250,6 +241,8 @@ export class CostSampler implements AsyncDisposable {
   get costs(): RunCosts | undefined {
     const [peak, last] = [this.#peak, this.#last];
     if (peak === undefined || last === undefined) return undefined;
+    const used = (name: PartName): number =>
+      [...this.#cpu.values()].reduce((sum, each) => sum + (['whole', each.role].includes(name) ? each.seconds : 0), 0);
     const parts = partsBy((name) => {
       const most = this.#most[name];
       return (
@@ -257,7 +250,7 @@ export class CostSampler implements AsyncDisposable {
           processes: most.processes,
           peak_bytes: most.bytes,
           end_bytes: last.bytes[name] ?? 0,
-          cpu_seconds: this.#cpuSeconds(name),
+          cpu_seconds: Number(used(name).toFixed(2)),
           robot_whole_bytes: peak.robots === 0 ? null : Math.round((peak.bytes[name] ?? 0) / peak.robots),
           robot_marginal_bytes: growth(this.#ramp.map(({ robots, bytes }) => [robots, bytes[name] ?? 0])),
         }
@@ -272,7 +265,8 @@ export class CostSampler implements AsyncDisposable {
     this.#dueAt = Number.POSITIVE_INFINITY;
     void this.look().then(() => {
       const now = performance.now();
-      this.#dueAt = now + Math.max(this.#ramping ? 0 : LOOK_EVERY_MS, PAUSE_PER_LOOK * (now - began));
+      // Sampling takes at most 1 % of the time.
+      this.#dueAt = now + Math.max(this.#ramping ? 0 : 5000, 100 * (now - began));
     });
   }
 
@@ -308,28 +302,18 @@ export class CostSampler implements AsyncDisposable {
       };
     }
   }
-
-  #cpuSeconds(name: PartName): number {
-    const own = [...this.#cpu.values()].filter(({ role }) => name === 'whole' || role === name);
-    return Number(own.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(2));
-  }
 }
-
-/** Samples needed for a fitted line; with fewer, the first and the last decide. */
-const LINE_POINTS = 3;
 
 /**
  * Bytes a robot: slope of the least-squares line through samples with robots, because the first robot also loads code.
- * Null if the number of robots never changes.
+ * With fewer than three of them, the first and the last sample decide. Null if the number of robots never changes.
  */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);
-  const line = new Set(up.map(([robots]) => robots)).size >= LINE_POINTS ? up : ends(points);
+  const line = new Set(up.map(([robots]) => robots)).size >= 3 ? up : [...points.slice(0, 1), ...points.slice(-1)];
   const meanAt = (axis: 0 | 1): number => line.reduce((sum, point) => sum + point[axis], 0) / line.length;
   const [robots, bytes] = [meanAt(0), meanAt(1)];
   const spread = line.reduce((sum, [at]) => sum + (at - robots) ** 2, 0);
   if (spread === 0 || line.length === 0) return null;
   return Math.round(line.reduce((sum, [at, value]) => sum + (at - robots) * (value - bytes), 0) / spread);
 }
-
-const ends = <T>(points: readonly T[]): T[] => [points[0], points.at(-1)].filter((point) => point !== undefined);

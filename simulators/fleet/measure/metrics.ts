@@ -195,13 +195,11 @@ export function unlabelled(text: string): { name: string; labels?: Labels } {
   return { name: text.slice(0, start), labels };
 }
 
-const isPart = (name: string): boolean => name.includes('{');
-
 export const ofWhole = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
-  Object.fromEntries(Object.entries(figures).filter(([name]) => !isPart(name)));
+  Object.fromEntries(Object.entries(figures).filter(([name]) => !name.includes('{')));
 
 export const ofParts = <T>(figures: Readonly<Record<string, T>>): Record<string, T> =>
-  Object.fromEntries(Object.entries(figures).filter(([name]) => isPart(name)));
+  Object.fromEntries(Object.entries(figures).filter(([name]) => name.includes('{')));
 
 export class Metrics implements Recorder {
   readonly #whole = new Map<string, Histogram>();
@@ -309,17 +307,16 @@ export function combined(
 
 export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   const histograms = new Map<string, Histogram>();
-  const counters = combined(parts.map((part) => part.counters));
-  for (const part of parts) {
-    for (const [name, text] of Object.entries(part.histograms)) {
-      const held = histograms.get(name);
-      if (held === undefined) histograms.set(name, decode(text));
-      else merge(held, decode(text));
-    }
+  for (const [name, text] of parts.flatMap((part) => Object.entries(part.histograms))) {
+    const held = histograms.get(name);
+    if (held === undefined) histograms.set(name, decode(text));
+    else merge(held, decode(text));
   }
+  const inOrder = <T>(figures: Iterable<[string, T]>) => [...figures].sort(([a], [b]) => (a < b ? -1 : 1));
+  const counters = combined(parts.map((part) => part.counters));
   return {
-    histograms: encodeAll(new Map([...histograms].sort(([a], [b]) => (a < b ? -1 : 1)))),
-    counters: Object.fromEntries(Object.entries(counters).sort(([a], [b]) => (a < b ? -1 : 1))),
+    histograms: encodeAll(new Map(inOrder(histograms))),
+    counters: Object.fromEntries(inOrder(Object.entries(counters))),
   };
 }
 

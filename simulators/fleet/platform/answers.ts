@@ -77,9 +77,14 @@ export class AnswerSampler {
       ms,
       method,
       path,
-      headers: Object.fromEntries(Object.entries(request.headers).map(shownHeader)),
+      // Whoever repeats the request has the key.
+      headers: Object.fromEntries(
+        Object.entries(request.headers).map((pair) => (/^x-api-key$/i.test(pair[0]) ? ['x-api-key', '***'] : pair)),
+      ),
       status,
-      answered: Object.fromEntries(KEPT.flatMap((name) => pairOf(name, answer.headers[name]))),
+      answered: Object.fromEntries(
+        KEPT.flatMap((name) => (answer.headers[name] === undefined ? [] : [[name, answer.headers[name].toString()]])),
+      ),
       body: withoutKey(Buffer.from(buffer, byteOffset, byteLength).toString(), platform),
       phase: phase(),
       ...(sent !== '' && { sent: withoutKey(sent, platform) }),
@@ -97,7 +102,9 @@ export class AnswerSampler {
     const now = performance.now();
     this.#left = Math.min(this.bytesPerSecond, this.#left + ((now - this.#at) * this.bytesPerSecond) / 1000);
     this.#at = now;
-    const kind = kindOf(method, path, status);
+    // By collection, depth and action, because ids would make every request unique.
+    const [, collection = '', ...more] = path.replace(/\?.*/, '').split('/');
+    const kind = `${status} ${method} ${collection} ${more.length} ${more[1] ?? ''}`;
     const known = this.#kinds.get(kind) ?? 0;
     if (known < FIRST && this.#kinds.size < MOST_KINDS) {
       this.#kinds.set(kind, known + 1);
@@ -106,16 +113,6 @@ export class AnswerSampler {
     // An exchange larger than the rest of the budget delays the next ones, so that size decides nothing.
     return this.#left > 0;
   }
-}
-
-/** Masked: whoever repeats the request has the key. */
-const shownHeader = ([name, value]: [string, string]): [string, string] =>
-  /^x-api-key$/i.test(name) ? ['x-api-key', '***'] : [name, value];
-
-/** Kind by collection, depth and action, because ids would make every request unique. */
-function kindOf(method: string, path: string, status: number): string {
-  const [, collection = '', ...more] = path.replace(/\?.*/, '').split('/');
-  return `${status} ${method} ${collection} ${more.length} ${more[1] ?? ''}`;
 }
 
 type Answer = Parameters<NonNullable<PlatformHttpOptions['onAnswer']>>[1];
@@ -128,6 +125,3 @@ function isReadable({ headers, bytes }: Answer): boolean {
   const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;
   return isWhole && (headers['content-encoding'] ?? 'identity') === 'identity';
 }
-
-const pairOf = (name: string, value: string | string[] | undefined): [string, string][] =>
-  value === undefined ? [] : [[name, value.toString()]];

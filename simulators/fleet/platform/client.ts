@@ -39,13 +39,12 @@ export class PlatformFailure extends Error {
   }
 }
 
-const PASSING = new Set([408, 425, 429]);
-/** Server errors that last: the platform does not implement the request. */
-const LASTING = new Set([501, 505]);
-
-/** Whether a retry may succeed: the platform is busy, throttling or restarting. 0: no answer. */
+/**
+ * Whether a retry may succeed: the platform is busy, throttling or restarting. 0: no answer. By 501 and 505 it says
+ * that it does not implement the request.
+ */
 export const isPassing = (status: number): boolean =>
-  status === 0 || PASSING.has(status) || (status >= 500 && !LASTING.has(status));
+  [0, 408, 425, 429].includes(status) || (status >= 500 && ![501, 505].includes(status));
 
 /** Statuses of a ping that the device left unanswered, on platforms that do not say so by 200 and `code`. */
 export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
@@ -67,7 +66,6 @@ export function isPermanent(error: unknown): boolean {
 
 /** Jitter keeps shards that were refused together from returning together. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
-const LIMIT_MS = 60_000;
 
 interface SetUpOptions {
   /** Ends the wait; the call rejects with its reason. */
@@ -81,7 +79,7 @@ interface SetUpOptions {
  */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
-  { signal, limitMs = LIMIT_MS }: SetUpOptions,
+  { signal, limitMs = 60_000 }: SetUpOptions,
 ): Promise<T> {
   const began = performance.now();
   for (let attempt = 0; ; attempt += 1) {
@@ -90,18 +88,17 @@ export async function sendUntilTaken<T>(
     } catch (error) {
       if (!(error instanceof PlatformFailure) || !isPassing(error.status) || isPermanent(error)) throw error;
       const pause = backoffMs(BACKOFF, attempt, Math.random) + Math.max(0, error.retryAfterMs ?? 0);
-      if (performance.now() - began + pause > limitMs) throw gaveUp(error, attempt + 1, limitMs);
+      if (performance.now() - began + pause > limitMs) {
+        const { status, message, retryAfterMs = 0 } = error;
+        const sent = attempt === 0 ? 'once' : `${attempt + 1} times`;
+        const asked = retryAfterMs > 0 ? `, and it asks to wait ${Math.ceil(retryAfterMs / 1000)} s` : '';
+        const words = `${message}; sent ${sent} within ${limitMs / 1000} s${asked}`;
+        throw new PlatformFailure(status, words, { cause: error, retryAfterMs });
+      }
       await sleep(pause, undefined, { signal }).catch(() => {});
       signal.throwIfAborted();
     }
   }
-}
-
-function gaveUp(error: PlatformFailure, attempts: number, limitMs: number): PlatformFailure {
-  const { status, message, retryAfterMs = 0 } = error;
-  const asked = retryAfterMs > 0 ? `, and it asks to wait ${Math.ceil(retryAfterMs / 1000)} s` : '';
-  const words = `${message}; sent ${attempts === 1 ? 'once' : `${attempts} times`} within ${limitMs / 1000} s${asked}`;
-  return new PlatformFailure(status, words, { cause: error, retryAfterMs });
 }
 
 /**
@@ -169,20 +166,11 @@ export interface Created {
   target_status?: string;
 }
 
-interface PageRequest {
-  collection?: string | undefined;
-  limit: number;
-  offset: number;
-  expand?: string | undefined;
-}
-
-const REQUEST_TIMEOUT_MS = 60_000;
-
-const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
+export const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
 const created = shape('deployment', Type.Object({ id: Type.String(), target_status: Type.Optional(Type.String()) }));
-const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
+export const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
-const token = shape('token', Type.Object({ token: Type.String() }));
+export const token = shape('token', Type.Object({ token: Type.String() }));
 
 /**
  * Every request rejects with PlatformFailure. Tokens and releases are set-up, retried for up to a minute; deployments,
@@ -202,7 +190,7 @@ export class PlatformClient {
     const sender = new Connections({
       origin: baseUrl.origin,
       most,
-      timeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: 60_000,
       ...defined({ onOpened, onCrowded }),
     });
     this.#http = new PlatformHttp({ baseUrl, sender, onAnswer });
@@ -273,7 +261,12 @@ export class PlatformClient {
     return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;
   }
 
-  async listPage({ collection = 'devices', limit, offset, expand }: PageRequest, sending?: Sending): Promise<number> {
+  /** Resolves with the number of items. */
+  async listPage(
+    request: { collection?: string | undefined; limit: number; offset: number; expand?: string | undefined },
+    sending?: Sending,
+  ): Promise<number> {
+    const { collection = 'devices', limit, offset, expand } = request;
     const query = `limit=${limit}&offset=${offset}${expand === undefined ? '' : `&expand=${expand}`}`;
     return (await this.#get(`/${collection}?${query}`, page, sending)).data.length;
   }
@@ -307,13 +300,14 @@ export class PlatformClient {
   }
 
   #send<T>(request: ApiRequest, answer: AnswerShape<T>): Promise<T> {
-    return this.#http.json(request, answer).catch((error) => this.#fail(error));
-  }
-
-  #fail(error: Error): never {
-    const status = error instanceof ApiError ? error.status : error instanceof NetworkError ? 0 : 200;
-    const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-    throw new PlatformFailure(status, masked(error.message, { apiKey: this.#apiKey }), { cause: error, retryAfterMs });
+    return this.#http.json(request, answer).catch((error: Error) => {
+      const { status, retryAfterMs } =
+        error instanceof ApiError
+          ? error
+          : { status: error instanceof NetworkError ? 0 : 200, retryAfterMs: undefined };
+      const message = masked(error.message, { apiKey: this.#apiKey });
+      throw new PlatformFailure(status, message, { cause: error, retryAfterMs });
+    });
   }
 }
 

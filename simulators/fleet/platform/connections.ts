@@ -24,8 +24,6 @@ interface Waiting {
 
 /** Connections shared by patient requests: a burst should finish soon rather than connect thousands of times. */
 const TOGETHER = 256;
-const SPARE = 8;
-const MOST_SPARE = 256;
 
 const CLOSED = 'the connections were closed';
 
@@ -58,7 +56,8 @@ export class Connections implements Sender {
       handler.onResponseError(undefined, error as Error);
       return;
     }
-    const connection = this.#takeIdle();
+    let connection = this.#idle.pop();
+    while (connection?.usable === false) connection = this.#idle.pop();
     if (connection !== undefined) {
       connection.send(bytes, handler);
     } else if (patient) {
@@ -79,17 +78,10 @@ export class Connections implements Sender {
     await Promise.all([...this.#open].map((connection) => connection.destroy(error)));
   }
 
-  #takeIdle(): RequestConnection | undefined {
-    for (;;) {
-      const connection = this.#idle.pop();
-      if (connection === undefined || connection.usable) return connection;
-    }
-  }
-
   #openAhead(): void {
     const { most } = this.#options;
     const together = Math.min(this.#patient.length, Math.max(0, Math.min(TOGETHER, most) - this.#open.size));
-    const spare = Math.min(MOST_SPARE, SPARE + (this.#open.size >> 2));
+    const spare = Math.min(256, 8 + (this.#open.size >> 2));
     const wanted = this.#waiting.length + Math.max(together, spare - this.#idle.length);
     const missing = Math.min(wanted - this.#opening, most - this.#open.size - this.#opening);
     for (let count = 0; count < missing; count += 1) this.#openOne();
@@ -103,18 +95,16 @@ export class Connections implements Sender {
     const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
     this.#connect({ protocol, hostname: bare, host, port }, (error, socket) => {
       this.#opening -= 1;
-      if (error !== null) return this.#failOne(error);
-      this.#options.onOpened?.(performance.now() - began);
-      this.#use(socket);
+      if (error === null) {
+        this.#options.onOpened?.(performance.now() - began);
+        return this.#use(socket);
+      }
+      // Fails the oldest waiting request; a connection opened ahead of need fails silently.
+      const waiting = this.#waiting.shift() ?? this.#patient.shift();
+      if (waiting === undefined) return;
+      waiting.handler.onResponseError(undefined, error);
+      this.#openAhead();
     });
-  }
-
-  /** Fails the oldest waiting request; a connection opened ahead of need fails silently. */
-  #failOne(error: Error): void {
-    const waiting = this.#waiting.shift() ?? this.#patient.shift();
-    if (waiting === undefined) return;
-    waiting.handler.onResponseError(undefined, error);
-    this.#openAhead();
   }
 
   #use(socket: Socket): void {

@@ -47,12 +47,6 @@ export const readTogether = {
   },
 };
 
-interface RequestConnectionOptions {
-  timeoutMs: number;
-  onReady(): void;
-  onGone(): void;
-}
-
 /** Stop using a connection this long before the server's timeout, because a request takes time to arrive. */
 const MARGIN_MS = 1000;
 /** Lifetime assumed if an answer names none; some servers close after 5 s. */
@@ -69,7 +63,8 @@ export class RequestConnection {
   #usableUntil = Number.POSITIVE_INFINITY;
   #isGone = false;
 
-  constructor(socket: Socket, { timeoutMs, onReady, onGone }: RequestConnectionOptions) {
+  constructor(socket: Socket, on: { timeoutMs: number; onReady(): void; onGone(): void }) {
+    const { timeoutMs, onReady, onGone } = on;
     this.#socket = socket;
     this.#onGone = onGone;
     this.#parser = new MessageParser({

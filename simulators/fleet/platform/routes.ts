@@ -121,12 +121,7 @@ const ROWS = Object.entries(ROUTES) as [RouteName, Route][];
 
 /** Routes that robots with these uplinks need for these parts of a scenario, in table order. */
 export const routesFor = (uplinks: readonly UplinkKind[], parts: ReadonlySet<Part>): [RouteName, Route][] =>
-  ROWS.filter(([, { of }]) =>
-    uplinks.some((uplink) => {
-      const part = of[uplink];
-      return part !== undefined && parts.has(part);
-    }),
-  );
+  ROWS.filter(([, { of }]) => uplinks.some((uplink) => of[uplink] !== undefined && parts.has(of[uplink])));
 
 const SHOWN = ['calls', 'polling', 'agent'] as const satisfies UplinkKind[];
 const partWord = (part: Part | undefined): string =>
@@ -165,9 +160,8 @@ export function routesText(): string {
 }
 
 export const ROUTES_FILE = new URL('../../../fixtures/scenarios/README.md', import.meta.url);
-const MADE = /(<!-- made by routes\.ts -->\n)[\s\S]*?(\n<!-- end -->)/;
 
 export const withRoutes = (document: string): string =>
-  document.replace(MADE, (_, before: string, after: string) => `${before}\n${routesTable()}\n${after}`);
+  document.replace(/(?<=<!-- made by routes\.ts -->\n)[\s\S]*?(?=\n<!-- end -->)/, () => `\n${routesTable()}\n`);
 
 if (import.meta.main) writeFileSync(ROUTES_FILE, withRoutes(readFileSync(ROUTES_FILE, 'utf8')));

@@ -17,8 +17,11 @@ import {
   type PlatformAddress,
   PlatformClient,
   PlatformFailure,
+  page,
   type ReleaseFixture,
+  resource,
   sendUntilTaken,
+  token,
   UNANSWERED,
 } from './client.ts';
 import { type Part, type RouteName, routesFor } from './routes.ts';
@@ -82,11 +85,8 @@ export interface SurveyOptions {
 /** Milliseconds for a platform that resets connections or restarts. A busy one shows in the result. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
-const PING_NANOS = 100_000_000;
 
 const anything = shape('JSON document', Type.Unknown());
-const withId = shape('resource with an id', Type.Object({ id: Type.String() }));
-const withToken = shape('token', Type.Object({ token: Type.String() }));
 const deviceList = shape(
   'list of devices',
   Type.Object({
@@ -101,15 +101,7 @@ const expandedList = shape(
 /** A base URL that is wrong answers all routes so. */
 const NOT_SERVED = 'was answered 404';
 
-const anyList = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
-const LISTING = ['lists', 'reads', 'expands'] as const;
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
-
-function partsOf({ phases }: SurveyOptions['scenario']): Set<Part> {
-  const traffic = TRAFFIC_NAMES.filter((name) => phases.some((phase) => phase[name] !== undefined));
-  const rollsOut = phases.some((phase) => phase.do === 'rollout');
-  return new Set<Part>(['always', ...traffic, ...(rollsOut ? (['rollout'] as const) : [])]);
-}
 
 /**
  * Rejects with SilentError, KeyError or LackingError. Tries roll-outs to polling robots with one deployment to the
@@ -153,9 +145,6 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   );
 }
 
-/** Resolves with the reason that a route is missing, to follow its name; undefined if it exists. */
-type Ask = () => Promise<string | undefined>;
-
 class Surveyor {
   readonly #options: SurveyOptions;
   readonly #client: PlatformClient;
@@ -172,7 +161,12 @@ class Surveyor {
   constructor(options: SurveyOptions) {
     this.#options = options;
     this.#client = new PlatformClient({ ...options.address, connections: 2, setUpMs: REACH_MS });
-    this.parts = partsOf(options.scenario);
+    const { phases } = options.scenario;
+    this.parts = new Set([
+      'always' as const,
+      ...TRAFFIC_NAMES.filter((name) => phases.some((phase) => phase[name] !== undefined)),
+      ...phases.flatMap((phase) => (phase.do === 'rollout' ? [phase.do] : [])),
+    ]);
     if (options.own !== undefined) this.offer.own = [...options.own];
     if (options.tokenCommand !== undefined) this.offer.tokenCommand = options.tokenCommand;
     if (options.devices === undefined) return;
@@ -233,13 +227,14 @@ class Surveyor {
     return [`devices to stand for: ${known.toLocaleString('en')}, shared by ${robots.toLocaleString('en')} robots`];
   }
 
-  readonly #asks: Record<RouteName, Ask> = {
+  /** Each resolves with the reason that its route is missing, to follow its name; undefined if it exists. */
+  readonly #asks: Record<RouteName, () => Promise<string | undefined>> = {
     devices: () => this.#findDevices(),
     read: async () => {
       // Without a device the route cannot be tried.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
-      const { why } = await look(this.#client.ask({ method: 'GET', path }, withId));
+      const { why } = await look(this.#client.ask({ method: 'GET', path }, resource));
       if (why !== undefined) this.offer.readsPages = true;
       return why;
     },
@@ -251,7 +246,7 @@ class Surveyor {
     },
     ping: async () => {
       if (this.#some === undefined) return undefined;
-      return (await look(this.#client.ping(this.#some, undefined, PING_NANOS), UNANSWERED)).why;
+      return (await look(this.#client.ping(this.#some, undefined, 100_000_000), UNANSWERED)).why;
     },
     name: () => this.#findByName(),
     create: () => this.#findOrCreate(),
@@ -263,7 +258,7 @@ class Surveyor {
     action: () => this.#deployStaged(),
     token: async () => {
       if (this.offer.own !== undefined || this.offer.tokenCommand !== undefined) return undefined;
-      return (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, withToken))).why;
+      return (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why;
     },
     agent: () => this.#findAgentApi(),
   };
@@ -297,9 +292,9 @@ class Surveyor {
         ? 'was answered 400 (--api-version names an older version)'
         : answered(this.#unlisted);
     if (!isNamed) return why;
-    if (!LISTING.some((part) => this.parts.has(part))) return undefined;
+    if (!(['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part))) return undefined;
     // The only other collection in the specification's examples.
-    const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, anyList));
+    const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, page));
     if (other.why !== undefined) return why;
     this.offer.collection = 'config_instances';
     this.notes.push(`GET /devices ${why}; instead: GET /config_instances`);
@@ -330,7 +325,7 @@ class Surveyor {
     if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
     const { first, namePrefix } = this.#options;
     const request = { method: 'POST', path: '/devices', body: { name: robotName(namePrefix, first) } } as const;
-    const { why, value } = await look(this.#client.ask(request, withId));
+    const { why, value } = await look(this.#client.ask(request, resource));
     if (why === undefined) this.#own = value?.id;
     else {
       this.offer.devices = await this.#known();
@@ -396,7 +391,7 @@ class Surveyor {
     const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...defined({ dialect, headers }) });
     try {
       const path = `${AGENT_BASE_PATH}/deployments?limit=1`;
-      return (await look(client.ask({ method: 'GET', path }, anything), UNAUTHORIZED)).why;
+      return (await look(client.ask({ method: 'GET', path }, anything), new Set([400, 401, 403]))).why;
     } finally {
       await client.close();
     }
@@ -404,18 +399,15 @@ class Surveyor {
 }
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
-const UNAUTHORIZED: ReadonlySet<number> = new Set([400, 401, 403]);
 
-/** Outcome of a request; empty if the platform is busy. */
-interface Seen<T> {
-  value?: T;
-  why?: string;
-  /** The route exists but rejects this body. */
-  refused?: true;
-}
-
-/** `there`: statuses that prove the route. */
-async function look<T>(request: Promise<T>, there?: ReadonlySet<number>): Promise<Seen<T>> {
+/**
+ * Outcome of a request; empty if the platform is busy. `there`: statuses that prove the route; `refused`: the route
+ * exists but rejects this body.
+ */
+async function look<T>(
+  request: Promise<T>,
+  there?: ReadonlySet<number>,
+): Promise<{ value?: T; why?: string; refused?: true }> {
   try {
     return { value: await request };
   } catch (error) {
