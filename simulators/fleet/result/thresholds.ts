@@ -126,7 +126,7 @@ function percentIn(statistic: string): number | undefined {
   return percent > 0 ? percent : undefined;
 }
 
-export interface Parts {
+interface Parts {
   classes: readonly string[];
   phases: readonly string[];
 }

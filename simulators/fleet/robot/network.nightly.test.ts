@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { random } from '../../common/random.ts';
 import { scratch } from '../../common/testing/scratch.ts';
-import { figuresOf, NETWORKS } from '../scenario/networks.ts';
+import { figuresOf, NETWORKS } from '../scenario/classes.ts';
 import { type Network, RobotNetwork } from './network.ts';
 import { type Case, NO_NETEM, overNetem } from './testing/netem.ts';
 import { answering, roundTrips, type Work } from './testing/round-trips.ts';

@@ -24,8 +24,7 @@ import {
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
-import { settingsOf, uplinkOf } from '../scenario/classes.ts';
-import { figuresOf, networkOf } from '../scenario/networks.ts';
+import { figuresOf, networkOf, settingsOf, uplinkOf } from '../scenario/classes.ts';
 import type { NetworkFields, Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 import { RobotNetwork, sourceIn } from './network.ts';

@@ -22,8 +22,7 @@ import {
 } from '../result/shards.ts';
 import { evaluatedThresholds, measuredIn } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
-import { uplinksIn } from '../scenario/classes.ts';
-import { networkNotes } from '../scenario/networks.ts';
+import { networkNotes, uplinksIn } from '../scenario/classes.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';

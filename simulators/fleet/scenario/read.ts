@@ -4,8 +4,8 @@ import { DURATION_FORM, durationMs } from '../../../harness/common/durations.ts'
 import { nearest } from '../../../harness/common/usage.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import type { Problem, Shape } from '../../../harness/contract/shape.ts';
-import { checkThreshold, type Parts } from '../result/thresholds.ts';
-import { NETWORKS } from './networks.ts';
+import { checkThreshold } from '../result/thresholds.ts';
+import { NETWORKS } from './classes.ts';
 import {
   ACCEPTED,
   PHASES,
@@ -16,7 +16,7 @@ import {
   scenarioHead,
   shareOf,
 } from './scenario.ts';
-import { CONNECTED_UPLINKS, UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
+import { CONNECTED_UPLINKS, type UplinkKind, unsuited } from './uplinks.ts';
 
 type Path = (string | number)[];
 interface Mistake {
@@ -106,9 +106,12 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
     // `mistakesIn` reports a phase without "do", together with the accepted kinds.
     .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
-    .filter((problem) => !unknown.some(({ path }) => pointer(path.slice(base.length)) === problem.path))
+    .filter((problem) => !unknown.some(({ path }) => `/${path.slice(base.length).join('/')}` === problem.path))
     .map((problem) => {
-      const local = problem.path.split('/').slice(1).map(step);
+      const local = problem.path
+        .split('/')
+        .slice(1)
+        .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
       const found = local.reduce<unknown>((from, key) => (from as Record<string, unknown>)?.[key], value);
       return { path: [...base, ...local], message: messageOf(problem, local, found, shape.schema) };
     });
@@ -120,7 +123,12 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
   const name = path.at(-1);
   if (name === undefined) return message;
   const around = path.slice(0, -1).reduce<Property | undefined>(within, schema);
-  if (message === UNKNOWN) return unknownIn(around, path);
+  if (message === 'is not known here') {
+    const [form] = Object.keys(around?.patternProperties ?? {});
+    return form === undefined
+      ? `unknown field '${path.join('.')}'; ${acceptedOf(name, Object.keys(around?.properties ?? {}))}`
+      : `'${path.join('.')}' is not accepted as a name; accepted: ${ACCEPTED[form] ?? form}`;
+  }
   const subject = `'${path.join('.')}' is ${JSON.stringify(found)}`;
   const accepted = Object.entries(ACCEPTED).find(([pattern]) => message === `must match pattern "${pattern}"`)?.[1];
   if (accepted !== undefined) return `${subject}; accepted: ${accepted}`;
@@ -129,18 +137,8 @@ function messageOf({ message }: Problem, path: Path, found: unknown, schema: Pro
   return description === undefined ? `${subject}: ${message}` : `${subject}: ${message} (${description})`;
 }
 
-const UNKNOWN = 'is not known here';
-
-function unknownIn(around: Property | undefined, path: Path): string {
-  const [form] = Object.keys(around?.patternProperties ?? {});
-  if (form !== undefined) return `'${path.join('.')}' is not accepted as a name; accepted: ${ACCEPTED[form] ?? form}`;
-  return `unknown field '${path.join('.')}'; ${acceptedOf(path.at(-1), Object.keys(around?.properties ?? {}))}`;
-}
-
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const pointer = (path: Path): string => path.map((part) => `/${part}`).join('');
-const step = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part);
 const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
   'properties' in schema ? (schema.properties as Record<string, Property>) : {};
 const fieldsOf = (shape: Shape): string[] => Object.keys(propertiesOf(shape));
@@ -156,27 +154,22 @@ const kindOf = (phase: unknown): PhaseKind | undefined =>
 
 /** Mistakes beyond the schema, in a scenario whose fields may have any type; `phases`: its phases. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
-  return [...excluded(scenario, phases), ...conditionMistakes(scenario, phases)];
+  const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario), ...networkMistakes(scenario)];
+  return [...classMistakes, ...phaseMistakes(scenario, phases), ...conditionMistakes(scenario, phases)];
 }
 
-function excluded(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
+function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const { uplink } = scenario;
   const classes = classesIn(scenario);
-  const mistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario), ...networkMistakes(scenario)];
+  const mistakes: Mistake[] = [];
   const add = (index: number, message: string) => mistakes.push({ path: ['phases', index], message });
   for (const [index, phase] of phases.entries()) {
     const kind = kindOf(phase);
     if (!isMap(phase) || kind === undefined) continue;
-    if ((kind === 'ramp') !== (index === 0)) {
-      add(
-        index,
-        index === 0 ? "the first phase must be 'ramp': it starts the robots" : "only the first phase is 'ramp'",
-      );
-    }
+    if (kind !== 'ramp' && index === 0) add(index, "the first phase must be 'ramp': it starts the robots");
+    if (kind === 'ramp' && index > 0) add(index, "only the first phase is 'ramp'");
     if (kind === 'stop' && index !== phases.length - 1) add(index, "'stop' must be the last phase");
-    const reason = UPLINKS.includes(uplink as UplinkKind)
-      ? unsuited(uplink as UplinkKind, { ...phase, do: kind })
-      : undefined;
+    const reason = unsuited(uplink as UplinkKind, { ...phase, do: kind });
     if (reason !== undefined) add(index, reason);
     const { class: wanted, curve } = phase;
     if (Array.isArray(curve) && curve.length > 0 && curve.every((point) => /^0+(\.0+)?%$/.test(String(point))))
@@ -188,7 +181,11 @@ function excluded(scenario: Record<string, unknown>, phases: readonly unknown[])
     if (kind === 'rollout' && phase['rollback'] !== undefined) {
       if (phase['gate'] === undefined)
         add(index, "'rollback' needs a gate: it is what happens where one does not hold");
-      if (!phases.slice(0, index).some((earlier) => isRolloutOfAnother(earlier, phase)))
+      const { release } = phase;
+      // A roll-out without a release name has a release of its own.
+      const isOfAnother = (other: unknown): boolean =>
+        isMap(other) && other['do'] === 'rollout' && (release === undefined || other['release'] !== release);
+      if (!phases.slice(0, index).some(isOfAnother))
         add(index, "'rollback' needs an earlier 'rollout' of another release, to go back to");
     }
     if (kind === 'rollout' && subscribersIn(scenario, wanted).includes(0)) {
@@ -197,10 +194,6 @@ function excluded(scenario: Record<string, unknown>, phases: readonly unknown[])
   }
   return mistakes;
 }
-
-/** A roll-out without a release name has a release of its own. */
-const isRolloutOfAnother = (earlier: unknown, { release }: Record<string, unknown>): boolean =>
-  isMap(earlier) && earlier['do'] === 'rollout' && (release === undefined || earlier['release'] !== release);
 
 const classesIn = ({ classes }: Record<string, unknown>): string[] => (isMap(classes) ? Object.keys(classes) : []);
 
@@ -216,7 +209,8 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
   if (!shares.every((own) => typeof own === 'string' && new RegExp(SHARE_FORM).test(own))) return [];
   const sum = shares.reduce<number>((total, own) => total + shareOf(String(own)), 0);
-  if (Math.abs(sum - 1) < SHARE_TOLERANCE) return [];
+  // Shares such as thirds are written with a few digits.
+  if (Math.abs(sum - 1) < 0.0005) return [];
   const percent = Number((100 * sum).toFixed(2));
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];
 }
@@ -268,7 +262,9 @@ function impossible(name: string, fields: unknown): Mistake[] {
   if (!isMap(fields)) return [];
   const at = (field: string, message: string): Mistake[] => [{ path: ['networks', name, field], message }];
   const { loss, outages } = fields;
-  const [every, length] = isMap(outages) ? [outages['every'], outages['for']].map(durationIn) : [];
+  const timeOf = (text: unknown): number =>
+    typeof text === 'string' && new RegExp(DURATION_FORM).test(text) ? durationMs(text) : Number.NaN;
+  const [every, length] = isMap(outages) ? [timeOf(outages['every']), timeOf(outages['for'])] : [];
   return [
     ...['up', 'down'].flatMap((way) =>
       /^0+(\.0+)?[kMG]?bit\/s$/.test(String(fields[way])) ? at(way, `'${way}' must be above 0`) : [],
@@ -276,37 +272,26 @@ function impossible(name: string, fields: unknown): Mistake[] {
     ...(typeof loss === 'string' && /^100/.test(loss)
       ? at('loss', "'loss' must be below 100%: nothing would arrive")
       : []),
-    ...(every !== undefined && length !== undefined && !(length > 0 && length < every)
+    ...(every !== undefined && length !== undefined && (length <= 0 || length >= every)
       ? at('outages', "'for' must be above 0 and below 'every', from one outage to the next")
       : []),
   ];
 }
 
-const durationIn = (text: unknown): number | undefined =>
-  typeof text === 'string' && new RegExp(DURATION_FORM).test(text) ? durationMs(text) : undefined;
-
-/** Shares such as thirds are written with a few digits. */
-const SHARE_TOLERANCE = 0.0005;
-
 function conditionMistakes(value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const parts = { classes: classesIn(value), phases: phases.map((phase) => kindOf(phase) ?? '') };
-  const wrong = (expressions: unknown, path: Path) => wrongConditions(expressions, path, parts);
+  const wrong = (expressions: unknown, path: Path): Mistake[] =>
+    (Array.isArray(expressions) ? (expressions as unknown[]) : []).flatMap((expression, index) => {
+      try {
+        if (typeof expression === 'string') checkThreshold(expression, parts);
+        return [];
+      } catch (error) {
+        return [{ path: [...path, index], message: (error as Error).message }];
+      }
+    });
   return [
     ...wrong(value['thresholds'], ['thresholds']),
     ...wrong(value['abort_on'], ['abort_on']),
     ...phases.flatMap((phase, index) => (isMap(phase) ? wrong(phase['gate'], ['phases', index, 'gate']) : [])),
   ];
-}
-
-function wrongConditions(expressions: unknown, path: Path, parts: Parts): Mistake[] {
-  if (!Array.isArray(expressions)) return [];
-  return (expressions as unknown[]).flatMap((expression, index): Mistake[] => {
-    if (typeof expression !== 'string') return [];
-    try {
-      checkThreshold(expression, parts);
-      return [];
-    } catch (error) {
-      return [{ path: [...path, index], message: (error as Error).message }];
-    }
-  });
 }

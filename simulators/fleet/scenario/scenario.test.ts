@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { figuresOf, interrupts, NETWORKS } from './networks.ts';
+import { figuresOf, interrupts, NETWORKS } from './classes.ts';
 import { parseScenario, ScenarioError } from './read.ts';
 import { ratePerSecond, SCHEMA_FILE, scenarioJsonSchema, schemaText, shareOf } from './scenario.ts';
 

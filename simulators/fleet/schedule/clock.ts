@@ -133,15 +133,11 @@ class DueQueue {
 /** Waits that the end of a run cuts short. Times are milliseconds on the shared clock. */
 export class Deadlines {
   readonly #open = new Set<() => void>();
-  #ended = false;
+  ended = false;
 
   end(): void {
-    this.#ended = true;
+    this.ended = true;
     for (const finish of [...this.#open]) finish();
-  }
-
-  get ended(): boolean {
-    return this.#ended;
   }
 
   /** Resolves at `time`, or at the end of the run. */
@@ -159,7 +155,7 @@ export class Deadlines {
     };
     const timer = setTimeout(finish, Math.max(time - monotonicMs(), 0));
     this.#open.add(finish);
-    if (this.#ended) finish();
+    if (this.ended) finish();
     return { promise, finish };
   }
 
@@ -170,7 +166,7 @@ export class Deadlines {
   async reached(time: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.at(time);
     try {
-      return await Promise.race([work.then(() => true), wait.promise.then(() => this.#ended)]);
+      return await Promise.race([work.then(() => true), wait.promise.then(() => this.ended)]);
     } finally {
       wait.finish();
     }

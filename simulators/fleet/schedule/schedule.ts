@@ -29,8 +29,6 @@ export interface PlanOptions {
   phases?: readonly Phase[];
 }
 
-const DEFAULT_ARRIVALS: Arrivals = 'poisson';
-
 /** Length of a phase's schedule, milliseconds. Its last actions may take longer. */
 export function scheduleMs(phase: Phase): number {
   switch (phase.do) {
@@ -63,8 +61,8 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
       const { kind, overMs, arrivals } = main;
       const at = once({ of, rank: rankOf(robot), overMs, arrivals, draw: own(kind, robot) });
       if (at === undefined) continue;
-      const when = overMs === 0 ? at : moment((at / overMs) * total);
-      streams.push({ robot, kind, moments: single(when), burst: overMs === 0 });
+      const left = [overMs === 0 ? at : moment((at / overMs) * total)];
+      streams.push({ robot, kind, moments: { next: () => left.pop() }, burst: overMs === 0 });
     }
   }
   for (const field of TRAFFIC_NAMES) {
@@ -72,15 +70,15 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
     const text = phase[field];
     if (text === undefined) continue;
     const rank = ranks(robots, random(`${seed}/${name}/${kind}`));
-    const shared = {
-      rate: ratePerSecond(text),
-      robots,
-      durationMs: total,
-      arrivals: phase.arrivals ?? DEFAULT_ARRIVALS,
-    };
+    const { arrivals = 'poisson' } = phase;
+    const shared = { rate: ratePerSecond(text), robots, durationMs: total, arrivals };
     for (const robot of members) {
       const even = atRate({ ...shared, rank: rank[placeOf(robot)] ?? 0, draw: own(kind, robot) });
-      const moments = phase.curve === undefined ? even : mapped(even, moment);
+      const next = (): number | undefined => {
+        const at = even.next();
+        return at === undefined ? undefined : moment(at);
+      };
+      const moments = phase.curve === undefined ? even : { next };
       const paged = kind === 'list' || kind === 'expand';
       const pages = paged ? random(`${seed}/${name}/${kind === 'list' ? 'page' : kind}/${robot}`) : undefined;
       streams.push({ robot, kind, moments, burst: false, ...(pages && { pages }) });
@@ -88,13 +86,6 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
   }
   return streams;
 }
-
-const mapped = ({ next }: Moments, to: (at: number) => number): Moments => ({
-  next: () => {
-    const at = next();
-    return at === undefined ? undefined : to(at);
-  },
-});
 
 /**
  * Clock whose speed is the height of a curve: `total` of it passes in the whole phase, and `at` converts it back to
@@ -193,32 +184,17 @@ function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number
 
 function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: number; arrivals: Arrivals } | undefined {
   const share = 'share' in phase && phase.share !== undefined ? shareOf(phase.share) : 1;
-  const { arrivals = phase.do === 'ramp' || phase.do === 'stop' ? 'constant' : DEFAULT_ARRIVALS } = phase;
+  const { arrivals = phase.do === 'ramp' || phase.do === 'stop' ? 'constant' : 'poisson' } = phase;
   switch (phase.do) {
-    case 'ramp':
-      return { kind: 'start', share, overMs: scheduleMs(phase), arrivals };
-    case 'stop':
-    case 'rollout':
-    case 'storm':
-    case 'kill':
-      return { kind: phase.do, share, overMs: scheduleMs(phase), arrivals };
+    case 'hold':
+    case 'kill-worker':
+      return undefined;
     case 'partition':
     case 'clock-skew':
       return { kind: phase.do, share, overMs: 0, arrivals: 'constant' };
     default:
-      return undefined;
+      return { kind: phase.do === 'ramp' ? 'start' : phase.do, share, overMs: scheduleMs(phase), arrivals };
   }
-}
-
-function single(at: number): Moments {
-  let left: number | undefined = at;
-  return {
-    next: () => {
-      const taken = left;
-      left = undefined;
-      return taken;
-    },
-  };
 }
 
 /** Part `index`, from 1, of `count` parts of a fleet. */
@@ -234,10 +210,8 @@ export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }):
   return members;
 }
 
-type Draw = Pick<Random, 'next'>;
-
 /** Seeded shuffle of the fleet: `rank[robot]`, from 0, equal on every part of the fleet. */
-export function ranks(robots: number, draw: Draw): Uint32Array {
+export function ranks(robots: number, draw: Random): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {
     const other = Math.floor(draw.next() * (last + 1));
@@ -251,17 +225,12 @@ export function ranks(robots: number, draw: Draw): Uint32Array {
 interface Arriving {
   rank: number;
   arrivals: Arrivals;
-  draw: Draw;
+  draw: Random;
 }
 
-interface RateOptions extends Arriving {
-  rate: number;
-  robots: number;
-  durationMs: number;
-}
-
-/** A robot's part of a rate of the whole fleet. */
-export function atRate({ rate, robots, rank, durationMs, arrivals, draw }: RateOptions): Moments {
+/** A robot's part of a `rate` of the whole fleet, per second. */
+export function atRate(part: Arriving & { rate: number; robots: number; durationMs: number }): Moments {
+  const { rate, robots, rank, durationMs, arrivals, draw } = part;
   if (rate <= 0) return { next: () => undefined };
   const slot = 1000 / rate;
   const within = (at: number): number | undefined => (at < durationMs ? at : undefined);
@@ -284,13 +253,9 @@ export function atRate({ rate, robots, rank, durationMs, arrivals, draw }: RateO
   };
 }
 
-interface OnceOptions extends Arriving {
-  of: number;
-  overMs: number;
-}
-
 /** Time of an action that a robot carries out once; undefined if it does not take part. */
-export function once({ of, rank, overMs, arrivals, draw }: OnceOptions): number | undefined {
+export function once(part: Arriving & { of: number; overMs: number }): number | undefined {
+  const { of, rank, overMs, arrivals, draw } = part;
   if (rank >= of) return undefined;
   switch (arrivals) {
     case 'constant':
