@@ -106,7 +106,9 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
   const { robots, onProgress, signal } = options;
   const startedAt = new Date().toISOString();
   const temporary = options.stateDir === undefined ? ownedFolder('keys') : undefined;
-  const scenario = scenarioOf(options);
+  const { platform, uplink = 'agent', subscribers = 1, over = '0s' } = options;
+  const own = platform === undefined ? 'none' : uplink;
+  const scenario: Scenario = { name: 'fleet', uplink: own, subscribers, phases: [{ do: 'ramp', over }] };
   const shown = options.ui && (await openConsole(options, options.ui, scenario));
   const fleet = newFleet(options, scenario, options.stateDir ?? temporary ?? '', shown);
   const byHand = new ByHand(fleet, () => {});
@@ -163,11 +165,9 @@ async function bringUp(fleet: Fleet, { robots, over = '0s', signal }: StartFleet
   signal?.throwIfAborted();
   await fleet.run({ do: 'ramp', over });
   signal?.throwIfAborted();
-  const { counters } = await fleet.snapshot();
-  const failed = counters['start.errors'] ?? 0;
-  const [first] = fleet.record.failures;
-  const why = first === undefined ? '' : `: ${failureText(first)}`;
-  if (failed > 0) throw new Error(`${failed} of ${robots} robots did not come online${why}`);
+  const { notStarted, failures } = fleet.record;
+  const [why] = failures.map((failure) => `: ${failureText(failure)}`);
+  if (notStarted > 0) throw new Error(`${notStarted} of ${robots} robots did not come online${why ?? ''}`);
 }
 
 async function openConsole(
@@ -181,31 +181,14 @@ async function openConsole(
   return new FleetConsole(defined({ scenario, robots, thresholds, ui, onServed, namePrefix }));
 }
 
-function scenarioOf({ platform, uplink = 'agent', subscribers = 1, over = '0s' }: StartFleetOptions): Scenario {
-  return {
-    name: 'fleet',
-    uplink: platform === undefined ? 'none' : uplink,
-    subscribers,
-    phases: [{ do: 'ramp', over }],
-  };
-}
-
 function newFleet(
-  options: StartFleetOptions,
+  { robots, platform, seed = 1, workers = 0, keyBits = 2048, onProgress, onViolation, namePrefix }: StartFleetOptions,
   scenario: Scenario,
   stateDir: string,
   shown: FleetConsole | undefined,
 ): Fleet {
-  const { robots, platform, seed = 1, workers = 0, keyBits = 2048 } = options;
-  const { onProgress, onViolation, namePrefix } = options;
   return new Fleet({
-    robots,
-    platform,
-    seed,
-    workers,
-    keyBits,
-    stateDir,
-    scenario,
+    ...{ robots, platform, seed, workers, keyBits, stateDir, scenario },
     ...defined({ onViolation, namePrefix, onStates: shown?.states }),
     onKeys: (done, total) => {
       onProgress?.({ stage: 'keys', done, of: total });
@@ -224,7 +207,7 @@ const NONE_MISSED = 'rollout.missed.count==0';
 async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {
   const { options, record } = fleet;
   const thresholds = record.phases.some(({ do: name }) => name === 'rollout') ? [NONE_MISSED] : [];
-  const facts = { startedAt, workers: Math.max(options.workers, 1), interrupted: false, notes: [] };
+  const facts = { startedAt, workers: Math.max(options.workers, 1), notes: [] };
   return resultOf({ ...options, thresholds, version }, fleet, await fleet.measured(), facts);
 }
 

@@ -20,13 +20,8 @@ import type { ByHand } from '../run/by-hand.ts';
 import type { Fleet } from '../run/fleet.ts';
 import type { RunOptions } from '../run/plan.ts';
 import { PreflightError } from '../run/ready.ts';
-import type { FleetRecord } from '../run/record.ts';
 import { classOf } from '../scenario/classes.ts';
 import { type Phase, shareOf } from '../scenario/scenario.ts';
-
-const LOG = 'events.jsonl';
-const EVENTS = 50;
-const PATIENCE_MS = 2_000;
 
 /** Throws RangeError for an unknown robot. */
 async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
@@ -38,13 +33,13 @@ async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
     socket,
     up: answer !== undefined,
     deployment: answer?.status === 200 ? (JSON.parse(answer.text) as Record<string, unknown>) : null,
-    events: tailOf(join(fleet.robotDir(index), LOG)),
+    events: tailOf(join(fleet.robotDir(index), 'events.jsonl')),
   };
 }
 
 function ask(socketPath: string, path: string): Promise<{ status: number; text: string } | undefined> {
   return new Promise((resolve) => {
-    const request = http.get({ socketPath, path, agent: false, timeout: PATIENCE_MS }, (response) => {
+    const request = http.get({ socketPath, path, agent: false, timeout: 2000 }, (response) => {
       const { statusCode = 0 } = response;
       textOf(response).then(
         (text) => resolve({ status: statusCode, text }),
@@ -57,26 +52,21 @@ function ask(socketPath: string, path: string): Promise<{ status: number; text: 
   });
 }
 
-/** Reads the whole log, which holds a few hundred events. */
+/** Last events of a log; reads all of it, which holds a few hundred. */
 function tailOf(path: string): RobotDetail['events'] {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-  return text.split('\n').flatMap(eventIn).slice(-EVENTS);
+  const events = text.split('\n').flatMap((line): RobotDetail['events'] => {
+    try {
+      const { id, type, occurred_at: at, data } = JSON.parse(line) as Record<string, unknown>;
+      const { deployment_id: deployment = '' } = data as Record<string, unknown>;
+      return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
+    } catch {
+      // The last line may be half-written.
+      return [];
+    }
+  });
+  return events.slice(-50);
 }
-
-function eventIn(line: string): RobotDetail['events'] {
-  try {
-    const { id, type, occurred_at: at, data } = JSON.parse(line) as Record<string, unknown>;
-    const { deployment_id: deployment = '' } = data as Record<string, unknown>;
-    return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
-  } catch {
-    // The last line may be half-written.
-    return [];
-  }
-}
-
-/** Seconds of history on the page: two hours. */
-const SECONDS_KEPT = 7_200;
-const MOST_TROUBLE = 20;
 
 interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thresholds' | 'namePrefix'> {
   out?: string;
@@ -98,10 +88,6 @@ const SHORT: Readonly<Record<string, string>> = {
   storm: 'reconnect',
   ramp: 'robots added',
 };
-
-/** Between two phases the run waits for the user or the next call. */
-const phaseOf = ({ phase, phases, phaseStartedMs }: FleetRecord): string =>
-  phaseStartedMs === undefined && phases.at(-1)?.do === phase ? 'waiting' : phase;
 
 const shown = ({ expr, value, ok }: ThresholdResult): FleetDocument['thresholds'][number] =>
   defined({ expr, ok, value: value ?? undefined });
@@ -173,7 +159,8 @@ export class FleetConsole {
       missed: counters['rollout.missed'] ?? 0,
       stallMs: tick.loop_max_ms,
     };
-    this.#feed.change({ append: 'seconds', items: [second], keep: SECONDS_KEPT });
+    // Two hours of history.
+    this.#feed.change({ append: 'seconds', items: [second], keep: 7200 });
     const { trouble } = record.progress;
     const judged = this.#fleet?.options.judge?.judged;
     const lines = [
@@ -183,28 +170,24 @@ export class FleetConsole {
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
+    // Between two phases the run waits for the user or the next call.
+    const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
     this.#feed.set({
-      phase: phaseOf(record),
+      phase: isBetween ? 'waiting' : record.phase,
       beginMs: record.phasesBeginMs ?? null,
       elapsedMs: tick.at_ms,
       remainingMs,
       soFar: record.verdictSoFar,
       thresholds: evaluatedThresholds(this.#settings, record.standing).map(shown),
-      trouble: lines.slice(0, MOST_TROUBLE),
+      trouble: lines.slice(0, 20),
       ...(judged !== undefined && { judged: judgedText(judged) }),
     });
     this.#showBands();
   }
 
   end(result: FleetResult): void {
-    const {
-      outcome,
-      verdict,
-      verdict_reasons: reasons,
-      incomplete_reasons: incomplete,
-      thresholds,
-      answers: judged,
-    } = result;
+    const { outcome = '', verdict, thresholds, answers: judged } = result;
+    const { verdict_reasons: reasons, incomplete_reasons: incomplete } = result;
     const wrong = judged?.findings.filter(({ level }) => level === 'MUST').map(foundText) ?? [];
     const missed = thresholds.flatMap((threshold) =>
       standingOf(result, threshold).tone === 'bad' ? [`${threshold.expr} was missed`] : [],
@@ -218,7 +201,7 @@ export class FleetConsole {
       thresholds: thresholds.map(shown),
       ...(judged !== undefined && { judged: judgedText(judged) }),
       ending: defined({
-        outcome: outcome ?? '',
+        outcome,
         verdict,
         reasons: [...wrong, ...incomplete, ...missed, ...reasons],
         out: this.#settings.out,
@@ -243,8 +226,8 @@ export class FleetConsole {
     const hands = (this.#byHand?.underWay ?? []).map(({ note, do: name, startedMs }) => {
       return { label: note, short: short(name), from: startedMs, byHand: true };
     });
-    const pauses = record.pauses.map(({ fromMs, untilMs }) =>
-      defined({ label: 'paused', from: fromMs, byHand: true, to: untilMs }),
+    const pauses = record.pauses.map(({ fromMs: from, untilMs: to }) =>
+      defined({ label: 'paused', from, byHand: true, to }),
     );
     this.#feed.set({ bands: [...ended, ...running, ...hands, ...pauses] });
   }

@@ -57,7 +57,6 @@ const SIZE = 1000;
 const GAP_VALUES = 3;
 /** Colours of lines; further lines repeat them dashed. */
 const LINE_COLOURS = 10;
-const TABLE_ROWS = 12;
 
 export function place({ from, to, log }: Axis, value: number): number {
   const scaled = log === true ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
@@ -84,9 +83,13 @@ export function chart(plot: Plot): Markup {
   const lines = series.map(
     ({ values, tone }, index) => html`<path class="${colour(index, tone)}" d="${path(at, values, x, y)}"/>`,
   );
-  const label = `${title}. ${about}`;
+  const shapes = bands.map(({ from, to, measured, byHand }, index) => {
+    const [left, right] = [place(x, from), place(x, to)];
+    const kind = byHand === true ? ' by-hand' : `${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}`;
+    return html`<rect class="band${kind}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
+  });
   const drawing = html`<svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none"
-role="img" aria-label="${label}">${bandShapes(x, bands)}${grid(x, y)}${lines}</svg>`;
+role="img" aria-label="${title}. ${about}">${shapes}${grid(x, y)}${lines}</svg>`;
   const legend = series.map(({ name, tone }, index) => ({ kind: colour(index, tone), words: name }));
   return html`<figure class="chart" data-chart="${id}">${captioned(plot, drawing)}
 ${series.length < 2 ? NOTHING : legendOf(legend)}
@@ -159,13 +162,6 @@ function labels(x: Axis, y: Axis): Markup {
 <div class="x" aria-hidden="true">${along}</div>`;
 }
 
-const bandShapes = (x: Axis, bands: readonly Band[]): Markup[] =>
-  bands.map(({ from, to, measured, byHand }, index) => {
-    const [left, right] = [place(x, from), place(x, to)];
-    const kind = byHand === true ? ' by-hand' : `${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}`;
-    return html`<rect class="band${kind}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
-  });
-
 /** Names of phases above the drawing; actions by hand have rows of their own, because they overlap. */
 function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
@@ -216,7 +212,7 @@ export function tableOf(
 }
 
 function valuesTable({ title, x, y, at, series }: Plot): Markup {
-  const step = Math.max(1, Math.ceil(at.length / TABLE_ROWS));
+  const step = Math.max(1, Math.ceil(at.length / 12));
   const text = (value: number | null | undefined): string => (value == null ? '–' : valueText(y.unit, value));
   const rows = at.flatMap((value, index) =>
     index % step === 0 || index === at.length - 1

@@ -27,12 +27,12 @@ export class LiveView {
 
   /** Without `env` there are no colours. */
   constructor(output: Output, env?: Record<string, string | undefined>) {
-    this.#display = new Display(output, { labels: LABEL, ...(env && { env }) });
+    this.#display = new Display(output, { labels: 9, ...(env && { env }) });
   }
 
   show(state: LiveState): void {
     this.#ticks.push(state.tick);
-    if (this.#ticks.length > SPARKS) this.#ticks.shift();
+    if (this.#ticks.length > 24) this.#ticks.shift();
     if (this.#display.live) {
       this.#display.draw(panel(state, this.#ticks));
     } else if (state.elapsedMs - this.#lastLine >= LINE_EVERY_MS) {
@@ -50,9 +50,6 @@ export class LiveView {
   }
 }
 
-const SPARKS = 24;
-const LABEL = 9;
-
 function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
   const { title, tick, phase, elapsedMs, remainingMs, errors, violations, judged, thresholds, trouble } = state;
   const where = `${phase.number}/${phase.of} ${phase.name} of ${title}`;
@@ -61,12 +58,13 @@ function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
   const memory = `${Math.round(tick.rss_bytes / 2 ** 20)} MiB`;
   const perSecond = entries(rates, (rate) => (rate < 10 ? rate.toFixed(1) : String(Math.round(rate))));
   const sparks = ticks.map((of) => Object.values(of.rates).reduce((sum, rate) => sum + rate, 0));
+  const standings = thresholds.map(({ expr, value, ok }) => `${value === null ? '·' : ok ? '✓' : '✗'} ${expr}`);
   const rows: Row[] = [
     ['phase', `${where}  ${done} ${times(elapsedMs, remainingMs)}`],
     ['robots', `${entries(tick.robots, String)}${phase.name === 'ramp' ? starting(ticks) : ''}`],
     ['a second', perSecond === '' ? '' : `${sparkline(sparks)} ${perSecond}`],
     ['p99', entries(ofWhole(tick.p99), readableDuration)],
-    ['so far', thresholds.map(standing).join('  ')],
+    ['so far', standings.join('  ')],
     ['errors', `${errors}  violations ${violations}`],
     ['judged', judged === undefined ? '' : [judgedText(judged), ...broken(judged)].join('  ')],
     ['load', `cpu ${tick.cpu.toFixed(2)} cores  memory ${memory}  stall ${readableDuration(tick.loop_max_ms)}`],
@@ -77,8 +75,6 @@ function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
 
 const broken = (judged: Judged | undefined): string[] =>
   judged === undefined || judged.findings.length === 0 ? [] : [`rules broken ${judged.findings.length}`];
-
-const standing = ({ expr, value, ok }: ThresholdResult): string => `${value === null ? '·' : ok ? '✓' : '✗'} ${expr}`;
 
 /** Rate of robots coming online, and the time left at that rate. */
 function starting(ticks: readonly Tick[]): string {
