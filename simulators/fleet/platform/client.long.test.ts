@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { served } from '../testing/scratch.ts';
 import { PlatformClient, PlatformFailure, sendUntilTaken } from './client.ts';
 
 interface Answer {
@@ -23,47 +22,30 @@ async function platformWith(answer: (n: number, request: IncomingMessage, body: 
       response.writeHead(given.status, given.retryAfter === undefined ? {} : { 'retry-after': given.retryAfter });
       response.end(JSON.stringify(given.body ?? {}));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const clients: PlatformClient[] = [];
-  const client = (setUpMs?: number): PlatformClient => {
-    const made = new PlatformClient({ url, apiKey: 'key-of-the-fleet', ...(setUpMs !== undefined && { setUpMs }) });
-    clients.push(made);
-    return made;
-  };
-  return {
-    seen,
-    client,
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(clients.map((made) => made.close()));
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  const { url } = await served(server);
+  const client = new PlatformClient({ url, apiKey: 'key-of-the-fleet' });
+  onTestFinished(() => client.close());
+  return { seen, client };
 }
 
 const TOKEN = { status: 201, body: { token: 'token' } };
 
 it('waits as long as it is asked to', async () => {
-  await using platform = await platformWith((n) => (n === 0 ? { status: 429, retryAfter: '1' } : TOKEN));
-  const client = platform.client();
+  const { client, seen } = await platformWith((n) => (n === 0 ? { status: 429, retryAfter: '1' } : TOKEN));
   await client.provisioningToken();
-  const [first, second] = platform.seen;
+  const [first, second] = seen;
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1000);
 });
 
 it.each([400, 401, 403, 404, 409, 501])('does not send again what was answered with %s', async (status) => {
-  await using platform = await platformWith(() => ({ status }));
-  const client = platform.client();
+  const { client, seen } = await platformWith(() => ({ status }));
   await expect(client.provisioningToken()).rejects.toMatchObject({ name: 'PlatformFailure', status });
-  expect(platform.seen).toHaveLength(1);
+  expect(seen).toHaveLength(1);
 });
 
 it('does not begin to wait for longer than it may', async () => {
-  await using platform = await platformWith(() => ({ status: 429, retryAfter: '300' }));
-  const client = platform.client();
+  const { client } = await platformWith(() => ({ status: 429, retryAfter: '300' }));
   await expect(client.provisioningToken()).rejects.toThrow(/sent once within 60 s, and it asks to wait 300 s/);
 });
 
@@ -80,7 +62,7 @@ it('does not wait for an address where nobody listens', async () => {
 it('makes one release of a platform that loses answers to what it has done', async () => {
   const versions = new Set<string>();
   let types = 0;
-  await using platform = await platformWith((n, { method, url = '' }, body) => {
+  const { client } = await platformWith((n, { method, url = '' }, body) => {
     if (method === 'GET') return { status: 200, body: { data: [] } };
     if (url === '/config_types') {
       types += 1;
@@ -92,27 +74,24 @@ it('makes one release of a platform that loses answers to what it has done', asy
     versions.add(version);
     return versions.size === 1 ? undefined : { status: 201, body: { id: 'release' } };
   });
-  const client = platform.client();
   expect(await client.createReleaseFixture('one', '{}')).toMatchObject({ releaseId: 'release' });
   expect([...versions]).toEqual(['one', 'one (2)']);
 });
 
 it('measures what it measures once', async () => {
-  await using platform = await platformWith(() => ({ status: 429, retryAfter: '0' }));
-  const client = platform.client();
+  const { client, seen } = await platformWith(() => ({ status: 429, retryAfter: '0' }));
   const release = { releaseId: 'r', configInstanceIds: [] };
   for (const call of [client.deploy('d', release, ''), client.ping('d'), client.listPage({ limit: 1, offset: 0 })])
     await expect(call).rejects.toMatchObject({ status: 429 });
-  expect(platform.seen).toHaveLength(3);
+  expect(seen).toHaveLength(3);
 });
 
 it('sends the trace of a roll-out with its POST, and with no other request', async () => {
   const traces: unknown[] = [];
-  await using platform = await platformWith((_n, { headers }) => {
+  const { client } = await platformWith((_n, { headers }) => {
     traces.push(headers['traceparent']);
     return { status: 200, body: { id: 'dpl_1', data: [] } };
   });
-  const client = platform.client();
   const release = { releaseId: 'rls_1', configInstanceIds: [] };
   await client.deploy('dvc_1', release, 'traced', {
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',

@@ -1,37 +1,25 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createServer, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { exchange } from '../../common/platform-http.ts';
-import { closedPort } from '../testing/scratch.ts';
+import { closedPort, served } from '../testing/scratch.ts';
 import { Connections } from './connections.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-const cleanUp: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of cleanUp.splice(0).reverse()) await end();
-});
 
 /** A server that holds every answer back until `answer` is called. */
 async function silentServer() {
-  const sockets = new Set<Socket>();
   const asked: { socket: Socket; path: string }[] = [];
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
+  const server = createServer((socket) => {
     socket.on('data', (bytes) => {
       for (const [, path = ''] of String(bytes).matchAll(/^GET (\S+)/gm)) asked.push({ socket, path });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanUp.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as { port: number };
+  const { url: origin, sockets } = await served(server);
   const answer = (): void => {
     for (const { socket } of asked.splice(0)) socket.write(ANSWER);
   };
-  return { origin: `http://127.0.0.1:${port}`, sockets, asked, answer };
+  return { origin, sockets, asked, answer };
 }
 
 function connectionsTo(origin: string, most: number) {
@@ -47,7 +35,7 @@ function connectionsTo(origin: string, most: number) {
       told.crowded += 1;
     },
   });
-  cleanUp.push(() => connections.destroy());
+  onTestFinished(() => connections.destroy());
   const ask = (path: string, patient = false): Promise<number> =>
     exchange(connections, {
       method: 'GET',

@@ -1,42 +1,30 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, type ExchangeOptions, exchange } from '../../common/platform-http.ts';
+import { served } from '../testing/scratch.ts';
 import { Connections } from './connections.ts';
-
-const cleanUp: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of cleanUp.splice(0).reverse()) await end();
-});
 
 /** Sends requests, one at a time, to a server that answers so. */
 async function answeredWith(answer: (socket: Socket, request: string) => unknown, timeoutMs = 60_000) {
   const requests: string[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
     socket.on('data', (bytes) => {
       requests.push(bytes.toString('latin1'));
       answer(socket, bytes.toString('latin1'));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
+  const { port, url: origin, sockets } = await served(server);
   const told = { crowded: 0 };
   const connections = new Connections({
-    origin: `http://127.0.0.1:${port}`,
+    origin,
     most: 1,
     timeoutMs,
     onCrowded: () => {
       told.crowded += 1;
     },
   });
-  cleanUp.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    return connections.destroy();
-  });
+  onTestFinished(() => connections.destroy());
   const ask = (more: Partial<ExchangeOptions> = {}): Promise<Answer> =>
     exchange(connections, { method: 'GET', path: '/devices?limit=1', headers: {}, body: null, ...more });
   return { ask, requests, sockets, connections, told, host: `127.0.0.1:${port}` };

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../scenario/scenario.ts';
 import type { UplinkKind } from '../scenario/uplinks.ts';
-import { closedPort } from '../testing/scratch.ts';
+import { closedPort, served } from '../testing/scratch.ts';
 import type { PlatformAddress } from './client.ts';
 import { ROUTES_FILE, routesText, withRoutes } from './routes.ts';
 import { KeyError, LackingError, SilentError, type SurveyOptions, surveyPlatform } from './survey.ts';
@@ -67,24 +65,18 @@ async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...mor
       }) ?? [404, {}];
       response.writeHead(status).end(JSON.stringify(body));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    const { offer, notes } = await surveyPlatform({
-      address: { url, agentUrl: url, apiKey: 'key', ...(apiVersion && { apiVersion }) },
-      scenario: { uplink, phases: [{ do: 'ramp', over: '0s' }, { do: 'hold', for: '1s', ...phase } as Phase] },
-      robots: 3,
-      namePrefix: 'robot',
-      first: 0,
-      signal: new AbortController().signal,
-      ...more,
-    });
-    return { offer, notes, asked };
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  });
+  const { url } = await served(server);
+  const { offer, notes } = await surveyPlatform({
+    address: { url, agentUrl: url, apiKey: 'key', ...(apiVersion && { apiVersion }) },
+    scenario: { uplink, phases: [{ do: 'ramp', over: '0s' }, { do: 'hold', for: '1s', ...phase } as Phase] },
+    robots: 3,
+    namePrefix: 'robot',
+    first: 0,
+    signal: new AbortController().signal,
+    ...more,
+  });
+  return { offer, notes, asked };
 }
 
 const lackingOf = async (...args: Parameters<typeof surveyed>): Promise<string> => {

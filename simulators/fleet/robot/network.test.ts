@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import https from 'node:https';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { PlatformHttp } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
+import { closedPort, served } from '../testing/scratch.ts';
 import { Lane, Line, type Network, RobotNetwork, sourceIn } from './network.ts';
 
 const PLAIN: Network = {
@@ -89,12 +90,7 @@ describe('one direction', () => {
 });
 
 /** A server that answers each connection with the same bytes again. */
-async function echo(): Promise<{ server: Server; port: number }> {
-  const server = createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket).on('error', () => {}));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, port: (server.address() as { port: number }).port };
-}
+const echo = () => served(createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket)));
 
 it('each robot has an address of its own in a range', () => {
   const of = (range: string, ...robots: number[]) => robots.map((robot) => sourceIn(range, robot));
@@ -111,9 +107,7 @@ describe('a connection', () => {
       sources.push(request.socket.remoteAddress?.replace('::ffff:', ''));
       response.end('{}');
     });
-    server.listen(0);
-    await once(server, 'listening');
-    const { port } = server.address() as { port: number };
+    const { port } = await served(server);
     const { dial } = new RobotNetwork({ ...PLAIN, latencyMs: 5 }, random('robot'), '127.0.0.77');
     const http = new PlatformHttp({ baseUrl: new URL(`https://localhost:${port}`), ca: localhostTls.cert, dial });
     const began = performance.now();
@@ -124,11 +118,10 @@ describe('a connection', () => {
     const stranger = new PlatformHttp({ baseUrl: new URL(`https://localhost:${port}`), dial });
     await expect(stranger.bytes({ method: 'GET', path: '/', headers: {} })).rejects.toThrow(/self-signed/);
     await Promise.all([http.close(), stranger.close()]);
-    server.close();
   });
 
   it('brings every byte there and back, in order, and never sooner than the network does', async () => {
-    const { server, port } = await echo();
+    const { port } = await echo();
     const network = { ...PLAIN, latencyMs: 20, jitterMs: 5, loss: 0.01, upBits: 40e6, downBits: 40e6 };
     const began = performance.now();
     const socket: Socket = new RobotNetwork(network, random('robot')).dial({ host: '127.0.0.1', port });
@@ -140,23 +133,19 @@ describe('a connection', () => {
     expect((await buffer(socket)).equals(bytes)).toBe(true);
     // 100 ms for the bits, and four times one way.
     expect(performance.now() - began).toBeGreaterThan(150);
-    server.close();
   });
 
   it('waits with a reader that waits', async () => {
-    const { server, port } = await echo();
+    const { port } = await echo();
     const socket = new RobotNetwork({ ...PLAIN, latencyMs: 1 }, random('robot')).dial({ host: '127.0.0.1', port });
     const bytes = Buffer.alloc(8_000_000, 'x');
     socket.end(bytes);
     await once(socket, 'readable');
     expect((await buffer(socket)).length).toBe(bytes.length);
-    server.close();
   });
 
   it('ends with an error where nobody listens', async () => {
-    const { server, port } = await echo();
-    await new Promise((resolve) => server.close(resolve));
-    const socket = new RobotNetwork(PLAIN, random('robot')).dial({ host: '127.0.0.1', port });
+    const socket = new RobotNetwork(PLAIN, random('robot')).dial({ host: '127.0.0.1', port: await closedPort() });
     const [error] = (await once(socket, 'error').catch((thrown: unknown) => [thrown])) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');
     expect(socket.destroyed).toBe(true);
@@ -165,9 +154,7 @@ describe('a connection', () => {
   it('sends what was written before its end, also when it is destroyed as soon as it has ended', async () => {
     const got: Buffer[] = [];
     const server = createServer((socket) => void socket.on('data', (bytes) => got.push(bytes as Buffer)));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as { port: number };
+    const { port } = await served(server);
     const socket = new RobotNetwork(PLAIN, random('robot')).dial({ host: '127.0.0.1', port });
     await once(socket, 'connect');
     socket.write('goodbye');
@@ -178,13 +165,12 @@ describe('a connection', () => {
   });
 
   it('is cut at once by its own side', async () => {
-    const { server, port } = await echo();
+    const { port } = await echo();
     const socket = new RobotNetwork(PLAIN, random('robot')).dial({ host: '127.0.0.1', port });
     await once(socket, 'connect');
     socket.write('x');
     socket.destroy();
     await once(socket, 'close');
     expect(socket.bytesRead).toBe(0);
-    await new Promise((resolve) => server.close(resolve));
   });
 });

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { served, useFolder } from '../testing/scratch.ts';
 import { type SseFrame, SseReader, StreamCheck, Subscriber } from './subscriber.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -53,42 +50,27 @@ describe('the reader of an event stream', () => {
 });
 
 describe('a subscriber', () => {
-  let dir: string;
-  let server: Server;
-  let requests: string[];
-  let serve: (socket: Socket, request: string) => void;
-  const sockets = new Set<Socket>();
+  const folder = useFolder();
 
-  beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'muster-sub-'));
-    requests = [];
-    server = createServer((socket) => {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.once('data', (bytes) => {
-        requests.push(bytes.toString().split('\r\n')[0] ?? '');
-        serve(socket, requests.at(-1) ?? '');
-      });
-    }).listen(join(dir, 's'));
-    await once(server, 'listening');
-  });
-
-  afterEach(async () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
-
-  /** Runs until `enough` says so. */
-  const run = async (enough: (seen: string[]) => boolean): Promise<{ seen: string[]; requests: string[] }> => {
+  /** Runs until it has seen `last`; `serve` answers each of its requests. */
+  const run = async (serve: (socket: Socket, request: string) => void, last: string) => {
     const seen: string[] = [];
+    const requests: string[] = [];
+    const server = createServer((socket) => {
+      socket.once('data', (bytes) => {
+        const [line = ''] = bytes.toString().split('\r\n');
+        requests.push(line);
+        serve(socket, line);
+      });
+    });
+    await served(server, folder('s'));
     const { promise, resolve } = Promise.withResolvers<void>();
     const note = (what: string): void => {
       seen.push(what);
-      if (enough(seen)) resolve();
+      if (what === last) resolve();
     };
     const subscriber = new Subscriber({
-      socketPath: join(dir, 's'),
+      socketPath: folder('s'),
       cursor: 4,
       onEvent: (id) => note(`event ${id}`),
       onFault: ({ kind, message }) => note(`${kind}: ${message}`),
@@ -102,8 +84,7 @@ describe('a subscriber', () => {
   };
 
   it('reports a gap in the stream with its ids', async () => {
-    serve = (socket) => socket.write(HEAD + chunk(frame(5) + frame(8)));
-    const { seen } = await run((of) => of.includes('event 8'));
+    const { seen } = await run((socket) => socket.write(HEAD + chunk(frame(5) + frame(8))), 'event 8');
     expect(seen).toEqual([
       'connected',
       'event 5',
@@ -113,21 +94,21 @@ describe('a subscriber', () => {
   });
 
   it('reconnects with its cursor, and finds events that were lost in between', async () => {
-    serve = (socket, request) => {
+    const serve = (socket: Socket, request: string): void => {
       if (request.includes('after=4 ')) socket.end(HEAD + chunk(frame(5) + frame(6)));
       else socket.write(HEAD + chunk(frame(8)));
     };
-    const { seen, requests: asked } = await run((of) => of.includes('event 8'));
+    const { seen, requests: asked } = await run(serve, 'event 8');
     expect(asked).toEqual(['GET /v0.2/events?after=4 HTTP/1.1', 'GET /v0.2/events?after=6 HTTP/1.1']);
     expect(seen).toContain('loss: id 7 lost across a reconnect: after id 6 came id 8');
   });
 
   it('continues with the newest event after a 410', async () => {
-    serve = (socket, request) => {
+    const serve = (socket: Socket, request: string): void => {
       if (request.includes('after=4 ')) socket.end('HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n');
       else socket.write(HEAD + chunk(frame(41)));
     };
-    const { seen } = await run((of) => of.includes('event 41'));
+    const { seen } = await run(serve, 'event 41');
     expect(seen).toEqual(['expired', 'connected', 'event 41']);
   });
 });

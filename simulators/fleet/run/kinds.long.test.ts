@@ -1,7 +1,7 @@
 /** Kinds of robots, their networks and regions, and stages of a roll-out. */
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { served } from '../testing/scratch.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
@@ -70,25 +70,20 @@ ${networks}`;
       const onward = connect(Number(port), '127.0.0.1');
       socket.on('error', () => onward.destroy()).pipe(onward);
       onward.on('error', () => socket.destroy()).pipe(socket);
-    }).listen(0, '127.0.0.1');
-    await once(region, 'listening');
-    const { port: own } = region.address() as AddressInfo;
+    });
+    const { port: own } = await served(region);
     const through = (address: string): string => address.replace(`:${port}`, `:${own}`);
     const platform = { ...fleets.platform, regions: { eu: { url: through(url), agentUrl: through(agentUrl) } } };
     const classes = 'classes: { new: { share: 50% }, old: { share: 50%, uplink: polling, region: eu } }';
     const yaml = `  - { do: rollout, over: 100ms }\npoll_every: 200ms\n${classes}\n`;
-    try {
-      await using fleet = fleets.create(yaml, { platform });
-      expect(await fleet.runCanary([])).toBeUndefined();
-      await runAll(fleet);
-      const { counters, metrics } = await fleet.measured();
-      expect(counters).toMatchObject({ 'rollout.attempts': 12, 'rollout.missed': 0 });
-      // Those that poll report nothing.
-      expect(metrics['rollout.report.ms']?.count).toBe(6);
-      expect(connected).toBeGreaterThan(0);
-    } finally {
-      region.close();
-    }
+    await using fleet = fleets.create(yaml, { platform });
+    expect(await fleet.runCanary([])).toBeUndefined();
+    await runAll(fleet);
+    const { counters, metrics } = await fleet.measured();
+    expect(counters).toMatchObject({ 'rollout.attempts': 12, 'rollout.missed': 0 });
+    // Robots that poll report nothing.
+    expect(metrics['rollout.report.ms']?.count).toBe(6);
+    expect(connected).toBeGreaterThan(0);
   });
 
   it('has robots that come back with a full log, whose clients have lost their place', async () => {

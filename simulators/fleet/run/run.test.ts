@@ -1,10 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { parseScenario } from '../scenario/read.ts';
-import { useFolder } from '../testing/scratch.ts';
+import { served, useFolder } from '../testing/scratch.ts';
 import { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';
 import { PreflightError, runFleet } from './run.ts';
@@ -60,17 +59,11 @@ it('rejects when it is interrupted while it reaches the platform', async () => {
   const server = createServer((_request, response) => {
     stop.abort(new Error('interrupted'));
     response.end('{"data":[]}');
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    const platform = { url, agentUrl: url, apiKey: 'key' };
-    await expect(runFleet(optionsWith({ platform, signal: stop.signal }))).rejects.toThrow('interrupted');
-    expect(readdirSync(folder('robots'))).toEqual([]);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  });
+  const { url } = await served(server);
+  const platform = { url, agentUrl: url, apiKey: 'key' };
+  await expect(runFleet(optionsWith({ platform, signal: stop.signal }))).rejects.toThrow('interrupted');
+  expect(readdirSync(folder('robots'))).toEqual([]);
 });
 
 it('leaves no clock of a fleet that is stopped while it is prepared', async () => {

@@ -1,12 +1,10 @@
 /** Runs against a platform that throttles, or fails, the calls that prepare them. */
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { simulatePlatform } from '../../platform/index.ts';
 import { exitCode, type FleetResult } from '../result/result.ts';
-import { useFolder } from '../testing/scratch.ts';
+import { served, useFolder } from '../testing/scratch.ts';
 import type { RunOptions } from './plan.ts';
 import { runFleet } from './run.ts';
 import { runOptionsIn } from './testing/fleets.ts';
@@ -32,42 +30,31 @@ describe('a platform that throttles', () => {
         answered.pipe(response);
       });
       asked.pipe(onward);
-    }).listen(0, '127.0.0.1');
-    await once(front, 'listening');
-    const { pathname } = new URL(url);
-    const own = `http://127.0.0.1:${(front.address() as AddressInfo).port}${pathname}`;
-    return {
-      address: { url: own, agentUrl, mqttUrl, apiKey },
-      [Symbol.asyncDispose]: async () => {
-        front.closeAllConnections();
-        front.close();
-        await once(front, 'close');
-        await platform.stop();
-      },
-    };
+    });
+    onTestFinished(() => platform.stop());
+    const { url: own } = await served(front);
+    return { url: `${own}${new URL(url).pathname}`, agentUrl, mqttUrl, apiKey };
   }
 
   it('delays the set-up of a run, and costs nothing', async () => {
     const asked = new Map<string, number>();
     const setUp = /provisioning_tokens|config_types|config_schemas|releases|config_instances/;
-    await using front = await inFrontOf((path) => {
+    const platform = await inFrontOf((path) => {
       const name = setUp.exec(path)?.[0];
       if (name === undefined) return undefined;
       const before = asked.get(name) ?? 0;
       asked.set(name, before + 1);
       return before === 0 ? 429 : before === 1 ? 503 : undefined;
     });
-    const result = await runFleet(optionsWith('  - { do: rollout, over: 50ms }\n', { platform: front.address }));
+    const result = await runFleet(optionsWith('  - { do: rollout, over: 50ms }\n', { platform }));
     expect(result).toMatchObject({ complete: true, incomplete_reasons: [], missed: [] });
     expect(result.metrics['rollout.ms']?.count).toBe(2);
     for (const [name, times] of asked) expect(times, name).toBeGreaterThanOrEqual(3);
   });
 
   it('for good ends in an incomplete result that says so', async () => {
-    await using front = await inFrontOf((path) => (path.includes('config_types') ? 429 : undefined));
-    const result = await runFleet(
-      optionsWith('  - { do: rollout, over: 50ms }\n', { platform: front.address, setUpMs: 400 }),
-    );
+    const platform = await inFrontOf((path) => (path.includes('config_types') ? 429 : undefined));
+    const result = await runFleet(optionsWith('  - { do: rollout, over: 50ms }\n', { platform, setUpMs: 400 }));
     expect(exitCode(result)).toBe(2);
     expect(result.incomplete_reasons).toEqual([
       expect.stringMatching(/^the phase rollout could not begin: HTTP 429: .*; sent .* within 0\.4 s/),
@@ -93,10 +80,10 @@ describe('a platform that throttles', () => {
       if (asked > 1) refused.resolve();
       return 429;
     };
-    await using front = await inFrontOf(answer, waitS);
+    const platform = await inFrontOf(answer, waitS);
     const interrupt = new AbortController();
     const phases = '  - { do: rollout, over: 50ms }\n';
-    const run = runFleet(optionsWith(phases, { platform: front.address, workers: 1, signal: interrupt.signal }));
+    const run = runFleet(optionsWith(phases, { platform, workers: 1, signal: interrupt.signal }));
     await refused.promise;
     const began = performance.now();
     interrupt.abort(new Error('interrupted'));
