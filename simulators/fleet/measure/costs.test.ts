@@ -34,14 +34,16 @@ async function take(mebibytes: number): Promise<void> {
   await held;
 }
 
+/** This process and its child. */
+const processesOf = (): RunProcess[] => [
+  { pid: process.pid, role: 'parent' },
+  { pid: child.pid ?? 0, role: 'workers' },
+];
+
 test('says what the processes of a run hold, by what they are for, and what one robot adds', async () => {
   await using sampler = new CostSampler();
-  const pid = child.pid ?? 0;
   let robots = 0;
-  const processes: RunProcess[] = [
-    { pid: process.pid, role: 'parent' },
-    { pid, role: 'workers' },
-  ];
+  const processes = processesOf();
   expect(sampler.costs).toBeUndefined();
   sampler.start({ processes: () => processes, online: () => robots });
   await sampler.ramp(async () => {
@@ -73,10 +75,7 @@ test('says what the processes of a run hold, by what they are for, and what one 
 
 test('a look during which the run ended counts for nothing, since some of its processes may be gone', async () => {
   await using sampler = new CostSampler();
-  const processes: RunProcess[] = [
-    { pid: process.pid, role: 'parent' },
-    { pid: child.pid ?? 0, role: 'workers' },
-  ];
+  const processes = processesOf();
   sampler.start({ processes: () => processes, online: () => 1 });
   await sampler.look();
   const before = sampler.costs;

@@ -62,16 +62,14 @@ describe('the live view', () => {
     );
   });
 
-  it('says how much was judged and how many rules were broken, where somebody judges', () => {
-    for (const isTTY of [true, false]) {
-      const { on, view } = viewOn(isTTY);
-      view.show({ ...state(1000), judged: judgedWith([{}]) });
-      expect(on.text).toContain('rules broken 1');
-      if (isTTY) expect(on.text).toContain('10 of 100 answers (10 %)');
-    }
-    const { on, view } = viewOn(true);
-    view.show({ ...state(1000), judged: judgedWith([]) });
-    expect(on.text).not.toContain('rules broken');
+  it.each([
+    [true, 1, /10 of 100 answers \(10 %\).*rules\s+broken\s+1/s],
+    [false, 1, /rules broken 1/],
+    [true, 0, /^(?!.*rules broken)/s],
+  ])('says how much was judged and how many rules were broken (terminal: %s, broken: %i)', (isTTY, broken, words) => {
+    const { on, view } = viewOn(isTTY);
+    view.show({ ...state(1000), judged: judgedWith(Array.from({ length: broken }, () => ({}))) });
+    expect(on.text).toMatch(words);
   });
 
   it('says how fast robots start, and how long the others take', () => {
@@ -86,32 +84,19 @@ describe('the live view', () => {
     expect(on.text.replaceAll(/\s+/g, ' ')).toContain('online 50 waiting 50 20/s, 2.5 s left');
   });
 
-  it('shows the rate of a preparation, and what is left of it', () => {
+  it.each([true, false])('says why robots are not online (terminal: %s)', (isTTY) => {
+    const { on, view } = viewOn(isTTY);
+    view.show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
+    expect(on.text).toContain('not online: connect ECONNREFUSED');
+  });
+
+  it('shows the progress of a preparation, its rate and what is left, or a line every few seconds', () => {
     const { on, view } = viewOn(true);
-    view.progress('keys', 0, 100, 0);
-    view.progress('keys', 20, 100, 2000);
-    expect(on.text).toContain('20/100  10/s, 8 s left');
-  });
-
-  it('says why robots are not online', () => {
-    for (const isTTY of [true, false]) {
-      const { on, view } = viewOn(isTTY);
-      view.show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
-      expect(on.text).toContain('not online: connect ECONNREFUSED');
-    }
-  });
-
-  it('writes progress every few seconds where there is no terminal', () => {
-    const { on, view } = viewOn(false);
-    for (let done = 1; done <= 12; done += 1) view.progress('keys', done, 12, done * 1000);
-    expect(on.text.match(/\d+\/12/g)).toEqual(['6/12', '11/12', '12/12']);
-  });
-
-  it('shows progress of a preparation on a terminal', () => {
-    const { on, view } = viewOn(true);
-    view.progress('keys', 5, 10);
-    view.progress('keys', 10, 10);
-    expect(on.text).toContain('keys     ██████░░░░░░ 5/10');
-    expect(on.text).toContain('10/10');
+    for (const done of [0, 20, 100]) view.progress('keys', done, 100, 100 * done);
+    expect(on.text).toContain('keys     ██░░░░░░░░░░ 20/100  10/s, 8 s left');
+    expect(on.text).toContain('100/100');
+    const plain = viewOn(false);
+    for (let done = 1; done <= 12; done += 1) plain.view.progress('keys', done, 12, done * 1000);
+    expect(plain.on.text.match(/\d+\/12/g)).toEqual(['6/12', '11/12', '12/12']);
   });
 });

@@ -40,13 +40,8 @@ async function realRun(): Promise<FleetResult> {
   await fleet.run({ do: 'stop', over: '0s' });
   await fleet.run({ do: 'rollout', over: '500ms', within: '500ms' });
   await fleet.finish();
-  const run = {
-    startedAt: new Date().toISOString(),
-    workers: 1,
-    interrupted: false,
-    notes: [],
-    judged: judgedWith([{ level: 'SHOULD' }]),
-  };
+  const startedAt = new Date().toISOString();
+  const run = { startedAt, workers: 1, notes: [], judged: judgedWith([{ level: 'SHOULD' }]) };
   const options = { ...fleet.options, thresholds: ['ping.ms.p95<1m'], version: '0.0.0' };
   return resultOf(options, fleet, await fleet.measured(), run);
 }

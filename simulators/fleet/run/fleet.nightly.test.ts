@@ -1,15 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
+import { readText } from '../measure/cgroup.ts';
 import { reportHtml } from '../report/report.ts';
 import { exitCode } from '../result/result.ts';
 import { cellsOf } from '../result/rollout-map.ts';
-import { useFolder } from '../testing/scratch.ts';
+import { served, useFolder } from '../testing/scratch.ts';
 import type { FleetOptions } from './plan.ts';
 import { runFleet } from './run.ts';
-import { actionsOf, findGap, listOf, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
+import { listOf, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
@@ -25,7 +27,15 @@ describe('worker processes and shards', () => {
     await runAll(fleet);
     expect(fleet.record.incomplete).toEqual([]);
     expect(fleet.record.violations).toEqual([]);
-    return actionsOf(fleet);
+    const actions = fleet.record.phases.flatMap(({ trace: of }) => of);
+    return new Map(
+      fleet.members.map((robot) => [
+        robot,
+        actions.flatMap(({ robot: who, phase, kind, at_ms }) =>
+          who === robot ? [`${phase} ${kind} ${at_ms.toFixed(6)}`] : [],
+        ),
+      ]),
+    );
   };
 
   it('do the same as this process with 1 worker, with 3 and in 3 shards, but not with another seed', async () => {
@@ -65,23 +75,32 @@ describe('worker processes and shards', () => {
 
 it('finds the one robot in five hundred whose stream has a gap', async () => {
   await using fleet = fleets.create('uplink: none\n', { robots: 500, platform: undefined });
-  await findGap(fleet, 137);
+  await fleet.prepare();
+  await fleet.run({ do: 'ramp', over: '0s' });
+  const path = fleet.robotSocket(137);
+  rmSync(path);
+  const frame = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
+  const impostor = createServer((socket) => {
+    socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n\r\n${frame(1)}${frame(2)}${frame(5)}`));
+  });
+  await served(impostor, path);
+  await fleet.run({ do: 'storm', over: '0s' });
+  await eventually(() => expect(fleet.record.violations).not.toEqual([]));
+  await fleet.finish();
+  const message = 'ids 3 to 4 missing within a connection: after id 2 came id 5';
+  expect(fleet.record.violations).toEqual([{ robot: 137, name: fleet.robotName(137), kind: 'gap', message }]);
+  expect((await fleet.measured()).counters['subscriber.violations']).toBe(1);
+  await fleet.stop('abandon');
 });
 
 const folder = useFolder();
 
 /** Process ids of the workers that this process has started. */
 function workers(): number[] {
-  const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').split(' ');
-  return children.filter((pid) => pid !== '' && /worker\.[jt]s/.test(commandOf(pid))).map(Number);
-}
-
-function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  } catch {
-    return '';
-  }
+  const children = readText(`/proc/${process.pid}/task/${process.pid}/children`) ?? '';
+  return children.split(' ').flatMap((pid) => {
+    return /worker\.[jt]s/.test(readText(`/proc/${pid}/cmdline`) ?? '') ? [Number(pid)] : [];
+  });
 }
 
 /** How many robots serve. */

@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
-import { simulatePlatform } from '../../platform/index.ts';
+import { type SimulatedPlatform, simulatePlatform } from '../../platform/index.ts';
 import { PlatformClient } from '../platform/client.ts';
 import { closedPort } from '../testing/scratch.ts';
 import type { FleetOptions } from './plan.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
+
+/** Number of devices of a platform, up to 200. */
+const devicesOf = async (platform: SimulatedPlatform): Promise<number> =>
+  (await listOf(platform, '/devices?limit=100')).length +
+  (await listOf(platform, '/devices?limit=100&offset=100')).length;
+
+async function tokenOf(platform: SimulatedPlatform): Promise<string> {
+  const client = new PlatformClient(platform);
+  return await client.provisioningToken().finally(() => client.close());
+}
 
 describe('a scenario', () => {
   it('runs without a violation through storms, kills, partitions and skewed clocks', async () => {
@@ -68,23 +78,18 @@ describe('a scenario', () => {
   it.each(['agent', 'polling'])(
     'is the same devices again in another run with the same keys and names (%s)',
     async (uplink) => {
-      const client = new PlatformClient(fleets.platform);
-      const devices = async (): Promise<number> =>
-        (await client.listPage({ limit: 100, offset: 0 })) + (await client.listPage({ limit: 100, offset: 100 }));
-      const before = await devices();
-      try {
-        for (const shards of [1, 2]) {
-          for (let index = 1; index <= shards; index += 1) {
-            const options = { robots: 6, namePrefix: `again-${uplink}`, shard: { index, count: shards } };
-            await using fleet = fleets.create(`uplink: ${uplink}\n`, options);
-            await runAll(fleet);
-            expect(fleet.record.notStarted).toBe(0);
-          }
-        }
-        expect(await devices()).toBe(before + 6);
-      } finally {
-        await client.close();
+      const before = await devicesOf(fleets.platform);
+      for (const [index, count] of [
+        [1, 1],
+        [1, 2],
+        [2, 2],
+      ] as const) {
+        const options = { robots: 6, namePrefix: `again-${uplink}`, shard: { index, count } };
+        await using fleet = fleets.create(`uplink: ${uplink}\n`, options);
+        await runAll(fleet);
+        expect(fleet.record.notStarted).toBe(0);
       }
+      expect(await devicesOf(fleets.platform)).toBe(before + 6);
     },
   );
 
@@ -130,9 +135,7 @@ describe('the canary of a fleet', () => {
   });
 
   it('comes online with its own token, and says which was refused', async () => {
-    const client = new PlatformClient(fleets.platform);
-    const tokens = [await client.provisioningToken(), 'never issued'];
-    await client.close();
+    const tokens = [await tokenOf(fleets.platform), 'never issued'];
     const own = tokens.map((token, at) => ({ line: at + 3, token }));
     await using fleet = create({ robots: 2, offer: { own } });
     expect(await fleet.runCanary([])).toBeUndefined();
@@ -143,18 +146,16 @@ describe('the canary of a fleet', () => {
   });
 
   it('comes online with the token that a command prints for it, and says how the command ended', async () => {
-    const client = new PlatformClient(fleets.platform);
-    const token = await client.provisioningToken();
-    await client.close();
-    const tokenCommand = `case "$MUSTER_ROBOT" in fleet-*-000000) echo ${token};; esac`;
-    await using fleet = create({ robots: 1, offer: { tokenCommand } });
-    expect(await fleet.runCanary([])).toBeUndefined();
-    await using broken = create({ robots: 1, offer: { tokenCommand: 'exit 3' } });
-    expect(await broken.runCanary([])).toMatch(/--token-command for fleet-\d+-000000 ended with 3$/);
-    await using wordy = create({ robots: 1, offer: { tokenCommand: 'echo two words' } });
-    expect(await wordy.runCanary([])).toMatch(/printed more than a token: it has blanks or several lines/);
-    await using silent = create({ robots: 1, offer: { tokenCommand: 'true' } });
-    expect(await silent.runCanary([])).toMatch(/--token-command for fleet-\d+-000000 printed no token/);
+    const token = await tokenOf(fleets.platform);
+    for (const [tokenCommand, said] of [
+      [`case "$MUSTER_ROBOT" in fleet-*-000000) echo ${token};; esac`, /^undefined$/],
+      ['exit 3', /--token-command for fleet-\d+-000000 ended with 3$/],
+      ['echo two words', /printed more than a token: it has blanks or several lines/],
+      ['true', /--token-command for fleet-\d+-000000 printed no token/],
+    ] as const) {
+      await using fleet = create({ robots: 1, offer: { tokenCommand } });
+      expect(String(await fleet.runCanary([]))).toMatch(said);
+    }
   });
 
   it('reports the address of the broker, and the option for another', async () => {
@@ -166,21 +167,16 @@ describe('the canary of a fleet', () => {
   });
 
   it('is a robot of the fleet, which starts again with the others, and is not measured', async () => {
-    const client = new PlatformClient(fleets.platform);
-    try {
-      const before = await client.listPage({ limit: 100, offset: 0 });
-      await using fleet = create({ defects: { 0: 'seam-gap' } });
-      expect(await fleet.runCanary([])).toBeUndefined();
-      expect(await client.listPage({ limit: 100, offset: 0 })).toBe(before + 1);
-      expect(await listOf(fleets.platform, `/devices?name=${fleet.robotName(1)}`)).toHaveLength(1);
-      await fleet.prepare();
-      expect((await fleet.measured()).metrics).toEqual({});
-      await fleet.run({ do: 'ramp', over: '0s' });
-      expect(fleet.record.notStarted).toBe(0);
-      expect(await client.listPage({ limit: 100, offset: 0 })).toBe(before + 4);
-    } finally {
-      await client.close();
-    }
+    const before = await devicesOf(fleets.platform);
+    await using fleet = create({ defects: { 0: 'seam-gap' } });
+    expect(await fleet.runCanary([])).toBeUndefined();
+    expect(await devicesOf(fleets.platform)).toBe(before + 1);
+    expect(await listOf(fleets.platform, `/devices?name=${fleet.robotName(1)}`)).toHaveLength(1);
+    await fleet.prepare();
+    expect((await fleet.measured()).metrics).toEqual({});
+    await fleet.run({ do: 'ramp', over: '0s' });
+    expect(fleet.record.notStarted).toBe(0);
+    expect(await devicesOf(fleets.platform)).toBe(before + 4);
   });
 
   it('does not stop the fleet when only one robot is refused', async () => {

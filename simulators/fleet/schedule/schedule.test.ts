@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { random } from '../../common/random.ts';
 import { classOf } from '../scenario/classes.ts';
 import { parseScenario } from '../scenario/read.ts';
-import { ARRIVALS } from '../scenario/scenario.ts';
+import { ARRIVALS, type Arrivals, type Phase } from '../scenario/scenario.ts';
 import { Deadlines, type Moments, monotonicMs, runSchedule } from './clock.ts';
-import { along, atRate, membersOf, once, type PlanOptions, ranks, streamsOf } from './schedule.ts';
+import { along, membersOf, type PlanOptions, streamsOf } from './schedule.ts';
 
 const scenario = parseScenario(
   `
@@ -105,11 +104,8 @@ describe('the plan of a fleet', () => {
     expect(turns.map(({ length }) => length)).toEqual([10, 100, 100]);
   });
 
-  it('differs from seed to seed', () => {
+  it('differs from seed to seed, and chooses other robots in another phase', () => {
     expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
-  });
-
-  it('chooses other robots in another phase', () => {
     const robotsIn = (kind: string) =>
       actions({ seed: 3, robots: 200 }, 1)
         .filter((line) => line.split(' ')[2] === kind)
@@ -127,30 +123,22 @@ it('splits a fleet into disjoint and complete parts', () => {
   );
 });
 
-const fleet = (arrivals: (typeof ARRIVALS)[number], rate: number, robots: number, durationMs: number): number[] => {
-  const rank = ranks(robots, random(7));
-  return Array.from({ length: robots }, (_, robot) =>
-    all(atRate({ rate, robots, rank: rank[robot] ?? 0, durationMs, arrivals, draw: random(`7/${robot}`) })),
-  )
-    .flat()
+/** Times of the pings of a fleet, ascending. */
+const pingsOf = (robots: number, hold: Omit<Extract<Phase, { do: 'hold' }>, 'do'>): number[] =>
+  streamsOf({ seed: 7, robots }, 0, { do: 'hold', ...hold }, membersOf(robots))
+    .flatMap(({ moments }) => all(moments))
     .sort((a, b) => a - b);
-};
 
 describe('a rate over the whole fleet', () => {
-  it('constant: evenly spaced', () => {
-    const at = fleet('constant', 50, 20, 2000);
-    expect(at).toHaveLength(100);
-    expect(at.every((moment, index) => Math.abs(moment - index * 20) < 1e-6)).toBe(true);
-  });
-
-  it('jitter: one in each interval', () => {
-    expect(fleet('jitter', 50, 20, 2000).map((moment) => Math.floor(moment / 20))).toEqual(
-      Array.from({ length: 100 }, (_, index) => index),
-    );
+  it('constant: evenly spaced; jitter: one in each interval', () => {
+    const pings = (arrivals: Arrivals) => pingsOf(20, { for: '2s', ping: '50/s', arrivals });
+    const intervals = Array.from({ length: 100 }, (_, index) => index);
+    expect(pings('constant').map((at) => Math.round(1e6 * at) / 20e6)).toEqual(intervals);
+    expect(pings('jitter').map((at) => Math.floor(at / 20))).toEqual(intervals);
   });
 
   it('poisson: the right number within five standard deviations, with memoryless gaps', () => {
-    const at = fleet('poisson', 100, 50, 100_000);
+    const at = pingsOf(50, { for: '100s', ping: '100/s', arrivals: 'poisson' });
     expect(Math.abs(at.length - 10_000)).toBeLessThan(500);
     const gaps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0));
     const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
@@ -159,39 +147,24 @@ describe('a rate over the whole fleet', () => {
   });
 
   it('ascends and stays within the phase', () => {
+    const [rates, robots] = [fc.integer({ min: 0, max: 500 }), fc.integer({ min: 1, max: 50 })];
     fc.assert(
-      fc.property(
-        fc.constantFrom(...ARRIVALS),
-        fc.double({ min: 0, max: 500, noNaN: true }),
-        fc.integer({ min: 1, max: 50 }),
-        fc.nat(5000),
-        (arrivals, rate, robots, durationMs) => {
-          const at = all(
-            atRate({ rate, robots, rank: robots - 1, durationMs, arrivals, draw: random(`${rate}/${robots}`) }),
-          );
-          return at.every((moment, index) => moment >= (at[index - 1] ?? 0) && moment < durationMs);
-        },
-      ),
+      fc.property(fc.constantFrom(...ARRIVALS), rates, robots, fc.nat(5000), (arrivals, rate, count, ms) => {
+        const phase = { do: 'hold', for: `${ms}ms`, ping: `${rate}/s`, arrivals } as const;
+        const at = streamsOf({ seed: rate, robots: count }, 0, phase, [count - 1]).flatMap(({ moments }) =>
+          all(moments),
+        );
+        return at.every((moment, index) => moment >= (at[index - 1] ?? 0) && moment < ms);
+      }),
     );
   });
 });
 
-it('lets the first robots of the shuffle carry out an action once, within the time', () => {
-  for (const arrivals of ARRIVALS) {
-    const at = Array.from({ length: 100 }, (_, rank) =>
-      once({ of: 25, rank, overMs: 1000, arrivals, draw: random(rank) }),
-    );
-    const taken = at.filter((moment) => moment !== undefined);
-    expect(taken).toHaveLength(25);
-    expect(taken.every((moment) => moment >= 0 && moment < 1000)).toBe(true);
-  }
-});
-
-it('shuffles by the seed alone', () => {
-  const rank = ranks(1000, random(1));
-  expect([...rank].sort((a, b) => a - b)).toEqual(Array.from({ length: 1000 }, (_, index) => index));
-  expect(ranks(1000, random(1))).toEqual(rank);
-  expect(ranks(1000, random(2))).not.toEqual(rank);
+it.each(ARRIVALS)('lets a share of the robots carry out an action once, within the time (%s)', (arrivals) => {
+  const phase = { do: 'storm', share: '25%', over: '1s', arrivals } as const;
+  const at = streamsOf({ seed: 1, robots: 100 }, 0, phase, membersOf(100)).map(({ moments }) => all(moments));
+  expect(at).toHaveLength(25);
+  expect(at.every(([moment = -1, ...more]) => moment >= 0 && moment < 1000 && more.length === 0)).toBe(true);
 });
 
 it('a list asks for pages of its robot and phase alone, whatever other robots are with it', () => {
@@ -209,10 +182,7 @@ it('a list asks for pages of its robot and phase alone, whatever other robots ar
   expect(pagesOf(3, [3], 1)).not.toEqual(pages);
 });
 
-const moments = (at: number[]): Moments => {
-  const left = [...at];
-  return { next: () => left.shift() };
-};
+const moments = (at: number[]): Moments => ({ next: () => at.shift() });
 
 describe('open-loop schedule', () => {
   it('starts actions in the order of their times, and of streams at equal times', async () => {
@@ -278,7 +248,7 @@ describe('open-loop schedule', () => {
   it('ends at once when aborted', async () => {
     const stop = new AbortController();
     const fired: number[] = [];
-    const running = runSchedule({
+    await runSchedule({
       epoch: monotonicMs(),
       streams: [moments([0, 3_600_000])],
       fire: (_stream, intended) => {
@@ -287,7 +257,6 @@ describe('open-loop schedule', () => {
       },
       signal: stop.signal,
     });
-    await running;
     expect(fired).toHaveLength(1);
   });
 });
@@ -315,34 +284,21 @@ describe('waits of a run', () => {
 it('a phase for a class asks robots of it alone, for its share and the whole rate', () => {
   const classes = { arm: { share: '75%' }, cart: { share: '25%' } };
   const whole = { seed: 1, robots: 400, classes };
-  const all = Array.from({ length: 400 }, (_, robot) => robot);
   const phase = { do: 'rollout', class: 'cart', share: '50%', over: '10s', ping: '20/s', arrivals: 'jitter' } as const;
-  const streams = streamsOf(whole, 1, phase, all);
+  const streams = streamsOf(whole, 1, phase, membersOf(400));
   expect(streams.every(({ robot }) => classOf({ classes }, robot) === 'cart')).toBe(true);
   expect(streams.filter(({ kind }) => kind === 'rollout')).toHaveLength(50);
-  const pings = streams.filter(({ kind }) => kind === 'ping').flatMap(({ moments }) => [...times(moments)]);
+  const pings = streams.filter(({ kind }) => kind === 'ping').flatMap(({ moments }) => all(moments));
   expect(pings).toHaveLength(200);
-  const halves = [0, 1].map((part) =>
-    streamsOf(
-      whole,
-      1,
-      phase,
-      all.filter((robot) => robot % 2 === part),
-    ),
-  );
+  const halves = [1, 2].map((index) => streamsOf(whole, 1, phase, membersOf(400, { index, count: 2 })));
   const told = (of: typeof streams) => of.map(({ robot, kind }) => `${robot} ${kind}`).sort();
   expect(told(halves.flat())).toEqual(told(streams));
 });
 
 describe('a curve', () => {
-  const day = { do: 'hold', for: '100s', ping: '100/s', curve: ['0%', '100%', '100%', '50%', '0%'] } as const;
-  const seen = (arrivals: (typeof ARRIVALS)[number]) =>
-    streamsOf({ seed: 3, robots: 20 }, 1, { ...day, curve: [...day.curve], arrivals }, membersOf(20))
-      .flatMap(({ moments }) => [...times(moments)])
-      .sort((a, b) => a - b);
-
   it.each(ARRIVALS)('sends as much as it is high, in every part of the phase (%s)', (arrivals) => {
-    const moments = seen(arrivals);
+    const curve = ['0%', '100%', '100%', '50%', '0%'];
+    const moments = pingsOf(20, { for: '100s', ping: '100/s', curve, arrivals });
     // 0 to 1, 1, 1 to 0.5, 0.5 to 0, in quarters of 25 s at 100/s.
     const wanted = [1250, 2500, 1875, 625];
     const quarters = wanted.map((_, at) => moments.filter((ms) => Math.floor(ms / 25_000) === at).length);
@@ -354,9 +310,9 @@ describe('a curve', () => {
   });
 
   it('spreads what each robot does once, and leaves out nobody', () => {
-    const phase = { do: 'storm', over: '10s', arrivals: 'constant', curve: ['0%', '100%'] } as const;
-    const streams = streamsOf({ seed: 3, robots: 100 }, 1, { ...phase, curve: [...phase.curve] }, membersOf(100));
-    const moments = streams.flatMap(({ moments: of }) => [...times(of)]);
+    const phase: Phase = { do: 'storm', over: '10s', arrivals: 'constant', curve: ['0%', '100%'] };
+    const streams = streamsOf({ seed: 3, robots: 100 }, 1, phase, membersOf(100));
+    const moments = streams.flatMap(({ moments: of }) => all(of));
     expect(moments).toHaveLength(100);
     expect(moments.filter((ms) => ms < 5000)).toHaveLength(25);
   });
@@ -377,7 +333,3 @@ describe('a curve', () => {
     expect(along([0.5, 0.5], 1000).at(250)).toBe(500);
   });
 });
-
-function* times(moments: { next(): number | undefined }): Generator<number> {
-  for (let at = moments.next(); at !== undefined; at = moments.next()) yield at;
-}

@@ -211,7 +211,7 @@ export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }):
 }
 
 /** Seeded shuffle of the fleet: `rank[robot]`, from 0, equal on every part of the fleet. */
-export function ranks(robots: number, draw: Random): Uint32Array {
+function ranks(robots: number, draw: Random): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {
     const other = Math.floor(draw.next() * (last + 1));
@@ -229,7 +229,7 @@ interface Arriving {
 }
 
 /** A robot's part of a `rate` of the whole fleet, per second. */
-export function atRate(part: Arriving & { rate: number; robots: number; durationMs: number }): Moments {
+function atRate(part: Arriving & { rate: number; robots: number; durationMs: number }): Moments {
   const { rate, robots, rank, durationMs, arrivals, draw } = part;
   if (rate <= 0) return { next: () => undefined };
   const slot = 1000 / rate;
@@ -254,7 +254,7 @@ export function atRate(part: Arriving & { rate: number; robots: number; duration
 }
 
 /** Time of an action that a robot carries out once; undefined if it does not take part. */
-export function once(part: Arriving & { of: number; overMs: number }): number | undefined {
+function once(part: Arriving & { of: number; overMs: number }): number | undefined {
   const { of, rank, overMs, arrivals, draw } = part;
   if (rank >= of) return undefined;
   switch (arrivals) {

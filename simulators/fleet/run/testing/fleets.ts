@@ -1,12 +1,10 @@
 /** Fleets for tests, with a platform and folders of their own. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../../harness/contract/versions.ts';
-import { eventually } from '../../../common/testing/scratch.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
 import { parseScenario } from '../../scenario/read.ts';
 import { Fleet } from '../fleet.ts';
@@ -70,44 +68,6 @@ export async function runAll(fleet: Fleet): Promise<void> {
   await fleet.prepare();
   for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
   await fleet.finish();
-}
-
-/** The actions of each robot of a fleet, which must have been created with `trace`. */
-export function actionsOf({ members, record }: Fleet): Map<number, string[]> {
-  return new Map(
-    members.map((robot) => [
-      robot,
-      record.phases
-        .flatMap(({ trace }) => trace)
-        .filter((action) => action.robot === robot)
-        .map(({ phase, kind, at_ms }) => `${phase} ${kind} ${at_ms.toFixed(6)}`),
-    ]),
-  );
-}
-
-/** Replaces the Device API of a robot by a server whose stream has a gap; expects the fleet to find exactly that. */
-export async function findGap(fleet: Fleet, robot: number): Promise<void> {
-  await fleet.prepare();
-  await fleet.run({ do: 'ramp', over: '0s' });
-  const path = fleet.robotSocket(robot);
-  rmSync(path);
-  const frame = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
-  const impostor = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n\r\n${frame(1)}${frame(2)}${frame(5)}`));
-  }).listen(path);
-  try {
-    await fleet.run({ do: 'storm', over: '0s' });
-    await eventually(() => expect(fleet.record.violations).not.toEqual([]));
-    await fleet.finish();
-    const name = fleet.robotName(robot);
-    const message = 'ids 3 to 4 missing within a connection: after id 2 came id 5';
-    expect(fleet.record.violations).toEqual([{ robot, name, kind: 'gap', message }]);
-    expect((await fleet.measured()).counters['subscriber.violations']).toBe(1);
-  } finally {
-    await fleet.stop('abandon');
-    impostor.close();
-  }
 }
 
 // Options of a small run whose files lie below one folder. For tests.
