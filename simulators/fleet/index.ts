@@ -188,7 +188,13 @@ function newFleet(
   shown: FleetConsole | undefined,
 ): Fleet {
   return new Fleet({
-    ...{ robots, platform, seed, workers, keyBits, stateDir, scenario },
+    robots,
+    platform,
+    seed,
+    workers,
+    keyBits,
+    stateDir,
+    scenario,
     ...defined({ onViolation, namePrefix, onStates: shown?.states }),
     onKeys: (done, total) => {
       onProgress?.({ stage: 'keys', done, of: total });

@@ -244,12 +244,8 @@ export class Actions {
   }
 
   soFar(): PhaseOutcome | undefined {
-    const outcome = this.#outcome;
-    if (outcome === undefined) return undefined;
-    return {
-      ...outcome,
-      rollouts: outcome.rollouts.map((row) => (this.#open.has(row) ? { ...row, open: true } : row)),
-    };
+    const rollouts = this.#outcome?.rollouts.map((row) => (this.#open.has(row) ? { ...row, open: true } : row));
+    return this.#outcome && rollouts && { ...this.#outcome, rollouts };
   }
 
   async #read(action: Action, kind: 'list' | 'read' | 'expand'): Promise<void> {
@@ -272,7 +268,21 @@ export class Actions {
     const { deviceId } = robot;
     record.count('rollout.attempts');
     record.count('rollout.missed', 0);
-    const row = newRow(action);
+    const row: RolloutRow = {
+      robot: robot.index,
+      name: robot.name,
+      deployment_id: null,
+      phase: index,
+      ...(round > 0 && { round }),
+      at_ms: action.at,
+      total_ms: null,
+      late_ms: null,
+      command_ms: null,
+      sync_ms: null,
+      write_ms: null,
+      event_ms: null,
+      report_ms: null,
+    };
     outcome.rollouts.push(row);
     this.#open.add(row);
     this.rollouts.states.set(robot.index, 'pending');
@@ -388,21 +398,3 @@ function recordLateness(
 }
 
 const eventsOf = (phase: Phase): number => ('events' in phase ? (phase.events ?? 0) : 0);
-
-function newRow({ robot, index, round, at }: Action): RolloutRow {
-  return {
-    robot: robot.index,
-    name: robot.name,
-    deployment_id: null,
-    phase: index,
-    ...(round > 0 && { round }),
-    at_ms: at,
-    total_ms: null,
-    late_ms: null,
-    command_ms: null,
-    sync_ms: null,
-    write_ms: null,
-    event_ms: null,
-    report_ms: null,
-  };
-}

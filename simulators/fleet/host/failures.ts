@@ -8,13 +8,11 @@ export interface FailedAction {
   count: number;
 }
 
-const MOST_KEPT = 5;
-
 /** Adds to the count of an equal failure, or keeps a copy of one of the first few. */
 export function addFailure(failures: FailedAction[], failure: FailedAction): void {
   const equal = failures.find(({ kind, message }) => kind === failure.kind && message === failure.message);
   if (equal !== undefined) equal.count += failure.count;
-  else if (failures.length < MOST_KEPT) failures.push({ ...failure });
+  else if (failures.length < 5) failures.push({ ...failure });
 }
 
 export function failureText({ kind, robot, message, count }: FailedAction): string {

@@ -16,8 +16,16 @@ import type { TracedRollouts } from './traced.ts';
 export type RolloutState = 'pending' | 'reached' | 'missed';
 
 const LETTERS: Readonly<Record<RobotState | RolloutState, string>> = {
-  ...{ waiting: '.', connecting: 'c', online: 'o', 'cut off': 'x', down: 'd', stopped: 's', refused: 'r' },
-  ...{ pending: 'p', reached: 'u', missed: 'm' },
+  waiting: '.',
+  connecting: 'c',
+  online: 'o',
+  'cut off': 'x',
+  down: 'd',
+  stopped: 's',
+  refused: 'r',
+  pending: 'p',
+  reached: 'u',
+  missed: 'm',
 };
 
 /** Letter of a robot; an online robot shows the state of its roll-out. */

@@ -6,8 +6,6 @@ import { dirname, join } from 'node:path';
 import { memoryText } from '../../../harness/common/sizes.ts';
 
 const ROOT = '/sys/fs/cgroup';
-/** cgroup v1 writes "no limit" as the largest number of pages. */
-const NO_LIMIT = 2 ** 60;
 
 export interface MemoryLimit {
   limitBytes: number;
@@ -63,7 +61,8 @@ function foldersOf(root: string, own: string, controller: string): string[] {
 function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
   const limitBytes = readNumber(join(folder, limit));
   const usedBytes = readNumber(join(folder, used));
-  if (limitBytes === undefined || usedBytes === undefined || limitBytes >= NO_LIMIT) return undefined;
+  // Version 1 writes "no limit" as the largest number of pages.
+  if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
   const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
   const freeBytes = Math.min(limitBytes, Math.max(0, free));
   return { limitBytes, freeBytes, kills: fieldOf(join(folder, events), 'oom_kill') };

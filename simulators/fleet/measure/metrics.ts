@@ -142,6 +142,13 @@ export function merge(into: Histogram, from: Histogram): void {
   into.add(from as never);
 }
 
+/** Adds durations to those of this name, with two digits. */
+export function addDurations(all: Map<string, Histogram>, name: string, times: Histogram): void {
+  const held = all.get(name) ?? histogram(2);
+  merge(held, times);
+  all.set(name, held);
+}
+
 /** Durations in the first but not in the second; undefined if the second has more. */
 export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
   const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);

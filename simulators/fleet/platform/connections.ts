@@ -111,7 +111,12 @@ export class Connections implements Sender {
     const connection: RequestConnection = new RequestConnection(socket, {
       timeoutMs: this.#options.timeoutMs,
       onReady: () => this.#release(connection),
-      onGone: () => this.#drop(connection),
+      onGone: () => {
+        this.#open.delete(connection);
+        const at = this.#idle.indexOf(connection);
+        if (at >= 0) this.#idle.splice(at, 1);
+        if (this.#waiting.length + this.#patient.length > 0) this.#openAhead();
+      },
     });
     this.#open.add(connection);
     if (this.#closed) void connection.destroy(new Error(CLOSED));
@@ -122,12 +127,5 @@ export class Connections implements Sender {
     const next = this.#waiting.shift() ?? this.#patient.shift();
     if (next === undefined) this.#idle.push(connection);
     else connection.send(next.bytes, next.handler);
-  }
-
-  #drop(connection: RequestConnection): void {
-    this.#open.delete(connection);
-    const at = this.#idle.indexOf(connection);
-    if (at >= 0) this.#idle.splice(at, 1);
-    if (this.#waiting.length + this.#patient.length > 0) this.#openAhead();
   }
 }

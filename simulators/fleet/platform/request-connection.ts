@@ -71,7 +71,13 @@ export class RequestConnection {
       head: (head) => this.#begin(head),
       // Copied, because the buffer will be overwritten.
       body: (piece) => this.#handler?.onResponseData(this, Buffer.from(piece)),
-      end: () => this.#complete(),
+      end: () => {
+        if (this.#interim) return;
+        const handler = this.#handler;
+        this.#handler = undefined;
+        if (this.#last) this.#cut();
+        handler?.onResponseEnd();
+      },
       wrong: (why) => this.#fail(new Error(`the answer is not HTTP/1.1: ${why}`)),
     });
     // Closes idle connections as well.
@@ -137,14 +143,6 @@ export class RequestConnection {
     this.#last = !stays || usableMs <= 0 || !(framed || bodiless);
     this.#handler.onResponseStart(this, status, named);
     return bodiless ? 'none' : 'rest';
-  }
-
-  #complete(): void {
-    if (this.#interim) return;
-    const handler = this.#handler;
-    this.#handler = undefined;
-    if (this.#last) this.#cut();
-    handler?.onResponseEnd();
   }
 
   #cut(): void {

@@ -3,27 +3,11 @@ import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
 import { killed, startProcess } from './hosts.ts';
 
-/** Small, because generating thousands of longer keys takes minutes. */
-const SMALLEST_KEY_BITS = 1024;
-
-interface EmbeddedPlatform {
-  readonly address: PlatformAddress;
-  readonly pid: number;
-  /** Resolves with a message if the process ends without `stop`. */
-  readonly died: Promise<string>;
-  stop(): Promise<void>;
-}
-
-/**
- * Nice value above the fleet's: with no core to spare the generator goes first, because a late request says nothing
- * about a platform.
- */
-const BEHIND = 5;
-
 /**
  * `devices`: existing devices without a robot. Resolves once the platform serves; rejects if its process ends first.
+ * `died` resolves with a message if it ends later, without `stop`.
  */
-export async function startEmbeddedPlatform(seed: number, devices = 0): Promise<EmbeddedPlatform> {
+export async function startEmbeddedPlatform(seed: number, devices = 0) {
   const child = startProcess('embedded-platform');
   const address = await new Promise<PlatformAddress>((resolve, reject) => {
     child.once('message', (message) => resolve(message as PlatformAddress));
@@ -42,7 +26,7 @@ export async function startEmbeddedPlatform(seed: number, devices = 0): Promise<
     pid: child.pid ?? 0,
     died,
     // State is in memory only, so nothing needs an orderly end.
-    stop: () => {
+    stop: (): Promise<void> => {
       stopped = true;
       return killed(child);
     },
@@ -51,17 +35,15 @@ export async function startEmbeddedPlatform(seed: number, devices = 0): Promise<
 
 async function serve(seed: number, devices: number): Promise<void> {
   try {
-    setPriority(Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW));
+    // With no core to spare the generator goes first, because a late request says nothing about a platform.
+    setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
   } catch {
     // Some sandboxes forbid it, and a machine with a core to spare does not need it.
   }
   // Loaded here only, to keep its code out of the parent process.
   const { simulatePlatform } = await import('../../platform/index.ts');
-  const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({
-    seed,
-    devices,
-    minKeyBits: SMALLEST_KEY_BITS,
-  });
+  // Short keys, because generating thousands of longer ones takes minutes.
+  const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, devices, minKeyBits: 1024 });
   // A killed fleet cannot receive the address; its end ends this process.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
 }

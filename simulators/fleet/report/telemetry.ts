@@ -56,11 +56,8 @@ export function spansOf(traced: TracedRollouts, row: RolloutRow, posted: number,
   return [root, ...legs];
 }
 
-const PUSH_MS = 10_000;
 const BATCH = 500;
 const MOST_WAITING = 8;
-/** Milliseconds that a slow collector may delay the end of a run. */
-const CLOSING_MS = 10_000;
 
 export interface TelemetryOptions {
   send: Send;
@@ -83,18 +80,18 @@ export class Telemetry {
 
   constructor(options: TelemetryOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#push(), PUSH_MS).unref();
+    this.#timer = setInterval(() => this.#push(), 10_000).unref();
   }
 
   /**
    * Resolves with the number of lost messages and the reason, or undefined if all were accepted. Waits for a slow
-   * collector, within a limit.
+   * collector for ten seconds at most.
    */
   async close(): Promise<string | undefined> {
     clearInterval(this.#timer);
     this.#push();
     const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, CLOSING_MS);
+    const timer = setTimeout(late.resolve, 10_000);
     await Promise.race([this.#pushing, late.promise]);
     clearTimeout(timer);
     const lost = this.#lost + this.#waiting;

@@ -285,7 +285,15 @@ export class Subscriber {
     });
     socket.on('error', () => {});
     socket.on('end', () => socket.destroy());
-    socket.on('close', () => this.#closed());
+    socket.on('close', () => {
+      if (this.streaming && !this.#stopped) onCount('lost');
+      this.streaming = false;
+      this.#socket = undefined;
+      if (this.#stopped) return;
+      const delay = this.#failures === AT_ONCE ? 0 : backoffMs({ firstMs: 50, longestMs: 2000 }, this.#failures);
+      this.#timer = setTimeout(() => this.#connect(), delay);
+      this.#failures += 1;
+    });
   }
 
   #frame(id: string | undefined, event: string | undefined, text: string): void {
@@ -297,15 +305,5 @@ export class Subscriber {
     const { fresh, fault } = this.check.see(number, text);
     if (fault !== undefined) this.#options.onFault(fault);
     if (fresh) this.#options.onEvent(number, event ?? '', text);
-  }
-
-  #closed(): void {
-    if (this.streaming && !this.#stopped) this.#options.onCount('lost');
-    this.streaming = false;
-    this.#socket = undefined;
-    if (this.#stopped) return;
-    const delay = this.#failures === AT_ONCE ? 0 : backoffMs({ firstMs: 50, longestMs: 2000 }, this.#failures);
-    this.#timer = setTimeout(() => this.#connect(), delay);
-    this.#failures += 1;
   }
 }

@@ -29,8 +29,6 @@ const leadMs = (phase: Phase, robots: number): number =>
 const LEAD_MS = 50;
 /** Milliseconds to draw one kind of action for one robot, in cold code. */
 const STREAM_MS = 0.02;
-/** Relative change of the sampling budget that is ignored. */
-const SLIGHT = 0.1;
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` has the state of its robots. */
 export class Fleet implements AsyncDisposable {
@@ -374,7 +372,8 @@ export class Fleet implements AsyncDisposable {
 
   #second(): void {
     const wanted = this.options.judge?.bytesPerSecond() ?? 0;
-    if (Math.abs(wanted - this.#sampled) > SLIGHT * this.#sampled) {
+    // A slight change of the budget is ignored.
+    if (Math.abs(wanted - this.#sampled) > this.#sampled / 10) {
       this.#sampled = wanted;
       // Whoever awaits a lost host reports it.
       this.#hosts.each((host) => host.sample(wanted / this.#hostCount)).catch(() => {});

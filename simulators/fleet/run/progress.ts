@@ -1,12 +1,12 @@
 /** Seconds of a run, joined from the ticks of its hosts. */
 
+import type { Histogram } from 'hdr-histogram-js';
 import type { HostTick } from '../host/host.ts';
 import {
+  addDurations,
   combined,
   decode,
-  histogram,
   labelled,
-  merge,
   type Snapshot,
   type Summary,
   summary,
@@ -19,14 +19,15 @@ import { LIMITS } from '../result/verdict.ts';
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
 const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
 
-const EARLIER = 'earlier process';
-
 export class Progress {
   readonly #latest = new Map<string, HostTick>();
   #fresh: { host: string; tick: HostTick }[] = [];
+  /** Counters of processes that have ended. */
+  #earlier: Record<string, number> = {};
+  /** Counters at the last second. */
   #counters: Record<string, number> = {};
   #lastAt = 0;
-  readonly #whole = new Map<string, ReturnType<typeof histogram>>();
+  readonly #whole = new Map<string, Histogram>();
   readonly #summaries = new Map<string, Summary>();
   readonly #series: Thinned<Tick> = new Thinned(joined);
   readonly #samples = new Map<string, Thinned<LoadSample>>();
@@ -51,16 +52,15 @@ export class Progress {
     const { counters: before = {} } = this.#latest.get(host)?.interval ?? {};
     const { counters } = tick.interval;
     // Counters of a process never fall, so a fall means a replacement process.
-    if (Object.entries(before).some(([name, count]) => (counters[name] ?? 0) < count)) this.#addEarlier(before);
+    if (Object.entries(before).some(([name, count]) => (counters[name] ?? 0) < count))
+      this.#earlier = combined([this.#earlier, before]);
     this.#latest.set(host, tick);
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
       // A duration of a part also belongs to the whole.
       for (const name of new Set([key, unlabelled(key).name])) {
-        const whole = this.#whole.get(name) ?? histogram(2);
-        merge(whole, times);
-        this.#whole.set(name, whole);
+        addDurations(this.#whole, name, times);
         this.#summaries.delete(name);
       }
     }
@@ -75,23 +75,13 @@ export class Progress {
   /** Call before the first tick of a resumed run, with its earlier measurements. */
   resume({ histograms, counters }: Snapshot, series: readonly Tick[]): void {
     // The whole already contains its parts.
-    for (const [name, text] of Object.entries(histograms)) {
-      const whole = histogram(2);
-      merge(whole, decode(text));
-      this.#whole.set(name, whole);
-    }
-    this.#addEarlier(counters);
+    for (const [name, text] of Object.entries(histograms)) addDurations(this.#whole, name, decode(text));
+    this.#earlier = counters;
     this.#counters = this.counters;
     this.#lastAt = series.at(-1)?.at_ms ?? 0;
     const [before, last] = series.slice(-2).map(({ at_ms }) => at_ms);
     const width = last === undefined || before === undefined ? 1 : Math.max(1, Math.round((last - before) / 1000));
     this.#series.resume(series, width);
-  }
-
-  #addEarlier(counters: Record<string, number>): void {
-    const all = combined([this.#latest.get(EARLIER)?.interval.counters ?? {}, counters]);
-    const load = { loop_max_ms: 0, cpu: 0, cpu_wait: 0, descriptors: 0, descriptor_limit: 0, rss_bytes: 0 };
-    this.#latest.set(EARLIER, { robots: {}, interval: { histograms: {}, counters: all }, load, judged: false });
   }
 
   /** Call before the first tick of a run of days, to bound the memory of its seconds. */
@@ -101,7 +91,7 @@ export class Progress {
   }
 
   get counters(): Record<string, number> {
-    return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
+    return combined([this.#earlier, ...[...this.#latest.values()].map(({ interval }) => interval.counters)]);
   }
 
   /** Failures by kind; `http.errors` would count them twice. */
@@ -125,7 +115,7 @@ export class Progress {
   }
 
   /** All durations of this name so far, to two digits; undefined without any. */
-  times(name: string): ReturnType<typeof histogram> | undefined {
+  times(name: string): Histogram | undefined {
     return this.#whole.get(name);
   }
 
@@ -156,16 +146,12 @@ export class Progress {
       loop_max_ms: Math.max(0, ...fresh.map(({ tick: { load } }) => load.loop_max_ms)),
     };
     const taken = fresh.flatMap(({ tick: { interval } }) => Object.entries(interval.histograms));
-    const curves = new Map<string, ReturnType<typeof histogram>>();
+    const curves = new Map<string, Histogram>();
     for (const [key, text] of taken) {
       const { name, labels } = unlabelled(key);
       if (!CURVES.includes(name)) continue;
       const times = decode(text);
-      for (const curve of new Set([name, labelled(name, { class: labels?.class })])) {
-        const whole = curves.get(curve) ?? histogram(2);
-        merge(whole, times);
-        curves.set(curve, whole);
-      }
+      for (const curve of new Set([name, labelled(name, { class: labels?.class })])) addDurations(curves, curve, times);
     }
     for (const [name, whole] of curves) {
       const { p50, p99 } = summary(whole);

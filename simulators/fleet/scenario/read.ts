@@ -48,12 +48,11 @@ export function parseScenario(text: string, file: string): Scenario {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  const mistakes = mistakesIn(value);
-  if (mistakes.length === 0) return value as Scenario;
-  const inOrder = mistakes
+  const mistakes = mistakesIn(value)
     .map(({ path, message }) => ({ offset: offsetOf(path, document), message }))
     .toSorted((a, b) => a.offset - b.offset);
-  throw new ScenarioError(inOrder.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
+  if (mistakes.length === 0) return value as Scenario;
+  throw new ScenarioError(mistakes.map(({ offset, message }) => `${at(offset)}: ${message}`).join('\n'));
 }
 
 function parsed(text: string, file: string): Yaml {

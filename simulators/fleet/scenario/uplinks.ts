@@ -9,32 +9,26 @@ export type UplinkKind = (typeof UPLINKS)[number];
 
 export const CONNECTED_UPLINKS = ['agent', 'polling'] as const satisfies UplinkKind[];
 
-interface Kind {
-  action: 'ping' | 'list' | 'read' | 'expand';
-  purpose: string;
-}
-
 /** Requests at a rate over the whole fleet, by the field of a phase. */
 export const TRAFFIC = {
   ping: { action: 'ping', purpose: 'Rate of pings of devices through the platform' },
   lists: { action: 'list', purpose: 'Rate of reads of one page of the list of devices' },
   reads: { action: 'read', purpose: 'Rate of reads of a single device' },
   expands: { action: 'expand', purpose: 'Rate of reads of a page of devices with their deployments expanded' },
-} as const satisfies Record<string, Kind>;
+} as const;
 export type Traffic = keyof typeof TRAFFIC;
 export type TrafficAction = (typeof TRAFFIC)[Traffic]['action'];
 export const TRAFFIC_NAMES = Object.keys(TRAFFIC) as Traffic[];
 
-type AnyPhase = { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>;
-
-const CONNECTED = ['storm', 'partition', 'kill', 'clock-skew'];
-
 /** Reason that robots with this uplink cannot carry out the phase; undefined if they can. */
-export function unsuited(uplink: UplinkKind, phase: AnyPhase): string | undefined {
+export function unsuited(
+  uplink: UplinkKind,
+  phase: { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>,
+): string | undefined {
   const { do: kind } = phase;
   if (uplink === 'calls') {
     if (kind === 'rollout') return "this 'rollout' phase needs an uplink that deploys (agent, polling), not calls";
-    if (!CONNECTED.includes(kind)) return undefined;
+    if (!['storm', 'partition', 'kill', 'clock-skew'].includes(kind)) return undefined;
     return `this '${kind}' phase needs robots with a connection of their own (agent, polling), and uplink is calls`;
   }
   if (uplink !== 'none') return undefined;
