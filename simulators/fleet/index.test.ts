@@ -1,24 +1,13 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { request } from 'node:http';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
+import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from './index.ts';
 import { useFleets } from './run/testing/fleets.ts';
 
 const fleets = useFleets();
-
-const currentDeployment = (socketPath: string): Promise<{ status: string; release_id: string }> =>
-  new Promise((resolve, reject) => {
-    request({ socketPath, path: '/v0.2/deployments/current' }, (answer) => {
-      let text = '';
-      answer.on('data', (bytes) => {
-        text += bytes;
-      });
-      answer.on('end', () => resolve(JSON.parse(text)));
-    })
-      .on('error', reject)
-      .end();
-  });
 
 describe('a fleet as a library', () => {
   it('comes online, receives a roll-out, and leaves nothing', async () => {
@@ -35,7 +24,11 @@ describe('a fleet as a library', () => {
     expect(latencies).toHaveLength(10);
     expect(missed).toEqual([]);
     expect(summary).toMatchObject({ count: 10, unit: 'ms' });
-    expect(await currentDeployment(fleet.robotSocket(3))).toMatchObject({ status: 'deployed' });
+    const [answer] = await once(
+      get({ socketPath: fleet.robotSocket(3), path: '/v0.2/deployments/current' }),
+      'response',
+    );
+    expect(await json(answer)).toMatchObject({ status: 'deployed' });
     for (const row of rows) {
       const legs = [row.command_ms, row.sync_ms, row.write_ms, row.event_ms].map(Number);
       expect(legs.every((ms) => ms >= 0)).toBe(true);

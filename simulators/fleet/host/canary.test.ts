@@ -40,20 +40,14 @@ describe('a canary', () => {
     ['the broker is not ready', broker(new MqttRefused(3)), BROKER_REMEDY],
     ['the connection breaks', broker(coded('ECONNRESET')), BROKER_REMEDY],
     ['an answer takes long', new NetworkError('POST /agent: timeout'), ''],
+    ['it knows no reason', undefined, ''],
   ])('is slow when %s', async (_what, error, remedy) => {
     const [canary, deadlines] = [new Canary(config), new Deadlines()];
-    for (let attempt = 0; attempt < 5; attempt += 1) canary.failed(error);
+    for (let attempt = 0; error !== undefined && attempt < 5; attempt += 1) canary.failed(error);
     const outcome = canary.outcomeOf(robot, never, deadlines);
     deadlines.end();
-    const message = `the canary robot-000000 is not online yet: ${error.message}${remedy}; the fleet starts anyway`;
-    expect(await outcome).toEqual({ end: 'slow', message });
-  });
-
-  it('is slow when it knows no reason', async () => {
-    const deadlines = new Deadlines();
-    const outcome = new Canary(config).outcomeOf(robot, never, deadlines);
-    deadlines.end();
-    const message = 'the canary robot-000000 is not online yet; the fleet starts anyway';
+    const why = error === undefined ? '' : `: ${error.message}`;
+    const message = `the canary robot-000000 is not online yet${why}${remedy}; the fleet starts anyway`;
     expect(await outcome).toEqual({ end: 'slow', message });
   });
 
@@ -69,7 +63,7 @@ describe('a canary', () => {
     expect(JSON.stringify(outcome)).not.toContain('s3cret');
   });
 
-  it.each([
+  it.each<[string, Error, number, string, { tokenCommand: string }?]>([
     [
       'there is no agent API',
       new ApiError(404, 'not_found', PROVISION),
@@ -85,8 +79,16 @@ describe('a canary', () => {
       `${PROVISION}; a device .*--name-pre`,
     ],
     ['the token is not taken', new ApiError(401, 'invalid_token', PROVISION), 1024, `${PROVISION}$`],
-  ])('may be refused alone when %s', async (_what, error, keyBits, words) => {
-    const outcome = await new Canary({ platform, keyBits }).outcomeOf(robot, Promise.reject(error), new Deadlines());
+    [
+      'a command prints wrong tokens',
+      new ApiError(401, 'invalid_token', PROVISION),
+      2048,
+      '; --token-command prints tokens that the platform',
+      { tokenCommand: 'make-token' },
+    ],
+  ])('may be refused alone when %s', async (_what, error, keyBits, words, offer) => {
+    const canary = new Canary({ platform, keyBits, ...(offer && { offer }) });
+    const outcome = await canary.outcomeOf(robot, Promise.reject(error), new Deadlines());
     expect(outcome).toMatchObject({ end: 'refused', message: expect.stringMatching(words) });
   });
 });
@@ -102,15 +104,6 @@ it.each([
   const outcome = await canary.outcomeOf(robot, Promise.reject(error), new Deadlines());
   expect(outcome).toMatchObject({
     message: expect.stringMatching(`no other robot of the region us would: .*${words}`),
-  });
-});
-
-it('a canary blames the command whose token the platform does not take', async () => {
-  const config = { platform, keyBits: 1024, offer: { tokenCommand: 'make-token' } };
-  const refused = Promise.reject(new ApiError(401, 'invalid_token', PROVISION));
-  const outcome = await new Canary(config).outcomeOf(robot, refused, new Deadlines());
-  expect(outcome).toMatchObject({
-    message: expect.stringMatching(/; --token-command prints tokens that the platform/),
   });
 });
 

@@ -34,11 +34,10 @@ it('leaves out a warm-up, even when an action ends after it', () => {
   expect(metrics.snapshot().counters).toEqual({});
 });
 
-it('takes only what is new since the last interval', () => {
+it('takes only durations since the last interval', () => {
   const metrics = new Metrics({ intervals: true });
   metrics.time('ping.ms', 1);
-  expect(Object.keys(metrics.takeInterval().histograms)).toEqual(['ping.ms']);
-  expect(metrics.takeInterval().histograms).toEqual({});
+  expect([1, 2].map(() => Object.keys(metrics.takeInterval().histograms))).toEqual([['ping.ms'], []]);
   expect(summariesOf(metrics.snapshot())['ping.ms']?.count).toBe(1);
 });
 

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { exchange } from '../../common/platform-http.ts';
 import { closedPort, served } from '../testing/scratch.ts';
@@ -23,18 +23,9 @@ async function silentServer() {
 }
 
 function connectionsTo(origin: string, most: number) {
-  const told = { crowded: 0, opened: 0, sent: [] as string[] };
-  const connections = new Connections({
-    origin,
-    most,
-    timeoutMs: 60_000,
-    onOpened: () => {
-      told.opened += 1;
-    },
-    onCrowded: () => {
-      told.crowded += 1;
-    },
-  });
+  const [onOpened, onCrowded] = [vi.fn<() => void>(), vi.fn<() => void>()];
+  const sent: string[] = [];
+  const connections = new Connections({ origin, most, timeoutMs: 60_000, onOpened, onCrowded });
   onTestFinished(() => connections.destroy());
   const ask = (path: string, patient = false): Promise<number> =>
     exchange(connections, {
@@ -43,9 +34,9 @@ function connectionsTo(origin: string, most: number) {
       headers: {},
       body: null,
       patient,
-      onSent: () => told.sent.push(path),
+      onSent: () => sent.push(path),
     }).then(({ status }) => status);
-  return { connections, told, ask };
+  return { connections, onOpened, onCrowded, sent, ask };
 }
 
 const until = (what: string, done: () => boolean) =>
@@ -56,54 +47,54 @@ const paths = (count: number, name = 'r'): string[] => Array.from({ length: coun
 describe('the connections of a load generator', () => {
   it('send every request although no other is answered, and are opened ahead of need', async () => {
     const { origin, sockets, asked, answer } = await silentServer();
-    const { told, ask } = connectionsTo(origin, 1000);
+    const { sent, onCrowded, ask } = connectionsTo(origin, 1000);
     const first = ask('/first');
     await until('more connections than requests', () => sockets.size > 1 && asked.length === 1);
     const all = paths(60).map((path) => ask(path));
     await until('all requests', () => asked.length === 61);
     expect(new Set(asked.map(({ socket }) => socket)).size).toBe(61);
-    expect(told.sent).toHaveLength(61);
-    expect(told.crowded).toBe(0);
+    expect(sent).toHaveLength(61);
+    expect(onCrowded).toHaveBeenCalledTimes(0);
     answer();
     expect(new Set(await Promise.all([first, ...all]))).toEqual(new Set([200]));
   });
 
   it('tell of each request that had to wait, and count it as sent only when it was', async () => {
     const { origin, sockets, asked, answer } = await silentServer();
-    const { told, ask } = connectionsTo(origin, 4);
+    const { sent, onCrowded, ask } = connectionsTo(origin, 4);
     const all = paths(10).map((path) => ask(path));
     await until('four requests', () => asked.length === 4);
-    expect(told.crowded).toBe(6);
-    expect(told.sent).toEqual(paths(4));
+    expect(onCrowded).toHaveBeenCalledTimes(6);
+    expect(sent).toEqual(paths(4));
     const answering = setInterval(answer, 1);
     await Promise.all(all).finally(() => clearInterval(answering));
-    expect(told.sent).toEqual(paths(10));
+    expect(sent).toEqual(paths(10));
     expect(sockets.size).toBe(4);
   });
 
   it('let patient requests wait untold, behind all others', async () => {
     const { origin, asked, answer } = await silentServer();
-    const { told, ask } = connectionsTo(origin, 2);
+    const { sent, onCrowded, ask } = connectionsTo(origin, 2);
     const burst = paths(6, 'burst').map((path) => ask(path, true));
     await until('two requests', () => asked.length === 2);
-    expect(told.crowded).toBe(0);
+    expect(onCrowded).toHaveBeenCalledTimes(0);
     const due = ask('/due');
     const answering = setInterval(answer, 1);
     await Promise.all([...burst, due]).finally(() => clearInterval(answering));
-    expect(told.sent.indexOf('/due')).toBeLessThanOrEqual(3);
-    expect(told.crowded).toBe(1);
+    expect(sent.indexOf('/due')).toBeLessThanOrEqual(3);
+    expect(onCrowded).toHaveBeenCalledTimes(1);
   });
 
   it('use a connection again', async () => {
     const { origin, asked, answer } = await silentServer();
-    const { told, ask } = connectionsTo(origin, 1);
+    const { onOpened, ask } = connectionsTo(origin, 1);
     for (const path of paths(5)) {
       const answered = ask(path);
       await until('the request', () => asked.length === 1);
       answer();
       expect(await answered).toBe(200);
     }
-    expect(told.opened).toBe(1);
+    expect(onOpened).toHaveBeenCalledTimes(1);
   });
 
   it('open another when the server closes one', async () => {

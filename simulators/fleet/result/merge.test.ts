@@ -199,12 +199,9 @@ it.each([
   expect([exitCode(result), outcomeOf(result)]).toEqual([code, outcome]);
 });
 
-const rowOf = (robot: number, posted_ms: number, total_ms: number | null, late_ms: number | null = null) => ({
-  robot,
-  posted_ms,
-  total_ms,
-  late_ms,
-});
+const rowOf = (robot: number, posted_ms: number, total_ms: number | null, late_ms: number | null = null) => {
+  return { robot, posted_ms, total_ms, late_ms };
+};
 
 describe('the map of roll-outs', () => {
   it('has the slowest arrival of each cell, and tells late ones from lost ones', () => {

@@ -1,6 +1,7 @@
 /** The same work over Muster's network and over that of a kernel. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
+import type { Address } from '../network.ts';
 
 export interface Work {
   connections: number;
@@ -9,11 +10,6 @@ export interface Work {
   /** Bytes of a request, at least 8, and of its answer. */
   up: number;
   down: number;
-}
-
-export interface Address {
-  host: string;
-  port: number;
 }
 
 /** Answers requests, which say their own length and that of the answer. */
