@@ -118,7 +118,7 @@ export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   try {
     await surveyor.reach();
     for (const [name, { route, instead, own }] of routesFor(uplinks, surveyor.parts)) {
-      const why = await surveyor.whyMissing(name);
+      const why = await surveyor.asks[name]();
       signal.throwIfAborted();
       if (why === undefined) continue;
       const line = `${route} ${why}; instead: ${instead}`.replaceAll('`', '');
@@ -197,10 +197,6 @@ class Surveyor {
     return this.#unlisted?.status === 404;
   }
 
-  whyMissing(name: RouteName): Promise<string | undefined> {
-    return this.#asks[name]();
-  }
-
   /** Needs without a replacement, with the options that would help. */
   get impossible(): string[] {
     const { robots, scenario, devices } = this.#options;
@@ -228,8 +224,28 @@ class Surveyor {
   }
 
   /** Each resolves with the reason that its route is missing, to follow its name; undefined if it exists. */
-  readonly #asks: Record<RouteName, () => Promise<string | undefined>> = {
-    devices: () => this.#findDevices(),
+  readonly asks: Record<RouteName, () => Promise<string | undefined>> = {
+    devices: async () => {
+      const { uplink } = this.#options.scenario;
+      const isNamed = this.offer.devices !== undefined;
+      if (this.#unlisted === undefined) {
+        if (isNamed || uplink !== 'calls') return undefined;
+        this.offer.devices = await this.#known();
+        return this.offer.devices.length > 0 ? undefined : 'has no devices';
+      }
+      const why =
+        this.#unlisted.status === 400
+          ? 'was answered 400 (--api-version names an older version)'
+          : answered(this.#unlisted);
+      if (!isNamed) return why;
+      if (!(['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part))) return undefined;
+      // The only other collection in the specification's examples.
+      const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, page));
+      if (other.why !== undefined) return why;
+      this.offer.collection = 'config_instances';
+      this.notes.push(`GET /devices ${why}; instead: GET /config_instances`);
+      return undefined;
+    },
     read: async () => {
       // Without a device the route cannot be tried.
       if (this.#some === undefined) return undefined;
@@ -248,19 +264,100 @@ class Surveyor {
       if (this.#some === undefined) return undefined;
       return (await look(this.#client.ping(this.#some, undefined, 100_000_000), UNANSWERED)).why;
     },
-    name: () => this.#findByName(),
-    create: () => this.#findOrCreate(),
+    name: async () => {
+      if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
+      const name = robotName(this.#options.namePrefix, this.#options.first);
+      const found = await look(this.#page(PAGE, 0, `&name=${encodeURIComponent(name)}`));
+      const others = found.value?.data.some((device) => device.name !== name) === true;
+      const why = found.why ?? (others ? 'lists others too' : undefined);
+      if (why === undefined) this.#own = found.value?.data[0]?.id;
+      else {
+        const called = (names: ReadonlyMap<string, unknown>) => [...names].find(([, other]) => other === name)?.[0];
+        this.#own = called(await this.#walk((names) => called(names) !== undefined));
+      }
+      return why;
+    },
+    create: async () => {
+      if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
+      const { first, namePrefix } = this.#options;
+      const request = { method: 'POST', path: '/devices', body: { name: robotName(namePrefix, first) } } as const;
+      const { why, value } = await look(this.#client.ask(request, resource));
+      if (why === undefined) this.#own = value?.id;
+      else {
+        this.offer.devices = await this.#known();
+        this.#own = this.offer.devices[first];
+      }
+      return why;
+    },
     deployments: async () =>
       (await look(this.#client.ask({ method: 'GET', path: '/deployments?limit=1' }, listedDeployments))).why,
-    filter: () => this.#tryFilters(),
-    release: () => this.#findRelease(),
-    deploy: () => this.#tryToDeploy(),
-    action: () => this.#deployStaged(),
+    filter: async () => {
+      if (this.#own === undefined) return undefined;
+      const path = `/deployments?limit=${PAGE}&${deploymentFilter(this.#own)}&offset=0`;
+      const { why, value } = await look(this.#client.ask({ method: 'GET', path }, listedDeployments));
+      if (why !== undefined) return why;
+      const others = value?.data.some(({ device_id }) => device_id !== this.#own) === true;
+      return others ? 'lists those of other devices too' : undefined;
+    },
+    release: async () => {
+      const label = `preflight ${Date.now().toString(36)}`;
+      const { why, value } = await look(this.#client.createReleaseFixture(label, '{}'));
+      this.#fixture = value;
+      if (why === undefined) return undefined;
+      const list = await look(this.#client.ask({ method: 'GET', path: '/releases?limit=1' }, releaseList));
+      const releaseId = list.value?.data[0]?.id;
+      if (releaseId === undefined) {
+        this.#noRelease = true;
+      } else {
+        this.offer.releaseId = releaseId;
+        this.#fixture = { releaseId, configInstanceIds: [] };
+      }
+      return why;
+    },
+    deploy: async () => {
+      const [device, release] = [this.#own, this.#fixture];
+      // Robots with the agent protocol have no device yet; a rejected body proves that the route exists.
+      if (device === undefined || release === undefined) {
+        const request = { method: 'POST', path: '/deployments', body: {} } as const;
+        return (await look(this.#client.ask(request, anything), INVALID)).why;
+      }
+      const attempt = (plain: boolean) =>
+        look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
+      const full = await attempt(false);
+      // The platform may know fewer fields than the published API.
+      const made = full.refused === true ? await attempt(true) : full;
+      if (full.refused === true && made.value !== undefined) this.offer.plain = true;
+      if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
+      return made.why;
+    },
+    action: async () => {
+      if (this.#stagedId === undefined) return undefined;
+      const { why } = await look(this.#client.act(this.#stagedId));
+      if (why === undefined) this.offer.staged = true;
+      else this.offer.takesStaged = true;
+      return why;
+    },
     token: async () => {
       if (this.offer.own !== undefined || this.offer.tokenCommand !== undefined) return undefined;
       return (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why;
     },
-    agent: () => this.#findAgentApi(),
+    agent: async () => {
+      const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
+      // A platform may check the key before the route; the Platform API key goes only to its own host.
+      const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
+      const client = new PlatformClient({
+        url: agentUrl,
+        apiKey: own,
+        connections: 1,
+        ...defined({ dialect, headers }),
+      });
+      try {
+        const path = `${AGENT_BASE_PATH}/deployments?limit=1`;
+        return (await look(client.ask({ method: 'GET', path }, anything), new Set([400, 401, 403]))).why;
+      } finally {
+        await client.close();
+      }
+    },
   };
 
   #page(limit: number, offset: number, query = '') {
@@ -279,122 +376,10 @@ class Surveyor {
     return names;
   }
 
-  async #findDevices(): Promise<string | undefined> {
-    const { uplink } = this.#options.scenario;
-    const isNamed = this.offer.devices !== undefined;
-    if (this.#unlisted === undefined) {
-      if (isNamed || uplink !== 'calls') return undefined;
-      this.offer.devices = await this.#known();
-      return this.offer.devices.length > 0 ? undefined : 'has no devices';
-    }
-    const why =
-      this.#unlisted.status === 400
-        ? 'was answered 400 (--api-version names an older version)'
-        : answered(this.#unlisted);
-    if (!isNamed) return why;
-    if (!(['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part))) return undefined;
-    // The only other collection in the specification's examples.
-    const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, page));
-    if (other.why !== undefined) return why;
-    this.offer.collection = 'config_instances';
-    this.notes.push(`GET /devices ${why}; instead: GET /config_instances`);
-    return undefined;
-  }
-
   async #known(): Promise<string[]> {
     const { robots } = this.#options;
     const names = await this.#walk(({ size }) => size >= robots);
     return [...names.keys()].slice(0, robots);
-  }
-
-  async #findByName(): Promise<string | undefined> {
-    if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
-    const name = robotName(this.#options.namePrefix, this.#options.first);
-    const found = await look(this.#page(PAGE, 0, `&name=${encodeURIComponent(name)}`));
-    const others = found.value?.data.some((device) => device.name !== name) === true;
-    const why = found.why ?? (others ? 'lists others too' : undefined);
-    if (why === undefined) this.#own = found.value?.data[0]?.id;
-    else {
-      const called = (names: ReadonlyMap<string, unknown>) => [...names].find(([, other]) => other === name)?.[0];
-      this.#own = called(await this.#walk((names) => called(names) !== undefined));
-    }
-    return why;
-  }
-
-  async #findOrCreate(): Promise<string | undefined> {
-    if (this.#own !== undefined || this.#unlisted !== undefined) return undefined;
-    const { first, namePrefix } = this.#options;
-    const request = { method: 'POST', path: '/devices', body: { name: robotName(namePrefix, first) } } as const;
-    const { why, value } = await look(this.#client.ask(request, resource));
-    if (why === undefined) this.#own = value?.id;
-    else {
-      this.offer.devices = await this.#known();
-      this.#own = this.offer.devices[first];
-    }
-    return why;
-  }
-
-  async #tryFilters(): Promise<string | undefined> {
-    if (this.#own === undefined) return undefined;
-    const path = `/deployments?limit=${PAGE}&${deploymentFilter(this.#own)}&offset=0`;
-    const { why, value } = await look(this.#client.ask({ method: 'GET', path }, listedDeployments));
-    if (why !== undefined) return why;
-    const others = value?.data.some(({ device_id }) => device_id !== this.#own) === true;
-    return others ? 'lists those of other devices too' : undefined;
-  }
-
-  async #findRelease(): Promise<string | undefined> {
-    const label = `preflight ${Date.now().toString(36)}`;
-    const { why, value } = await look(this.#client.createReleaseFixture(label, '{}'));
-    this.#fixture = value;
-    if (why === undefined) return undefined;
-    const list = await look(this.#client.ask({ method: 'GET', path: '/releases?limit=1' }, releaseList));
-    const releaseId = list.value?.data[0]?.id;
-    if (releaseId === undefined) {
-      this.#noRelease = true;
-    } else {
-      this.offer.releaseId = releaseId;
-      this.#fixture = { releaseId, configInstanceIds: [] };
-    }
-    return why;
-  }
-
-  async #tryToDeploy(): Promise<string | undefined> {
-    const [device, release] = [this.#own, this.#fixture];
-    // Robots with the agent protocol have no device yet; a rejected body proves that the route exists.
-    if (device === undefined || release === undefined) {
-      const request = { method: 'POST', path: '/deployments', body: {} } as const;
-      return (await look(this.#client.ask(request, anything), INVALID)).why;
-    }
-    const attempt = (plain: boolean) =>
-      look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
-    const full = await attempt(false);
-    // The platform may know fewer fields than the published API.
-    const made = full.refused === true ? await attempt(true) : full;
-    if (full.refused === true && made.value !== undefined) this.offer.plain = true;
-    if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
-    return made.why;
-  }
-
-  async #deployStaged(): Promise<string | undefined> {
-    if (this.#stagedId === undefined) return undefined;
-    const { why } = await look(this.#client.act(this.#stagedId));
-    if (why === undefined) this.offer.staged = true;
-    else this.offer.takesStaged = true;
-    return why;
-  }
-
-  async #findAgentApi(): Promise<string | undefined> {
-    const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
-    // A platform may check the key before the route; the Platform API key goes only to its own host.
-    const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
-    const client = new PlatformClient({ url: agentUrl, apiKey: own, connections: 1, ...defined({ dialect, headers }) });
-    try {
-      const path = `${AGENT_BASE_PATH}/deployments?limit=1`;
-      return (await look(client.ask({ method: 'GET', path }, anything), new Set([400, 401, 403]))).why;
-    } finally {
-      await client.close();
-    }
   }
 }
 

@@ -35,7 +35,6 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const whole = mergeSnapshots(results);
   const metrics = summariesOf(whole);
   const measuredSeconds = Math.max(...results.map((result) => result.measured_seconds));
-  const { counters, histograms } = whole;
   const sum = (figure: (result: FleetResult) => number): number =>
     results.reduce((total, result) => total + figure(result), 0);
   const phases = first.result.phases.map((phase, index) => ({
@@ -43,7 +42,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     duration_ms: Math.max(...results.map((result) => result.phases[index]?.duration_ms ?? 0)),
     actions: sum((result) => result.phases[index]?.actions ?? 0),
   }));
-  const measured = measuredIn({ metrics, counters, histograms, phases, measured_seconds: measuredSeconds });
+  const measured = measuredIn({ ...whole, metrics, phases, measured_seconds: measuredSeconds });
   const expressions = new Set([
     ...results.flatMap((result) => result.thresholds.map(({ expr }) => expr)),
     ...(options.thresholds ?? []),
@@ -65,9 +64,12 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
   // On the common time axis phases begin with the shard that waited longest.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
+  // A result of an older version does not separate late from lost roll-outs.
+  const rollouts = results.flatMap((result) => result.rollouts ?? []);
   const { rollouts: _, costs: _costs, ...head } = first.result;
   return defined({
     ...head,
+    ...whole,
     ...decisive,
     outcome: outcomeOf(decisive),
     started_at: results.map((result) => result.started_at).sort()[0] ?? first.result.started_at,
@@ -83,12 +85,10 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     rss_bytes_per_robot: robots === 0 ? 0 : sum((result) => result.rss_bytes_per_robot * result.robots) / robots,
     costs: mergeCosts(results.map((result) => result.costs)),
     metrics,
-    counters,
     missed: results.flatMap((result) => result.missed).slice(0, 100),
     phases,
-    rollouts: mergedRollouts(results),
+    rollouts: rollouts.length < results.length ? undefined : mergedRollouts(rollouts),
     series: mergeSeries(results, begun),
-    histograms,
     notes: [...new Set(results.flatMap((result) => result.notes))],
   });
 }
@@ -105,15 +105,12 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   }
 }
 
-/** Undefined if a result of an older version, which does not separate late from lost roll-outs, is among them. */
-export function mergedRollouts(results: readonly Pick<FleetResult, 'rollouts'>[]): FleetResult['rollouts'] {
-  const all = results.flatMap(({ rollouts }) => rollouts ?? []);
-  if (all.length < results.length) return undefined;
-  return {
-    missed: all.flatMap(({ missed }) => missed).slice(0, 100),
-    map: mergeMaps(all.map(({ map }) => map)),
-  };
-}
+type Rollouts = NonNullable<FleetResult['rollouts']>;
+
+export const mergedRollouts = (all: readonly Rollouts[]): Rollouts => ({
+  missed: all.flatMap(({ missed }) => missed).slice(0, 100),
+  map: mergeMaps(all.map(({ map }) => map)),
+});
 
 /** Reasons for missing and dead shards. Throws MergeError for a shard given twice. */
 function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptions): string[] {

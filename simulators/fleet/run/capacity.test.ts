@@ -66,9 +66,8 @@ describe('preflight', () => {
   });
 
   it('proposes workers for the descriptors and the cores', () => {
-    expect(sensibleWorkers(10, cost, limits, 500)).toBe(1);
-    expect(sensibleWorkers(2000, cost, limits, 500)).toBe(2);
-    expect(sensibleWorkers(20_000, cost, limits, 500)).toBe(5);
+    const workers = [10, 2001, 20_000].map((robots) => sensibleWorkers(robots, { ...cost, platformBytes: 1 }, limits));
+    expect(workers).toEqual([1, 2, 5]);
   });
 
   it('names the container whose limit is below what the machine has', () => {

@@ -250,12 +250,8 @@ const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
 /** Enough processes for the descriptors, and up to one per core if there are enough robots. */
-export function sensibleWorkers(
-  robots: number,
-  cost: RobotCost,
-  limits: Limits,
-  perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE,
-): number {
+export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits): number {
+  const perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE;
   const needed = limits.descriptors === 0 ? 1 : Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));
   return Math.max(1, needed, Math.min(limits.cores, Math.ceil(robots / perCore)));
 }

@@ -56,7 +56,6 @@ const MAX_LISTED = 100;
 export const GOES_ON = 'the run goes on';
 export const INTERRUPTED = 'the run was interrupted';
 const PASSING = new RegExp(`^${GOES_ON}$|^${INTERRUPTED}$|robots (were not|did not come) online`);
-const NO_ROLLOUTS: NonNullable<FleetResult['rollouts']> = { missed: [], map: { bands: 1, column_ms: 0, cells: [] } };
 
 export class FleetRecord {
   readonly phases: PhaseReport[] = [];
@@ -151,7 +150,7 @@ export class FleetRecord {
     const before = report.do === 'rollback' ? undefined : this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
     if (before === undefined) return;
-    this.#past = mergedRollouts([{ rollouts: this.#past ?? NO_ROLLOUTS }, { rollouts: this.#rolloutsOf([before]) }]);
+    this.#past = mergedRollouts([this.#past ?? [], this.#rolloutsOf([before])].flat());
     report.rounds = (before.rounds ?? 1) + 1;
     report.actions += before.actions;
     report.durationMs += before.durationMs;
@@ -223,8 +222,7 @@ export class FleetRecord {
   }
 
   get rollouts(): NonNullable<FleetResult['rollouts']> {
-    const now = this.#rolloutsOf(this.phases);
-    return mergedRollouts([{ rollouts: this.#past ?? NO_ROLLOUTS }, { rollouts: now }]) ?? now;
+    return mergedRollouts([this.#past ?? [], this.#rolloutsOf(this.phases)].flat());
   }
 
   #rolloutsOf(phases: readonly PhaseReport[]): NonNullable<FleetResult['rollouts']> {
