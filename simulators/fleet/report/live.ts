@@ -73,8 +73,8 @@ function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
   return rows.filter(([, text]) => text !== '');
 }
 
-const broken = (judged: Judged | undefined): string[] =>
-  judged === undefined || judged.findings.length === 0 ? [] : [`rules broken ${judged.findings.length}`];
+const broken = (judged?: Judged): string[] =>
+  judged?.findings.length ? [`rules broken ${judged.findings.length}`] : [];
 
 /** Rate of robots coming online, and the time left at that rate. */
 function starting(ticks: readonly Tick[]): string {

@@ -195,10 +195,19 @@ export function reachPlot(result: FleetResult, reach: Reach): Plot {
     const values = at.map((ms) => (ms < firstLate ? null : shareAt(late, ms)));
     series.push({ name: 'with those that came late', tone: 'late', values });
   }
+  const encoded = histograms['rollout.ms'];
+  const half =
+    encoded === undefined || reach.inTime * 2 < reach.attempts
+      ? 'Less than half had in time.'
+      : `Half had after ${readableDuration(percentileMs(decode(encoded), (50 * reach.attempts) / reach.inTime))}.`;
+  const share = (number: number): string => percentText(number, reach.attempts);
+  const withLate = reach.late > 0 ? `, and at ${share(reach.inTime + reach.late)} with those that came late` : '';
   return {
     id: 'reach',
     title: 'Share of roll-outs that had arrived',
-    about: sentence(result, reach),
+    about:
+      `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} ` +
+      `It ends at ${share(reach.inTime)}${withLate}.`,
     x: { unit: 'ms', from: 0, to: end, ticks: ticks(0, end, 8) },
     y: { unit: '%', from: 0, to: 100, ticks: [0, 25, 50, 75, 100] },
     at,
@@ -216,20 +225,6 @@ function curve(encoded: string | undefined, share: number, base: number): [ms: n
 
 const shareAt = (points: readonly [number, number][], ms: number): number =>
   points.findLast(([at]) => at <= ms)?.[1] ?? points[0]?.[1] ?? 0;
-
-function sentence({ histograms }: FleetResult, reach: Reach): string {
-  const encoded = histograms['rollout.ms'];
-  const half =
-    encoded === undefined || reach.inTime * 2 < reach.attempts
-      ? 'Less than half had in time.'
-      : `Half had after ${readableDuration(percentileMs(decode(encoded), (50 * reach.attempts) / reach.inTime))}.`;
-  const share = (number: number): string => percentText(number, reach.attempts);
-  const late = reach.late > 0 ? `, and at ${share(reach.inTime + reach.late)} with those that came late` : '';
-  return (
-    `By time after the POST, of all ${reach.attempts.toLocaleString('en')} attempts. ${half} ` +
-    `It ends at ${share(reach.inTime)}${late}.`
-  );
-}
 
 /** Shows 100 % only for all. */
 export function percentText(part: number, of: number): string {

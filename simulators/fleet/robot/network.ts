@@ -223,7 +223,17 @@ class ShapedSocket extends Socket {
         this.emit('connect');
       });
     });
-    this.#inner.on('data', (bytes) => this.#receive(bytes as Buffer));
+    this.#inner.on('data', (bytes) => {
+      this.#inPortions(bytes as Buffer, link.down, (portion, at) => {
+        this.#inBytes += portion.length;
+        this.#in.add(at, () => {
+          this.#inBytes -= portion.length;
+          if (!this.push(portion)) this.#inner.pause();
+          else if (this.#inBytes < link.down.window) this.#inner.resume();
+        });
+      });
+      if (this.#inBytes >= link.down.window) this.#inner.pause();
+    });
     this.#inner.once('end', () => this.#in.add(link.down.arrival(0, link.now()), () => this.push(null)));
     // An error crosses the network behind the bytes already on it.
     this.#inner.once('error', (error) => this.#in.add(link.down.arrival(0, link.now()), () => this.destroy(error)));
@@ -290,18 +300,6 @@ class ShapedSocket extends Socket {
     this.#in.clear();
     this.#inner.destroy();
     super._destroy(error, done);
-  }
-
-  #receive(bytes: Buffer): void {
-    this.#inPortions(bytes, this.#link.down, (portion, at) => {
-      this.#inBytes += portion.length;
-      this.#in.add(at, () => {
-        this.#inBytes -= portion.length;
-        if (!this.push(portion)) this.#inner.pause();
-        else if (this.#inBytes < this.#link.down.window) this.#inner.resume();
-      });
-    });
-    if (this.#inBytes >= this.#link.down.window) this.#inner.pause();
   }
 
   #inPortions(bytes: Buffer, lane: Lane, send: (portion: Buffer, at: number) => void): void {

@@ -84,9 +84,7 @@ function pending(): PromiseWithResolvers<void> {
 /** A robot without an uplink is `online` once it serves its Device API. */
 export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down' | 'stopped' | 'refused';
 
-export interface RobotListener {
-  count: Recorder['count'];
-  time: Recorder['time'];
+export interface RobotListener extends Recorder {
   fault(robot: Robot, fault: StreamFault): void;
   trouble(robot: Robot, error: Error): void;
   /** Trouble between robot and platform that the scenario did not cause. */
