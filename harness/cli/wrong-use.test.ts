@@ -3,9 +3,10 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
-import { MAIN, muster, Running, refusal, reportIn, runCommand, shownText, useFolder } from './testing/muster.ts';
+import type { Report } from '../runner/types.ts';
+import { MAIN, Running, refusal, reportIn, runCommand, shownText, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 writeFileSync(at('shoulds.yaml'), 'device: { socket: agent.sock }\nfail_on: [platform.ping, device.loopback.onyl]\n');
@@ -20,90 +21,82 @@ writeFileSync(at('rare.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }, { do: st
 writeFileSync(at('rarely.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }]\n`);
 writeFileSync(at('still.yaml'), 'name: still\nrobots: 2\nphases: [{ do: ramp, over: 1s }]\n');
 
-it.each([
-  [['check', 'device', '--socket', 'a', '--socket', 'a'], '--socket: given twice; accepted: once'],
+it.each<[string | string[], string]>([
+  ['check device --socket a --socket a', '--socket: given twice; accepted: once'],
   [
-    ['check', 'device', '--profile', 'cor'],
+    'check device --profile cor',
     '--profile cor: there is no such profile of a device; accepted: core, observed, driven, full',
   ],
-  [['check', 'device', '--socket'], '--socket: needs a value'],
+  ['check device --socket', '--socket: needs a value'],
   [['check', 'device', '--socket', ''], '--socket: needs a value'],
-  [['check', 'device', '--socket', 'a', '--patience', '--fast'], '--patience: needs a value'],
-  [['check', 'device', '--no-socket'], '--no-socket: no such option'],
-  [['check', 'device', '--socket', 'a', '--fast=maybe'], '--fast: takes no value'],
-  [['check', 'device', '--socket', 'a', '--patience', '3000000'], '--patience: must be a number above 0, up to 3600'],
-  [['check', 'device', '--socket', 'a', '--seed', '0.5'], '--seed: must be a whole number'],
-  [['check', 'device', '--socket', 'a', '--', 'x'], '--: check device takes nothing after it'],
-  [['check', 'device', '--socket', 'x'.repeat(140)], 'bytes long; at most 107 are possible'],
+  ['check device --socket a --patience --fast', '--patience: needs a value'],
+  ['check device --no-socket', '--no-socket: no such option'],
+  ['check device --socket a --fast=maybe', '--fast: takes no value'],
+  ['check device --socket a --patience 3000000', '--patience: must be a number above 0, up to 3600'],
+  ['check device --socket a --seed 0.5', '--seed: must be a whole number'],
+  ['check device --socket a -- x', '--: check device takes nothing after it'],
+  [`check device --socket ${'x'.repeat(140)}`, 'bytes long; at most 107 are possible'],
   [
     ['check', 'device', '--url', 'http://h', '--token', 'a\n'],
     '--token: has a line end as character 2 of 2; accepted:',
   ],
-  ...[
-    ['check', 'platform', '--url', 'http://h/beta'],
-    ['fleet', '--platform', 'http://h/beta'],
-  ].map((words): [string[], string] => [
-    [...words, '--api-key', 'dév'],
-    '--api-key: has a blank or a character beyond',
-  ]),
-  [['check', 'device', '--socket', 'a', '--only', 'device.events.fram'], 'did you mean device.events.frame?'],
-  [['check', 'device', '--socket', 'a', '--section', '42'], 'has the sections 2.1'],
+  ['check platform --url http://h/beta --api-key dév', '--api-key: has a blank or a character beyond'],
+  ['fleet --platform http://h/beta --api-key dév', '--api-key: has a blank or a character beyond'],
+  ['check device --socket a --only device.events.fram', 'did you mean device.events.frame?'],
+  ['check device --socket a --section 42', 'has the sections 2.1'],
+  [`check device --target ${at('shoulds.yaml')}`, 'device.loopback.onyl: no check of the device suite has that id'],
+  [`check device --target ${at('sections.yaml')}`, 'fail_on of the target file: 12: the device suite has the'],
+  [`check device --target ${at('all.yaml')}`, 'all.yaml:2:1: /fail_on must'],
+  ['check device --socket a --requirements 2020-01-01', 'no such requirement set; accepted: 20'],
+  ['check device --socket a --report pdf', 'junit'],
+  ['check device', '--socket PATH'],
+  ['check platform --url http://127.0.0.1:1', 'MUSTER_API_KEY'],
+  ['check client', '--command LINE'],
+  ['check client --command x --capability drive', 'accepted are follow'],
+  ['check client --socket /x', '--socket'],
+  ['fleet --robots abc', '--robots: must be a whole number from 1 to 1000000'],
   [
-    ['check', 'device', '--target', at('shoulds.yaml')],
-    'device.loopback.onyl: no check of the device suite has that id',
-  ],
-  [['check', 'device', '--target', at('sections.yaml')], 'fail_on of the target file: 12: the device suite has the'],
-  [['check', 'device', '--target', at('all.yaml')], 'all.yaml:2:1: /fail_on must'],
-  [['check', 'device', '--socket', 'a', '--requirements', '2020-01-01'], 'no such requirement set; accepted: 20'],
-  [['check', 'device', '--socket', 'a', '--report', 'pdf'], 'junit'],
-  [['check', 'device'], '--socket PATH'],
-  [['check', 'platform', '--url', 'http://127.0.0.1:1'], 'MUSTER_API_KEY'],
-  [['check', 'client'], '--command LINE'],
-  [['check', 'client', '--command', 'x', '--capability', 'drive'], 'accepted are follow'],
-  [['check', 'client', '--socket', '/x'], '--socket'],
-  [['fleet', '--robots', 'abc'], '--robots: must be a whole number from 1 to 1000000'],
-  [
-    ['fleet', '--uplink', 'none', '--out', at('out')],
+    `fleet --uplink none --out ${at('out')}`,
     "--uplink none: this 'rollout' phase needs an uplink, but uplink is none; --scenario names another",
   ],
   [
-    ['fleet', '--uplink', 'none', '--scenario', at('still.yaml'), '--judge', '--out', at('out')],
+    `fleet --uplink none --scenario ${at('still.yaml')} --judge --out ${at('out')}`,
     '--judge: judges the answers of a platform; accepted: robots with an uplink',
   ],
   [
-    ['fleet', '--uplink', 'calls', '--scenario', 'storm', '--out', at('out')],
+    `fleet --uplink calls --scenario storm --out ${at('out')}`,
     "--uplink calls: this 'storm' phase needs robots with a connection of their own (agent, polling)",
   ],
   [
-    ['fleet', '--uplink', 'calls', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--devices', at('none.txt')],
+    `fleet --uplink calls --platform http://127.0.0.1:1 --api-key k --devices ${at('none.txt')}`,
     '; accepted: a file with an id on each line',
   ],
   [
-    ['fleet', '--uplink', 'calls', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--devices', at('ids.txt')],
+    `fleet --uplink calls --platform http://127.0.0.1:1 --api-key k --devices ${at('ids.txt')}`,
     'ids.txt:2: is not an id alone; accepted: one a line, CSV whose first line',
   ],
   [
-    ['fleet', '--platform', 'embedded', '--scenario', at('rare.yaml')],
+    `fleet --platform embedded --scenario ${at('rare.yaml')}`,
     '--robots: the class rare has a share of 5%, and gets none of 5 robots, so phase 2 (storm) cannot be measured; ' +
       'accepted: --robots 22 or more',
   ],
   [
-    ['fleet', '--platform', 'embedded', '--scenario', at('rarely.yaml'), '--threshold', 'sync.ms{class=rare}.p99<1s'],
+    `fleet --platform embedded --scenario ${at('rarely.yaml')} --threshold sync.ms{class=rare}.p99<1s`,
     "so 'sync.ms{class=rare}.p99<1s' cannot be measured; accepted: --robots",
   ],
   [
-    ['fleet', '--robots', '3', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--tokens', at('tokens.txt')],
+    `fleet --robots 3 --platform http://127.0.0.1:1 --api-key k --tokens ${at('tokens.txt')}`,
     'tokens.txt has 1, and there are 3 robots; accepted: one for each',
   ],
   [
-    ['check', 'device', '--socket', 'a', '--traces', 'ftp://collector'],
+    'check device --socket a --traces ftp://collector',
     '--traces: must be http://HOST:PORT or https://HOST, without credentials, or a file',
   ],
-  [['fleet', '--platform', 'embedded', '--for', 'long'], "--for: 'long' is no duration"],
-  [['fleet', '--platform', 'embedded', '--for', '0s'], '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
-  [['fleet', '--platform', 'embedded', '--for', '1h', '--shard', '1/2'], '--for: not with --shard'],
-  [['fleet', '--platform', 'embedded', '--interim', '1h'], '--interim: needs --for'],
-  [['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-Tenant'], "accepted: 'NAME: VALUE'"],
+  ['fleet --platform embedded --for long', "--for: 'long' is no duration"],
+  ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
+  ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
+  ['fleet --platform embedded --interim 1h', '--interim: needs --for'],
+  ['fleet --platform http://a --api-key k --header X-Tenant', "accepted: 'NAME: VALUE'"],
   [
     ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-API-Key: a'],
     'X-API-Key is set by the fleet itself',
@@ -112,40 +105,36 @@ it.each([
     ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X Tenant: a'],
     "'X Tenant' is no name of a header",
   ],
-  [['fleet', '--platform', 'embedded', '--rate', '10'], '--rate: the scenario rollout has no traffic to set'],
+  ['fleet --platform embedded --rate 10', '--rate: the scenario rollout has no traffic to set'],
   [
-    ['fleet', '--platform', 'http://127.0.0.1:1', '--api-key', 'k', '--region', 'eu=http://127.0.0.1:1'],
+    'fleet --platform http://127.0.0.1:1 --api-key k --region eu=http://127.0.0.1:1',
     "--region: 'eu=http://127.0.0.1:1' names no region of the scenario; the scenario has no regions",
   ],
   [
-    ['fleet', '--scenario', at('regions.yaml'), '--platform', 'http://127.0.0.1:1', '--api-key', 'k'],
+    `fleet --scenario ${at('regions.yaml')} --platform http://127.0.0.1:1 --api-key k`,
     '--region: no address for the region eu; accepted: eu=https://host[:port]',
   ],
   [
-    [
-      ...['fleet', '--scenario', at('regions.yaml'), '--platform', 'http://127.0.0.1:1', '--api-key', 'k'],
-      '--region',
-      'eu',
-    ],
+    `fleet --scenario ${at('regions.yaml')} --platform http://127.0.0.1:1 --api-key k --region eu`,
     "--region: 'eu' names no region of the scenario; accepted: eu, then =URL",
   ],
-  [['fleet', '--robts', '3'], '--robts: no such option; did you mean --robots?'],
-  [['simulate', 'device', '--socket', 'a'], '--dir: missing'],
-  [['verify', 'a', 'b', '--key', 'k'], 'b: verify takes no such argument'],
-  [['verify', 'a', '--key', 'k', '--digest', 'd', '--artifact', 'f'], '--digest and --artifact: give one of them'],
+  ['fleet --robts 3', '--robts: no such option; did you mean --robots?'],
+  ['simulate device --socket a', '--dir: missing'],
+  ['verify a b --key k', 'b: verify takes no such argument'],
+  ['verify a --key k --digest d --artifact f', '--digest and --artifact: give one of them'],
   [['keygen', ''], 'FILE: must not be empty'],
-  [['replay', 'no-such-file.json'], 'no-such-file.json'],
-  [['replay', join(import.meta.dirname, '../../package.json')], 'is not a report of `muster check`'],
-  [['list', '--requirements', '2020-01-01'], 'there is no such requirement set; accepted: 20'],
-  [['list', 'robots'], 'API: robots is not accepted; accepted: device, platform, system, client'],
-  [['explain', 'device.events.replay.sean'], 'device.events.replay.seam'],
-  [['merge'], 'merge: DIR is missing'],
-  [['check'], 'Name what to check: device, platform, system or client.'],
+  ['replay no-such-file.json', 'no-such-file.json'],
+  [`replay ${join(import.meta.dirname, '../../package.json')}`, 'is not a report of `muster check`'],
+  ['list --requirements 2020-01-01', 'there is no such requirement set; accepted: 20'],
+  ['list robots', 'API: robots is not accepted; accepted: device, platform, system, client'],
+  ['explain device.events.replay.sean', 'device.events.replay.seam'],
+  ['merge', 'merge: DIR is missing'],
+  ['check', 'Name what to check: device, platform, system or client.'],
   [[], 'Name a command.'],
-  [['dashboard', '--help'], 'dashboard: no such command; there are demo, init, check'],
-  [['help', 'flet'], 'flet: no such command; did you mean fleet?'],
+  ['dashboard --help', 'dashboard: no such command; there are demo, init, check'],
+  ['help flet', 'flet: no such command; did you mean fleet?'],
 ])('%j is refused, and the mistake named', async (words, said) => {
-  expect(await refusal(words)).toContain(said);
+  expect(await refusal(typeof words === 'string' ? words.split(' ') : words)).toContain(said);
 });
 
 it('a report without options cannot be replayed, and says so', async () => {
@@ -174,22 +163,12 @@ it.each([
   expect(code).toBe(64);
 });
 
-it('help is a command as well', async () => {
-  const { code, stdout } = await muster('help', 'fleet');
-  expect(stdout).toContain('muster fleet');
-  expect(stdout).toContain('--robots');
-  expect(code).toBe(0);
-});
-
-it('help comes before mistakes', async () => {
-  const text = await shownText(['check', 'device', '--socket', 'a', '--socket', 'a', '--help']);
-  expect(text).toContain('--discovery');
-});
-
-it('help shows positionals by their own names', async () => {
-  const text = await shownText(['replay', '--help']);
-  expect(text).toMatch(/Positionals:\n\s+file /);
-  expect(text).not.toContain('--file');
+it.each<[string, string[], RegExp]>([
+  ['is a command as well', ['help', 'fleet'], /muster fleet.*--robots.*Examples:/s],
+  ['comes before mistakes', ['check', 'device', '--socket', 'a', '--socket', 'a', '--help'], /--discovery/],
+  ['shows positionals by their own names', ['replay', '--help'], /^(?!.*--file).*Positionals:\n\s+file /s],
+])('help %s', async (_, words, shown) => {
+  expect(await shownText(words)).toMatch(shown);
 });
 
 it('a reader that closes early is no error', async () => {
@@ -203,34 +182,38 @@ it.each([
   ['40', 40],
   ['300', 100],
 ])('help is as wide as COLUMNS=%s says, up to 100', async (COLUMNS, most) => {
-  const { stdout } = await new Running(['--help'], { env: { COLUMNS } }).ended;
-  const widest = Math.max(...stdout.split('\n').map((line) => line.length));
+  vi.stubEnv('COLUMNS', COLUMNS);
+  const text = await shownText(['--help']).finally(() => vi.unstubAllEnvs());
+  const widest = Math.max(...text.split('\n').map((line) => line.length));
   expect(widest).toBeLessThanOrEqual(most);
   expect(widest).toBeGreaterThan(most - 20);
 });
 
+/** A report of a run that this machine has not made. */
+function foreignReport(options: NonNullable<Report['options']>): string {
+  const failed = [sampleFailure({ id: 'device.deployment.shape' })];
+  writeFileSync(at('foreign.json'), JSON.stringify(sampleReport(failed, { options })));
+  return at('foreign.json');
+}
+
 it('a report of somebody else runs nothing and asks nobody, and what to add is said', async () => {
   const ran = at('ran');
   const foreign = { command: `touch ${ran}; exit 1`, control: 'http://192.0.2.1/' };
-  const failed = [sampleFailure({ id: 'device.deployment.shape' })];
-  writeFileSync(at('foreign.json'), JSON.stringify(sampleReport(failed, { options: { ...foreign, patience: 3 } })));
-  const said = await refusal(['replay', at('foreign.json')]);
+  const said = await refusal(['replay', foreignReport({ ...foreign, patience: 3 })]);
   expect(said).toContain('no run on this machine was made with the target of this report');
   expect(said).toContain(`--command 'touch ${ran}; exit 1' --control http://192.0.2.1/`);
   expect(existsSync(ran)).toBe(false);
   // Of options that are no command and no address, the values are read like those of a command line.
-  writeFileSync(at('odd.json'), JSON.stringify(sampleReport(failed, { options: { ...foreign, patience: -1 } })));
-  expect(await refusal(['replay', at('odd.json'), '--', '--socket', at('none.sock')])).toContain('--patience: must be');
+  const odd = foreignReport({ ...foreign, patience: -1 });
+  expect(await refusal(['replay', odd, '--', '--socket', at('none.sock')])).toContain('--patience: must be');
 });
 
 it('a report of somebody else is replayed on the target that is named here, and on no other', async () => {
   const ran = at('ran-beside');
-  const options = { command: `touch ${ran}; exit 1`, control: `touch ${ran}`, name: 'theirs' };
-  const failed = [sampleFailure({ id: 'device.deployment.shape' })];
-  writeFileSync(at('foreign.json'), JSON.stringify(sampleReport(failed, { options })));
+  const theirs = foreignReport({ command: `touch ${ran}; exit 1`, control: `touch ${ran}`, name: 'theirs' });
   const file = at('again.json');
   const words = ['--socket', at('none.sock'), '--fast', '--report', `json=${file}`];
-  expect(await runCommand(['replay', at('foreign.json'), '--', ...words])).toBe(2);
+  expect(await runCommand(['replay', theirs, '--', ...words])).toBe(2);
   expect(existsSync(ran)).toBe(false);
   expect(reportIn(file).options).toMatchObject({ socket: at('none.sock'), name: 'theirs' });
   expect(reportIn(file).options).not.toHaveProperty('control');
