@@ -1,21 +1,9 @@
 /** `muster watch` as a command: where it stands, what it says, and how it ends. */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import process from 'node:process';
 import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
@@ -23,58 +11,60 @@ import { simulateDevice } from '../../../simulators/device/index.ts';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { localhostTls } from '../../common/testing/localhost-tls.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
+import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { ask, jsonProblems, printed, refusal, reportIn, useHome } from '../testing/muster.ts';
 
 const home = useHome();
 const at = (name: string): string => join(home.path, name);
 const CURRENT = '/v0.2/deployments/current';
 const KEY = 'mk_0123456789abcdef';
+const HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION };
 
-/** A platform that answers every request so. */
-async function platform(answer: unknown): Promise<string> {
-  const server = createServer((_, response) =>
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer)),
-  );
+/** Watch of a platform that answers every request with a list whose limit is `limit`. */
+async function watchedPlatform(limit: unknown, words: string[], start = home.start) {
+  const answer = JSON.stringify({ object: 'list', limit, offset: 0, has_more: false, data: [] });
+  const server = createServer((_, response) => response.setHeader('content-type', 'application/json').end(answer));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+  const run = start(['watch', 'platform', '--url', url, '--listen', '0', '--report', 'json=r.json', ...words]);
+  return { run, near: (await run.ready<{ url: string }>()).url };
 }
 
 describe('between an agent and its clients', () => {
-  test('it has the permissions of the socket of the agent, ends without a finding, and leaves nothing', async () => {
-    await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
-    const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json']);
-    expect(await run.ready()).toEqual({ ready: true, socket: at('w.sock') });
-    expect(statSync(at('w.sock')).mode & 0o777).toBe(statSync(at('a.sock')).mode & 0o777);
-    expect((await ask(at('w.sock'), CURRENT)).status).toBe((await ask(at('a.sock'), CURRENT)).status);
-    run.child.kill('SIGTERM');
-    expect(await run.ended).toMatchObject({ code: 0 });
-    expect(statSync(at('w.sock'), { throwIfNoEntry: false })).toBeUndefined();
-    expect(jsonProblems('report.schema.json', readFileSync(at('r.json'), 'utf8'))).toEqual([]);
-    expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
-  });
+  const words = ['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json'];
+  const modeOf = (socket: string): number => statSync(at(socket)).mode & 0o777;
 
-  test('two signals that come together end it once, with a report', async () => {
+  test('it has the permissions of the agent, ends once by two signals, reports, and leaves nothing', async () => {
     await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
-    const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json']);
-    await run.ready();
+    const run = home.start(words);
+    expect(await run.ready()).toEqual({ ready: true, socket: at('w.sock') });
+    expect(modeOf('w.sock')).toBe(modeOf('a.sock'));
     expect((await ask(at('w.sock'), CURRENT)).status).toBe((await ask(at('a.sock'), CURRENT)).status);
     run.child.kill('SIGTERM');
     run.child.kill('SIGINT');
     expect(await run.ended).toMatchObject({ code: 0 });
-    expect(statSync(at('w.sock'), { throwIfNoEntry: false })).toBeUndefined();
-    expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 1, gaps: [] });
+    expect(existsSync(at('w.sock'))).toBe(false);
+    expect(jsonProblems('report.schema.json', readFileSync(at('r.json'), 'utf8'))).toEqual([]);
+    expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
   });
 
-  test('it takes over the permissions of an agent that comes later', async () => {
-    const run = home.start(['watch', 'device', '--socket', 'a.sock', '--listen', 'w.sock']);
+  test('it follows an agent that comes later, goes and comes back, and judges all of it as one', async () => {
+    const run = home.start(words);
     await run.ready();
-    expect(statSync(at('w.sock')).mode & 0o777).toBe(0o600);
-    await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
-    chmodSync(at('a.sock'), 0o666);
-    await eventually(() => expect(statSync(at('w.sock')).mode & 0o777).toBe(0o666));
+    expect(modeOf('w.sock')).toBe(0o600);
+    for (const mode of [0o666, 0o660]) {
+      await expect(ask(at('w.sock'), CURRENT)).rejects.toThrow();
+      await using _ = await simulateDevice({ dir: at('robot'), socket: at('a.sock') });
+      chmodSync(at('a.sock'), mode);
+      await eventually(() => expect(modeOf('w.sock')).toBe(mode));
+      await ask(at('w.sock'), CURRENT);
+    }
     run.child.kill('SIGTERM');
-    await run.ended;
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(0);
+    expect(stderr.match(/the server cannot be reached: .*\n.*the server is back/g)).toHaveLength(2);
+    expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 2 });
   });
 
   test('clients on loopback read its discovery file in place of that of the agent', async () => {
@@ -96,12 +86,8 @@ describe('between an agent and its clients', () => {
 
 describe('between a platform and its clients', () => {
   test('a finding ends it with --bail, and its recording shows it again', async () => {
-    const url = await platform({ object: 'list', limit: '1', offset: 0, has_more: false, data: [] });
-    const words = ['--bail', '1', '--record', 'day.jsonl', '--report', 'json=r.json'];
-    const run = home.start(['watch', 'platform', '--url', url, '--listen', '0', ...words]);
-    const { url: near } = await run.ready<{ url: string }>();
-    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
-    expect((await fetch(`${near}/devices?limit=1`, { headers })).status).toBe(200);
+    const { run, near } = await watchedPlatform('1', ['--bail', '1', '--record', 'day.jsonl']);
+    expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
     const { code, stderr } = await run.ended;
     expect(code).toBe(1);
     expect(stderr).toContain('✗ platform.list.envelope.everywhere');
@@ -115,12 +101,8 @@ describe('between a platform and its clients', () => {
   });
 
   test('a finding that goes by a secret names no recording, which does not hold it', async () => {
-    const url = await platform({ object: 'list', limit: 1, offset: 0, has_more: false, data: [] });
-    const words = ['--record', 'day.jsonl', '--report', 'json=r.json'];
-    const run = home.start(['watch', 'platform', '--url', url, '--listen', '0', ...words]);
-    const { url: near } = await run.ready<{ url: string }>();
-    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
-    expect((await fetch(`${near}/devices?limit=1&name=${KEY}`, { headers })).status).toBe(200);
+    const { run, near } = await watchedPlatform(1, ['--record', 'day.jsonl']);
+    expect((await fetch(`${near}/devices?limit=1&name=${KEY}`, { headers: HEADERS })).status).toBe(200);
     run.child.kill('SIGTERM');
     expect((await run.ended).code).toBe(1);
     const finding = reportIn(at('r.json')).checks.find(({ id }) => id === 'client.key.address.watched');
@@ -136,9 +118,8 @@ describe('between a platform and its clients', () => {
     const secure = ['--ca', cert, '--tls-cert', cert, '--tls-key', key, '--report', 'json=r.json'];
     const run = home.start(['watch', 'platform', '--url', far.url, '--listen', '0', ...secure]);
     const { url } = await run.ready<{ url: string }>();
-    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
     const agent = new Agent({ connect: { ca: localhostTls.cert } });
-    const { statusCode, body } = await request(`${url}/devices`, { headers, dispatcher: agent });
+    const { statusCode, body } = await request(`${url}/devices`, { headers: HEADERS, dispatcher: agent });
     expect({ statusCode, list: await body.json() }).toMatchObject({ statusCode: 200, list: { object: 'list' } });
     await agent.close();
     run.child.kill('SIGTERM');
@@ -161,47 +142,19 @@ describe('between a platform and its clients', () => {
       expect.stringMatching(/^the server could not be reached 1 time.*, and was not reached again$/),
     ]);
   });
-
-  test('a server that comes back is told, and what was seen before and after is judged as one', async () => {
-    const words = ['--socket', 'a.sock', '--listen', 'w.sock', '--report', 'json=r.json'];
-    const run = home.start(['watch', 'device', ...words]);
-    await run.ready();
-    const robot = { dir: at('robot'), socket: at('a.sock') };
-    for (let life = 0; life < 2; life += 1) {
-      await expect(ask(at('w.sock'), CURRENT)).rejects.toThrow();
-      await using _ = await simulateDevice(robot);
-      await ask(at('w.sock'), CURRENT);
-    }
-    run.child.kill('SIGTERM');
-    const { code, stderr } = await run.ended;
-    expect(code).toBe(0);
-    expect(stderr.match(/the server cannot be reached: .*\n.*the server is back/g)).toHaveLength(2);
-    expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 2 });
-  });
 });
 
 /** Every write to it fails, as on a disk that is full. */
 const FULL = '/dev/full';
 
 test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no traffic', async () => {
-  const url = await platform({ object: 'list', limit: '1', offset: 0, has_more: false, data: [] });
-  const main = join(import.meta.dirname, '..', 'launch.cjs');
-  const full = openSync(FULL, 'w');
-  const child = spawn(process.execPath, [main, 'watch', 'platform', '--url', url, '--listen', '0'], {
-    stdio: ['ignore', 'pipe', full],
-  });
-  closeSync(full);
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const ended = once(child, 'exit');
-  const [line] = (await once(child.stdout ?? expect.fail(), 'data')) as [Buffer];
-  const { url: near } = JSON.parse(line.toString()) as { url: string };
-  // Long after the first finding, which comes within a few.
-  for (let request = 0; request < 300; request += 1) {
-    const headers = { 'x-api-key': KEY, 'service-version': '2026-08-17.everglades' };
-    expect((await fetch(`${near}/devices?limit=1`, { headers })).status).toBe(200);
-  }
-  child.kill('SIGTERM');
-  expect(await ended).toEqual([1, null]);
+  const under = ['sh', '-c', `exec "$0" "$@" 2> ${FULL}`];
+  const { run, near } = await watchedPlatform('1', [], (words) => home.start(words, { under }));
+  // Far more than the first finding, which comes within a few.
+  for (let request = 0; request < 300; request += 1)
+    expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
+  run.child.kill('SIGTERM');
+  expect((await run.ended).code).toBe(1);
 });
 
 test('HAR of another tool is judged, and what it lacks is told', async () => {
