@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 // Below the project, so that its packages are found.
@@ -15,34 +15,16 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Results {
   testResults: {
+    name: string;
     assertionResults: { title: string; fullName: string; status: string; failureMessages: string[] }[];
   }[];
 }
 
-/** Results by title, or by full name. */
-async function run(
-  name: string,
-  text: string,
-  by: 'title' | 'fullName' = 'title',
-): Promise<Map<string, { status: string; message: string }>> {
-  writeFileSync(join(folder, `${name}.test.ts`), text);
-  const file = join(folder, `${name}.json`);
-  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
-  const args = [vitest, 'run', '--root', folder, '--reporter=json', `--outputFile=${file}`, `${name}.test.ts`];
-  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')));
-  await new Promise<void>((resolve) => execFile(process.execPath, args, { cwd: folder, env }, () => resolve()));
-  const results = JSON.parse(readFileSync(file, 'utf8')) as Results;
-  const all = results.testResults.flatMap(({ assertionResults }) => assertionResults);
-  return new Map(
-    all.map((result) => [result[by], { status: result.status, message: result.failureMessages.join('\n') }]),
-  );
-}
+const IMPORTS = `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
+import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';`;
 
-test('checks become tests with the outcomes that they have', async () => {
-  const results = await run(
-    'made-up',
-    `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
-import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
+const FILES = {
+  'made-up': `${IMPORTS}
 const check = checks<object>();
 const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement({
   id,
@@ -66,26 +48,7 @@ describeSuite(made, async () => ({
   [Symbol.asyncDispose]: async () => {},
 }), { fast: true });
 `,
-  );
-  expect(Object.fromEntries([...results].map(([title, { status }]) => [title, status]))).toEqual({
-    '6.2 device.good': 'passed',
-    '6.2 device.bad': 'failed',
-    '6.2 device.odd': 'passed',
-    '6.2 device.driven': 'skipped',
-    '6.2 device.stuck': 'failed',
-    '6.2 device.slow': 'skipped',
-  });
-  expect(results.get('6.2 device.bad')?.message).toMatch(
-    /requires +It holds. \(MUST, section 6.2\)\nexpected +this\nactual +that/,
-  );
-  expect(results.get('6.2 device.stuck')?.message).toContain('blocked: ');
-});
-
-test('two suites in one file never touch each other', async () => {
-  const results = await run(
-    'two-targets',
-    `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
-import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
+  'two-targets': `${IMPORTS}
 import { writeFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
 const check = checks<{ target: { name: string; open: boolean; seen: string[] } }>();
@@ -112,26 +75,7 @@ for (const [seed, target] of targets.entries()) {
   }, { seed });
 }
 `,
-    'fullName',
-  );
-  const statuses = (seed: number): string[] =>
-    [...results].filter(([name]) => name.includes(`(seed ${seed})`)).map(([, { status }]) => status);
-  expect(statuses(0)).toEqual(Array(6).fill('passed'));
-  expect(statuses(1)).toEqual(Array(3).fill(['failed', 'skipped']).flat());
-  for (const { message } of [...results.values()].filter(({ status }) => status === 'failed')) {
-    expect(message).toMatch(/actual +bad/);
-  }
-  const after = { open: false, opened: 1, seen: ['shared', 'exclusive', 'disruptive'] };
-  expect(JSON.parse(readFileSync(join(folder, 'targets.json'), 'utf8'))).toEqual([
-    { name: 'good', ...after },
-    { name: 'bad', ...after },
-  ]);
-});
-
-test('the device suite passes on a simulated device', async () => {
-  const results = await run(
-    'simulated',
-    `import { deviceSuite, openDevice } from '${ROOT}/harness/cli/library.ts';
+  simulated: `import { deviceSuite, openDevice } from '${ROOT}/harness/cli/library.ts';
 import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
 import { simulateDevice } from '${ROOT}/simulators/index.ts';
 const socket = '${folder}/a.sock';
@@ -142,8 +86,57 @@ describeSuite(deviceSuite, async () => {
   return { ...target, [Symbol.asyncDispose]: close };
 }, { fast: true, sections: ['9'] });
 `,
+};
+
+let results: Results['testResults'];
+beforeAll(async () => {
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, `${name}.test.ts`), text);
+  const file = join(folder, 'results.json');
+  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+  const args = [vitest, 'run', '--root', folder, '--reporter=json', `--outputFile=${file}`];
+  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')));
+  await new Promise<void>((resolve) => execFile(process.execPath, args, { cwd: folder, env }, () => resolve()));
+  results = (JSON.parse(readFileSync(file, 'utf8')) as Results).testResults;
+});
+
+/** Results of the tests in a file. */
+const resultsIn = (name: keyof typeof FILES) =>
+  results.filter((file) => file.name.endsWith(`${name}.test.ts`)).flatMap(({ assertionResults }) => assertionResults);
+
+test('checks become tests with the outcomes that they have', () => {
+  const made = resultsIn('made-up');
+  expect(Object.fromEntries(made.map(({ title, status }) => [title, status]))).toEqual({
+    '6.2 device.good': 'passed',
+    '6.2 device.bad': 'failed',
+    '6.2 device.odd': 'passed',
+    '6.2 device.driven': 'skipped',
+    '6.2 device.stuck': 'failed',
+    '6.2 device.slow': 'skipped',
+  });
+  const messageOf = (wanted: string) => made.find(({ title }) => title === wanted)?.failureMessages.join();
+  expect(messageOf('6.2 device.bad')).toMatch(
+    /requires +It holds. \(MUST, section 6.2\)\nexpected +this\nactual +that/,
   );
-  const failed = [...results].filter(([, { status }]) => status === 'failed');
-  expect(failed).toEqual([]);
-  expect([...results].filter(([, { status }]) => status === 'passed').length).toBeGreaterThan(1);
+  expect(messageOf('6.2 device.stuck')).toContain('blocked: ');
+});
+
+test('two suites in one file never touch each other', () => {
+  const both = resultsIn('two-targets');
+  const statuses = (seed: number): string[] =>
+    both.filter(({ fullName }) => fullName.includes(`(seed ${seed})`)).map(({ status }) => status);
+  expect(statuses(0)).toEqual(Array(6).fill('passed'));
+  expect(statuses(1)).toEqual(Array(3).fill(['failed', 'skipped']).flat());
+  for (const { failureMessages } of both.filter(({ status }) => status === 'failed'))
+    expect(failureMessages.join()).toMatch(/actual +bad/);
+  const after = { open: false, opened: 1, seen: ['shared', 'exclusive', 'disruptive'] };
+  expect(JSON.parse(readFileSync(join(folder, 'targets.json'), 'utf8'))).toEqual([
+    { name: 'good', ...after },
+    { name: 'bad', ...after },
+  ]);
+});
+
+test('the device suite passes on a simulated device', () => {
+  const simulated = resultsIn('simulated');
+  expect(simulated.filter(({ status }) => status === 'failed')).toEqual([]);
+  expect(simulated.filter(({ status }) => status === 'passed').length).toBeGreaterThan(1);
 });
