@@ -2,9 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
+import { generateKey } from '../reports/certificate/envelope.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
 import type { CheckResult } from '../runner/types.ts';
-import { muster, printed, refusal, useFolder } from './testing/muster.ts';
+import { printed, refusal, useFolder } from './testing/muster.ts';
 
 const place = useFolder();
 const METRIC = { count: 1, p50: 1, p90: 1, p95: 1, p99: 1, p999: 1, max: 1, unit: 'ms' } as const;
@@ -72,7 +73,7 @@ describe('muster compare', () => {
 
   it('compares a certificate with a report, choices included', async () => {
     const key = place('key.pem');
-    expect((await muster('keygen', key)).code).toBe(0);
+    generateKey(key);
     const observed = [{ name: 'body of a 410', value: 'empty' }];
     certificateIssuer(place('c.cert.json'), key).issue(sampleReport([sampleResult({ observed })], { complete: true }));
     const other = kept('other.json', [sampleResult({ observed: [{ name: 'body of a 410', value: 'text' }] })]);
