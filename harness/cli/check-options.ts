@@ -4,8 +4,7 @@ import process from 'node:process';
 import type { TSchema } from 'typebox';
 import { defined } from '../common/defined.ts';
 import { isAddress } from '../common/otlp.ts';
-import { UsageError, usage } from '../common/usage.ts';
-import { readInputText } from '../common/user-files.ts';
+import { UsageError } from '../common/usage.ts';
 import { REPORT_FORMATS_TEXT } from '../reports/create.ts';
 import type { Api, Suite } from '../runner/types.ts';
 import {
@@ -39,6 +38,7 @@ import {
   type OptionTable,
   optionsIn,
   pathAfterEquals,
+  textFrom,
   wholePath,
 } from './options.ts';
 
@@ -212,7 +212,7 @@ export const clientTargetOptions = optionsFor(clientFields) satisfies OptionTabl
 
 export function deviceTarget(args: OptionsOf<typeof deviceTargetOptions>, opening: Opening): DeviceTargetOptions {
   const { controlToken: file, ...values } = given(deviceFields, args);
-  const controlToken = file === undefined ? undefined : usage('--control-token', () => readInputText(file).trim());
+  const controlToken = file === undefined ? undefined : textFrom('control-token', file).trim();
   return { ...values, ...defined({ controlToken }), ...opening };
 }
 

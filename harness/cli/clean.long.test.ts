@@ -7,7 +7,7 @@ import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts'
 import { isOwnName, uniqueName } from '../common/names.ts';
 import { shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import { muster, printed, refusal } from './testing/muster.ts';
+import { muster, printed, refusal, typed } from './testing/muster.ts';
 
 const fleets = useFleets();
 const created = shape('resource', Type.Object({ id: Type.String() }));
@@ -52,7 +52,8 @@ it('archives what an interrupted run left on its devices, and nothing of others'
 });
 
 it('refuses an address that is none, and says what a platform answered without the key', async () => {
-  expect(await refusal(['clean', 'platform', '--api-key', 'k'])).toContain('--url: must be');
+  expect(await refusal(typed`clean platform --api-key k`)).toBe('--url: missing');
+  expect(await refusal(typed`clean platform --api-key k --url x`)).toContain("--url: 'x' is no address");
   const server = createServerOfHttp(({ headers }, answer) => {
     answer.writeHead(401).end(`no such key: ${headers['x-api-key']}`);
   }).listen(0, '127.0.0.1');

@@ -14,7 +14,17 @@ import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
-import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfYaml, wholePath } from './options.ts';
+import {
+  consoleOptions,
+  MQTT,
+  type OptionsOf,
+  type OptionTable,
+  optionsIn,
+  pathOfYaml,
+  urlFrom,
+  WEB,
+  wholePath,
+} from './options.ts';
 
 const FLEET = optionsIn('Fleet');
 const PLATFORM = optionsIn('Platform');
@@ -317,19 +327,11 @@ export function regionsFrom(
         wanted.size === 0 ? 'the scenario has no regions' : `accepted: ${[...wanted].join(', ')}, then =URL`;
       throw new UsageError(`--region: '${text}' names no region of the scenario; ${known}`);
     }
-    const { href, protocol } = urlFrom('region', address, ['http:', 'https:', 'mqtt:', 'mqtts:']);
+    const { href, protocol } = urlFrom('region', address, [...WEB, ...MQTT]);
     const own = protocol.startsWith('mqtt') ? { mqttUrl: href } : { url: href, agentUrl: href };
     regions[name] = { ...regions[name], ...own };
   }
   const missing = [...wanted].find((name) => regions[name] === undefined);
   if (missing === undefined) return regions;
   throw new UsageError(`--region: no address for the region ${missing}; accepted: ${missing}=https://host[:port]`);
-}
-
-export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && schemes.includes(url.protocol)) return url;
-  throw new UsageError(
-    `--${option}: '${text}' is no address; accepted: ${schemes.map((scheme) => `${scheme}//host[:port]`).join(', ')}`,
-  );
 }

@@ -5,6 +5,8 @@
 
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
+import { UsageError, usage } from '../common/usage.ts';
+import { readInputText } from '../common/user-files.ts';
 import type { Replay } from '../runner/run-check.ts';
 import type { Outcome } from '../runner/types.ts';
 
@@ -199,4 +201,28 @@ export const consoleOptions = {
 /** Port of the console, 0 for any; undefined without one. */
 export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | undefined {
   return args['ui-port'] ?? (args.ui ? 0 : undefined);
+}
+
+export const WEB = ['http:', 'https:'] as const;
+export const MQTT = ['mqtt:', 'mqtts:'] as const;
+
+/** Address with one of these schemes. Throws UsageError. */
+export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
+  const url = URL.parse(text);
+  if (url !== null && schemes.includes(url.protocol)) return url;
+  throw new UsageError(
+    `--${option}: '${text}' is no address; accepted: ${schemes.map((scheme) => `${scheme}//host[:port]`).join(', ')}`,
+  );
+}
+
+/** Text of the file that an option names. Throws UsageError. */
+export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
+
+/** Certificate and private key from the files of `--NAME-cert` and `--NAME-key`. Throws UsageError. */
+export function pairFrom(name: string, cert: string | undefined, key: string | undefined) {
+  if (cert === undefined && key === undefined) return undefined;
+  const options = [`${name}-cert`, `${name}-key`] as const;
+  if (cert === undefined || key === undefined)
+    throw new UsageError(`--${options.join(' and --')}: give both, or neither`);
+  return { cert: textFrom(options[0], cert), key: textFrom(options[1], key) };
 }

@@ -8,7 +8,7 @@ import { Redactor } from '../../common/redact.ts';
 import { printableLine } from '../../common/terminal.ts';
 import { EXIT, headerSecret, UsageError } from '../../common/usage.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { command, OPTION, type OptionsOf, type OptionTable } from '../options.ts';
+import { command, OPTION, type OptionsOf, type OptionTable, urlFrom, WEB } from '../options.ts';
 import { allOf, describeAnswer, NoListError } from '../records.ts';
 
 const options = {
@@ -49,9 +49,8 @@ function clientFor({
   dialect,
   'api-version': version = NEWEST_VERSION,
 }: OptionsOf<typeof options>) {
-  const base = url === undefined ? null : URL.parse(url);
-  if (base === null || !/^https?:$/.test(base.protocol))
-    throw new UsageError('--url: must be the http or https address of the Platform API');
+  if (url === undefined) throw new UsageError('--url: missing');
+  const base = urlFrom('url', url, WEB);
   const key = given ?? process.env['MUSTER_API_KEY'];
   if (key === undefined || key === '') throw new UsageError('--api-key: missing; here or in MUSTER_API_KEY');
   const headers = {

@@ -38,10 +38,9 @@ import {
   runIdFrom,
   scenarioFrom,
   shardFrom,
-  urlFrom,
 } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
-import { command, uiPortOf } from '../options.ts';
+import { command, MQTT, uiPortOf, urlFrom, WEB } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 
@@ -110,7 +109,7 @@ async function runShard(args: FleetArguments, signal: AbortSignal, mirror: Mirro
 
 async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
   if (args.results === undefined) return undefined;
-  const url = urlFrom('results', args.results, ['http:', 'https:']);
+  const url = urlFrom('results', args.results, WEB);
   const runId = runIdFrom(args['run-id'], process.env);
   if (args.shard === undefined || runId === undefined)
     throw new UsageError('--results: needs --shard and --run-id; a fleet on one machine has its result already');
@@ -258,7 +257,7 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
     if (args.header !== undefined) throw new UsageError('--header: the embedded platform takes no other header');
     return 'embedded';
   }
-  const url = urlFrom('platform', args.platform, ['http:', 'https:']);
+  const url = urlFrom('platform', args.platform, WEB);
   const apiKey = args['api-key'] ?? process.env['MUSTER_API_KEY'];
   if (apiKey === undefined || apiKey === '') {
     throw new UsageError(
@@ -267,8 +266,8 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
   }
   return {
     url: url.href,
-    agentUrl: urlFrom('agent-url', args['agent-url'] ?? url.origin, ['http:', 'https:']).href,
-    mqttUrl: args.mqtt === undefined ? undefined : urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href,
+    agentUrl: urlFrom('agent-url', args['agent-url'] ?? url.origin, WEB).href,
+    mqttUrl: args.mqtt === undefined ? undefined : urlFrom('mqtt', args.mqtt, MQTT).href,
     apiKey: headerSecret('--api-key', apiKey),
     dialect: args.dialect,
     headers: headersFrom(args.header),

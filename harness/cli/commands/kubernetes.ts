@@ -3,16 +3,19 @@ import process from 'node:process';
 import { membersOf } from '../../../simulators/fleet/schedule/schedule.ts';
 import { durationMs } from '../../common/durations.ts';
 import { EXIT, UsageError, usage } from '../../common/usage.ts';
-import { conditionsFrom, fleetOptions, readScenario, urlFrom } from '../fleet-options.ts';
+import { conditionsFrom, fleetOptions, readScenario } from '../fleet-options.ts';
 import { type ClusterRun, manifestsOf, shardArguments, shardResources } from '../kubernetes-manifests.ts';
 import {
   type CommandContext,
   command,
   commandLine,
+  MQTT,
   type OptionsOf,
   type OptionTable,
   optionsIn,
   pathOfYaml,
+  urlFrom,
+  WEB,
 } from '../options.ts';
 
 const FLEET = optionsIn('Fleet');
@@ -75,8 +78,8 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
   usage('--timeout', () => durationMs(args.timeout));
   const fleetArguments = [
     ...(args.robots === undefined ? [] : [`--robots=${robots}`]),
-    `--platform=${urlFrom('platform', args.platform, ['http:', 'https:']).href}`,
-    ...(args.mqtt === undefined ? [] : [`--mqtt=${urlFrom('mqtt', args.mqtt, ['mqtt:', 'mqtts:']).href}`]),
+    `--platform=${urlFrom('platform', args.platform, WEB).href}`,
+    ...(args.mqtt === undefined ? [] : [`--mqtt=${urlFrom('mqtt', args.mqtt, MQTT).href}`]),
     ...rest,
   ];
   await parse(['fleet', ...shardArguments(fleetArguments)]);

@@ -11,10 +11,10 @@ import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
-import { readInputText, whyNot } from '../../common/user-files.ts';
+import { whyNot } from '../../common/user-files.ts';
 import { conditionsFrom, runIdFrom } from '../fleet-options.ts';
 import { showFleetResult } from '../fleet-summary.ts';
-import { command, OPTION, type OptionsOf, type OptionTable, wholePath } from '../options.ts';
+import { command, OPTION, type OptionsOf, type OptionTable, pairFrom, wholePath } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 
 const APART = 'muster-report/fleet';
@@ -102,14 +102,10 @@ async function served(
   dir: string,
   runId: string | undefined,
 ): Promise<AsyncDisposable> {
-  const { serve: port = 0, 'serve-host': host, 'serve-cert': cert, 'serve-key': key } = args;
+  const { serve: port = 0, 'serve-host': host } = args;
   if (runId === undefined) throw new UsageError('--serve: needs --watch and --run-id');
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError('--serve-cert and --serve-key: give both');
   const token = usage('--serve', () => tokenOfResults(process.env));
-  const tls =
-    cert === undefined || key === undefined
-      ? undefined
-      : { cert: usage('--serve-cert', () => readInputText(cert)), key: usage('--serve-key', () => readInputText(key)) };
+  const tls = pairFrom('serve', args['serve-cert'], args['serve-key']);
   const server = await serveResults(defined({ dir, runId, token, port, host, tls })).catch((error: unknown) => {
     throw new UsageError(`--serve: cannot listen on ${host}:${port} (${whyNot(error)})`);
   });

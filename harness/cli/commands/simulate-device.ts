@@ -26,12 +26,15 @@ import {
   command,
   consoleOptions,
   LOG_LEVELS,
+  MQTT,
   OPTION,
   type OptionsOf,
   type OptionTable,
   optionsIn,
   pathOfSocket,
   uiPortOf,
+  urlFrom,
+  WEB,
   wholePath,
 } from '../options.ts';
 
@@ -83,8 +86,17 @@ type Arguments = OptionsOf<typeof deviceOptions>;
 /** Throws UsageError with the option and the accepted values. */
 function settingsOf(args: Arguments): ProcessSettings {
   const heartbeatMs = heartbeatOf(args.heartbeat);
-  const { uplink, dir, defect = [], variant = [], fault = [] } = args;
+  const { uplink, dir, defect = [], variant = [], fault = [], name, seed } = args;
+  const { 'device-id': deviceId, 'retain-bytes': bytes } = args;
+  const retainBytes = bytes === undefined ? undefined : size(bytes);
   if (dir === undefined) throw new UsageError('--dir: missing');
+  if (bytes !== undefined && !retainBytes)
+    throw new UsageError(`--retain-bytes ${bytes}: must be a size, e.g. 500000, 64kB, 1MB`);
+  if (name !== undefined && name.length > 48)
+    throw new UsageError(`--name: must have 1 to 48 characters, not ${name.length}`);
+  if (deviceId !== undefined && !/^dvc_\S+$/.test(deviceId))
+    throw new UsageError(`--device-id ${deviceId}: must start with dvc_`);
+  for (const spec of fault) usage(`--fault ${spec}`, () => parseFault(spec));
   behaviourAsked({ defect, variant }, KNOWN, dialectBehaviour(args.dialect));
   return {
     device: {
@@ -94,13 +106,8 @@ function settingsOf(args: Arguments): ProcessSettings {
       heartbeatMs,
       durability: args.durability,
       dialect: args.dialect,
-      faults: faults(fault),
-      ...defined({
-        seed: args.seed,
-        retainBytes: bytes(args['retain-bytes']),
-        name: named(args.name),
-        deviceId: deviceId(args['device-id']),
-      }),
+      faults: [...fault],
+      ...defined({ seed, retainBytes, name, deviceId }),
     },
     defects: [...new Set(defect)],
     variants: [...new Set(variant)],
@@ -121,16 +128,17 @@ function served(args: Arguments): TransportOptions {
 }
 
 async function controlOf({ control: text, 'control-token': file }: Arguments): Promise<ControlOption | undefined> {
-  if (file !== undefined && !/^\d+$/.test(text ?? '')) throw new UsageError('--control-token: needs --control PORT');
+  const port = /^\d+$/.test(text ?? '') ? Number(text) : undefined;
+  if (file !== undefined && port === undefined) throw new UsageError('--control-token: needs --control PORT');
   if (text === undefined) return undefined;
-  if (!/^\d+$/.test(text)) {
+  if (port === undefined) {
     requireWritableParent('control', text);
     return { path: resolve(text) };
   }
-  if (Number(text) > 65_535) throw new UsageError(`--control ${text}: must be a port up to 65535 or a path`);
-  if (file === undefined) return { port: Number(text) };
+  if (port > 65_535) throw new UsageError(`--control ${text}: must be a port up to 65535 or a path`);
+  if (file === undefined) return { port };
   const { controlTokenIn } = await import('../../../simulators/common/control-guard.ts');
-  return { port: Number(text), token: usage('--control-token', () => controlTokenIn(file)) };
+  return { port, token: usage('--control-token', () => controlTokenIn(file)) };
 }
 
 function platform(args: Arguments) {
@@ -138,48 +146,14 @@ function platform(args: Arguments) {
   if (args.platform === undefined) throw new UsageError(`--uplink ${args.uplink} needs --platform URL`);
   if (args.uplink === 'polling' && token === undefined)
     throw new UsageError('--uplink polling needs --token, the API key');
-  for (const [option, url, schemes] of [
-    ['platform', args.platform, ['http:', 'https:']],
-    ['mqtt', args.mqtt, ['mqtt:', 'mqtts:']],
-  ] as const) {
-    const scheme = url !== undefined && URL.canParse(url) ? new URL(url).protocol : undefined;
-    if (url !== undefined && !schemes.some((accepted) => accepted === scheme)) {
-      throw new UsageError(`--${option} ${url}: must be a URL that starts with ${schemes.join('// or ')}//`);
-    }
-  }
-  return {
-    platform: args.platform,
-    dialect: args.dialect,
-    ...defined({ token, mqtt: args.mqtt }),
-  };
+  urlFrom('platform', args.platform, WEB);
+  if (args.mqtt !== undefined) urlFrom('mqtt', args.mqtt, MQTT);
+  return { platform: args.platform, dialect: args.dialect, ...defined({ token, mqtt: args.mqtt }) };
 }
 
 function noUplink(args: Arguments): undefined {
   const given = (['platform', 'token', 'mqtt'] as const).find((option) => args[option] !== undefined);
   if (given !== undefined) throw new UsageError(`--${given} needs --uplink agent or --uplink polling`);
-}
-
-function faults(specs: readonly string[]): string[] {
-  for (const spec of specs) usage(`--fault ${spec}`, () => parseFault(spec));
-  return [...specs];
-}
-
-function bytes(text: string | undefined): number | undefined {
-  const value = text === undefined ? undefined : size(text);
-  if (text !== undefined && !value)
-    throw new UsageError(`--retain-bytes ${text}: must be a size, e.g. 500000, 64kB, 1MB`);
-  return value;
-}
-
-function named(name: string | undefined): string | undefined {
-  if (name !== undefined && (name.length < 1 || name.length > 48))
-    throw new UsageError(`--name: must have 1 to 48 characters, not ${name.length}`);
-  return name;
-}
-
-function deviceId(id: string | undefined): string | undefined {
-  if (id !== undefined && !/^dvc_\S+$/.test(id)) throw new UsageError(`--device-id ${id}: must start with dvc_`);
-  return id;
 }
 
 const NOT_PLAYED = ['control', 'dir', 'defect', 'variant', 'fault', 'platform', 'ui-port'] as const;

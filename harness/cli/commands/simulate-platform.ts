@@ -6,7 +6,6 @@ import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { untilSignal } from '../../common/signals.ts';
 import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
-import { readInputText } from '../../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { behaviourAsked, listAsked } from '../find-behaviour.ts';
 import {
@@ -17,6 +16,8 @@ import {
   type OptionsOf,
   type OptionTable,
   optionsIn,
+  pairFrom,
+  textFrom,
   uiPortOf,
   wholePath,
 } from '../options.ts';
@@ -71,7 +72,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   const { parseFaults } = await import('../../../simulators/platform/faults.ts');
   const { KeyRing, SCOPES } = await import('../../../simulators/platform/keys.ts');
   const behaviour = await behaviourOf(args);
-  const tls = tlsOf(args);
+  const tls = pairFrom('tls', args['tls-cert'], args['tls-key']);
   const uiPort = uiPortOf(args);
   const keys = args['api-key']?.map((text) => keyOf(text, SCOPES));
   usage('--api-key', () => new KeyRing(keys ?? []));
@@ -117,7 +118,7 @@ async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOp
 function seedFileOf({ 'seed-file': file, devices }: SimulatePlatformArguments): string | undefined {
   if (file === undefined) return undefined;
   if (devices !== undefined) throw new UsageError('--seed-file and --devices: give one; each makes a whole workspace');
-  return readable('--seed-file', file);
+  return textFrom('seed-file', file);
 }
 
 async function controlOf({
@@ -156,14 +157,6 @@ function mqttOf(args: SimulatePlatformArguments): PlatformOptions['mqtt'] {
     throw new UsageError('--mqtt: accepted are mqtt://HOST, mqtts://HOST and none');
   return { url: args.mqtt };
 }
-
-function tlsOf({ 'tls-cert': cert, 'tls-key': key }: SimulatePlatformArguments): PlatformOptions['tls'] {
-  if (cert === undefined && key === undefined) return undefined;
-  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key: give both, or neither');
-  return { cert: readable('--tls-cert', cert), key: readable('--tls-key', key) };
-}
-
-const readable = (option: string, path: string): string => usage(option, () => readInputText(path));
 
 async function behaviourOf(args: SimulatePlatformArguments): Promise<PlatformOptions['behaviour']> {
   if (args.defect === undefined && args.variant === undefined) return undefined;

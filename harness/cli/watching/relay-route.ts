@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import { defined } from '../../common/defined.ts';
 import { Redactor } from '../../common/redact.ts';
-import { UsageError, usage } from '../../common/usage.ts';
+import { UsageError } from '../../common/usage.ts';
 import { prepareFile, readInputText, replaceWith, SECRET_MODE } from '../../common/user-files.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { type LoopbackConnection, loopback, readCa, webAddress, webEndpoint } from '../../targets/transports/index.ts';
@@ -202,17 +202,6 @@ function listenPort(text: string): { host: string; port: number } {
   if (digits === undefined || Number(digits) > 65_535)
     throw new UsageError(`--listen ${text}: must be a port up to 65535, 0 for a free one, or HOST:PORT`);
   return { host: host?.replace(/^\[(.*)\]$/, '$1') ?? LOOPBACK, port: Number(digits) };
-}
-
-/** Certificate and key for clients. Throws UsageError. */
-export function tlsForClients({
-  'tls-cert': cert,
-  'tls-key': key,
-}: AddressArguments): { cert: string; key: string } | undefined {
-  if (cert === undefined && key === undefined) return undefined;
-  if (cert === undefined || key === undefined) throw new UsageError('--tls-cert and --tls-key: give both, or neither');
-  const read = (option: string, path: string): string => usage(option, () => readInputText(path));
-  return { cert: read('--tls-cert', cert), key: read('--tls-key', key) };
 }
 
 /** UsageError for an address that cannot be listened on; any other error as it is. */
