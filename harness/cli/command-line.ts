@@ -8,7 +8,7 @@ import yargs, { type Argv, type Options } from 'yargs';
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { ABOUT, COMMANDS, type CommandEntry } from './commands.ts';
-import { type Configured, configured, notInFile } from './config-file.ts';
+import { type Configured, configured, namesBelow, notInFile } from './config-file.ts';
 import {
   type AnyCommand,
   CONFIG_FILE,
@@ -36,8 +36,8 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   const { parsed, text, chosen } = await parse(declareCommands(root(), loaded), words);
   const typed = parsed['_'].map(String);
   if (chosen === undefined) {
-    const strange = parsed['help'] === true && !namesCommand(typed);
-    if (text === '' || strange) throw commandMistake(typed);
+    const mistake = text === '' || parsed['help'] === true ? commandMistake(typed, text === '') : undefined;
+    if (mistake !== undefined) throw mistake;
     return { text };
   }
   const { _, $0, '--': rest = [], [CONFIG]: named, ...values } = parsed;
@@ -256,20 +256,18 @@ function yargsOption(spec: OptionSpec): Options {
   };
 }
 
-function namesCommand([first, second]: readonly string[]): boolean {
-  const entry = COMMANDS.find(({ name }) => name === first);
-  if (entry === undefined || !('members' in entry)) return first === undefined || entry !== undefined;
-  return second === undefined || entry.members.some(({ name }) => name === second);
-}
-
-function commandMistake([first, second]: readonly string[]): UsageError {
-  const names = COMMANDS.map(({ name }) => name);
-  const entry = COMMANDS.find(({ name }) => name === first);
-  if (first === undefined) return new UsageError('Name a command.');
-  if (entry === undefined || !('members' in entry)) return unknownCommand([], first, names);
-  if (second === undefined) return new UsageError(entry.missing);
-  const members = entry.members.map(({ name }) => name);
-  return unknownCommand([first], second, members);
+/** Wrong name of a command, or one that is missing where one `isNeeded`. */
+function commandMistake(typed: readonly string[], isNeeded: boolean): UsageError | undefined {
+  const entry = COMMANDS.find(({ name }) => name === typed[0]);
+  const isGroup = entry !== undefined && 'members' in entry;
+  for (const [depth, word] of typed.slice(0, isGroup ? 2 : 1).entries()) {
+    const known = namesBelow(typed.slice(0, depth));
+    if (known.includes(word)) continue;
+    const near = nearest(word, known);
+    const ending = near === undefined ? `; there are ${known.join(', ')}` : `; did you mean ${near}?`;
+    return new UsageError(`${typed.slice(0, depth + 1).join(' ')}: no such command${ending}`);
+  }
+  return isNeeded ? new UsageError(isGroup ? entry.missing : 'Name a command.') : undefined;
 }
 
 export function commandPath(words: readonly string[]): string[] {
@@ -372,10 +370,4 @@ function rangeText({ whole, above, from, to }: Range = {}): string {
   if (above !== undefined) return `${kind} above ${above}${to === undefined ? '' : `, up to ${to}`}`;
   if (from === undefined) return kind;
   return `${kind} from ${from}${to === undefined ? ' on' : ` to ${to}`}`;
-}
-
-function unknownCommand(path: readonly string[], word: string, known: readonly string[]): UsageError {
-  const near = nearest(word, known);
-  const ending = near === undefined ? `; there are ${known.join(', ')}` : `; did you mean ${near}?`;
-  return new UsageError(`${[...path, word].join(' ')}: no such command${ending}`);
 }

@@ -70,7 +70,8 @@ function isOwn(path: string): boolean {
 
 const OTHERS_WRITE = 0o002;
 
-function namesBelow(path: readonly string[]): string[] {
+/** Names of commands, or of the members of a group. */
+export function namesBelow(path: readonly string[]): string[] {
   const group = COMMANDS.find(({ name }) => name === path[0]);
   const entries = path.length === 0 ? COMMANDS : group !== undefined && 'members' in group ? group.members : [];
   return entries.map(({ name }) => name);
