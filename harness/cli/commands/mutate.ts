@@ -1,14 +1,23 @@
 /** `muster mutate client` and `system`: measures a user's tests by the known defects that they find. */
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
-import { exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
-import { readInputText } from '../../common/user-files.ts';
+import { exitCodesText, headerSecret, UsageError } from '../../common/usage.ts';
 import { DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
 import { MUTATION_FORMATS_TEXT } from '../../reports/mutation/formats.ts';
 import { SUBJECT_KINDS } from '../../reports/mutation/report.ts';
 import type { Suite } from '../../runner/types.ts';
 import type { OwnPlatform } from '../mutate/system.ts';
-import { command, type OptionsOf, type OptionTable, optionsIn, pathAfterEquals, wholePath } from '../options.ts';
+import {
+  command,
+  type OptionsOf,
+  type OptionTable,
+  optionsIn,
+  pathAfterEquals,
+  textFrom,
+  urlFrom,
+  WEB,
+  wholePath,
+} from '../options.ts';
 
 const TESTS = optionsIn('Tests');
 const SERVER = optionsIn('Server');
@@ -99,20 +108,12 @@ export const mutateSystem = command({
     // One run at a time: tests may count what is in the shared platform.
     const jobs = args.jobs ?? (args.api === 'agent' ? 1 : undefined);
     const platform = ownPlatformOf(args);
-    const words = await wordsOf(args, ['api', 'url', 'api-version', 'agent-url', 'mqtt', 'dialect', 'heartbeat']);
-    const sides = { side: 'system', api: args.api, words } as const;
-    return await runMutate({ ...args, ...defined({ jobs }) }, sides, (seed) => systemWorldOf(args, platform, seed));
+    const sides = { side: 'system', api: args.api } as const;
+    return await runMutate({ ...args, ...defined({ jobs }) }, systemOptions, sides, (seed) =>
+      systemWorldOf(args, platform, seed),
+    );
   },
 });
-
-async function wordsOf<A extends object>(args: A, names: readonly (keyof A & string)[]): Promise<string[]> {
-  const { shellWord: quoted } = await import('../mutate/run-mutate.ts');
-  return names.flatMap((name) => {
-    const value = args[name];
-    const isUsual = value === undefined || (name === 'dialect' && value === 'spec');
-    return isUsual ? [] : [`--${name}`, quoted(String(value))];
-  });
-}
 
 function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
   const { api, url, 'api-key': key = process.env['MUSTER_API_KEY'], 'agent-url': agentUrl, mqtt } = args;
@@ -124,24 +125,22 @@ function ownPlatformOf(args: SystemArguments): OwnPlatform | undefined {
     if (given !== undefined) throw new UsageError(`--${given}: needs --api agent`);
     return undefined;
   }
-  if (url === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new UsageError('--url: must be the http or https address of the Platform API; --api agent needs it');
+  if (url === undefined) throw new UsageError('--url: missing; --api agent needs it');
+  const { origin } = urlFrom('url', url, WEB);
   if (key === undefined || key === '')
     throw new UsageError('--api-key: missing; --api agent needs it, here or in MUSTER_API_KEY');
-  return { url, apiKey: headerSecret('--api-key', key), version, agentUrl: agentUrl ?? new URL(url).origin, mqtt };
+  return { url, apiKey: headerSecret('--api-key', key), version, agentUrl: agentUrl ?? origin, mqtt };
 }
 
 async function systemWorldOf(args: SystemArguments, platform: OwnPlatform | undefined, seed: number) {
   const { requirementsOf } = await import('../mutate/subjects.ts');
-  const { agentSubjects: agentWorld, platformForAgentSubjects: platformForAgentWorld } = await import(
-    '../mutate/system.ts'
-  );
+  const { agentSubjects, platformForAgentSubjects } = await import('../mutate/system.ts');
   const { systemSuite } = await import('../../../suites/system/index.ts');
   const requirements = requirementsOf([systemSuite as unknown as Suite<never>]);
-  if (platform === undefined) return platformForAgentWorld({ dialect: args.dialect, seed }, requirements);
+  if (platform === undefined) return platformForAgentSubjects({ dialect: args.dialect, seed }, requirements);
   const { heartbeatOf } = await import('../heartbeat.ts');
   const heartbeatMs = heartbeatOf(args.heartbeat ?? HEARTBEAT);
-  return agentWorld(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
+  return agentSubjects(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
 }
 
 const DEVICES = 30;
@@ -168,8 +167,7 @@ export const mutateClient = command({
     refuseOther(args);
     const { api } = args;
     const { runMutate } = await import('../mutate/run-mutate.ts');
-    const words = await wordsOf(args, ['api', 'seed-file', 'devices', 'dialect', 'heartbeat']);
-    return await runMutate(args, { side: 'client', api, words }, (seed) => worldOf(args, seed));
+    return await runMutate(args, clientOptions, { side: 'client', api }, (seed) => worldOf(args, seed));
   },
 });
 
@@ -187,18 +185,16 @@ async function worldOf(args: ClientArguments, seed: number) {
     const { heartbeatOf } = await import('../heartbeat.ts');
     const heartbeatMs = heartbeatOf(args.heartbeat ?? HEARTBEAT);
     const { deviceSuite } = await import('../../../suites/device/index.ts');
-    const { deviceSubjects: deviceWorld } = await import('../mutate/device.ts');
-    return deviceWorld(
-      { heartbeatMs, seed, dialect: args.dialect },
-      requirementsOf([deviceSuite as unknown as Suite<never>]),
-    );
+    const { deviceSubjects } = await import('../mutate/device.ts');
+    const requirements = requirementsOf([deviceSuite as unknown as Suite<never>]);
+    return deviceSubjects({ heartbeatMs, seed, dialect: args.dialect }, requirements);
   }
   const { 'seed-file': path, devices = DEVICES } = args;
-  const seedFile = path === undefined ? undefined : usage('--seed-file', () => readInputText(path));
+  const seedFile = path === undefined ? undefined : textFrom('seed-file', path);
   const { platformSuite } = await import('../../../suites/platform/index.ts');
-  const { platformSubjects: platformWorld } = await import('../mutate/platform.ts');
+  const { platformSubjects } = await import('../mutate/platform.ts');
   const requirements = requirementsOf([platformSuite as unknown as Suite<never>]);
-  return await platformWorld({ seed, seedFile, devices, dialect: args.dialect }, requirements, path).catch(
+  return await platformSubjects({ seed, seedFile, devices, dialect: args.dialect }, requirements, path).catch(
     (error: unknown) => {
       if (!(error instanceof Error) || error.name !== 'SeedError') throw error;
       throw new UsageError(`--seed-file ${path}: ${error.message}`);

@@ -18,9 +18,7 @@ import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
 import type { Server, Subject, SubjectSource } from '../../mutate/subject.ts';
 import { plural } from '../../reports/findings.ts';
-import { recordingDecisions } from './decisions.ts';
-import { type Requirements, subjectsOf } from './subjects.ts';
-import { VARIABLES } from './variables.ts';
+import { type Requirements, recordingDecisions, subjectsOf, VARIABLES } from './subjects.ts';
 
 export interface DeviceSetting {
   readonly dialect: Dialect;

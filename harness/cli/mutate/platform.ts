@@ -10,9 +10,7 @@ import { defined } from '../../common/defined.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
 import type { Server, SubjectSource } from '../../mutate/subject.ts';
-import { recordingDecisions } from './decisions.ts';
-import { type Requirements, subjectsOf } from './subjects.ts';
-import { VARIABLES } from './variables.ts';
+import { faithfulServer, type Requirements, subjectsOf, VARIABLES } from './subjects.ts';
 
 export interface PlatformSetting {
   readonly dialect: Dialect;
@@ -40,6 +38,7 @@ export async function platformSubjects(
   seedPath: string | undefined,
 ): Promise<SubjectSource> {
   const known = await knownContent(setting);
+  const start = (behaviour: PlatformBehaviour) => startPlatform(setting, known, behaviour);
   const world = seedPath === undefined ? `--devices ${setting.devices}` : `--seed-file ${seedPath}`;
   const dialect = setting.dialect === 'spec' ? '' : ` --dialect ${setting.dialect}`;
   const byHand = `muster simulate platform --port 8080 --api-key dev ${world} --seed ${setting.seed}${dialect}`;
@@ -49,18 +48,17 @@ export async function platformSubjects(
       requirements,
       reference: referenceBehaviour,
       byHand: (kind, name) => `${byHand} --${kind} ${name}`,
-      start: (behaviour) => startPlatform(setting, known, behaviour),
+      start,
     }),
-    async faithful() {
-      const taken = new Set<string>();
-      const server = await startPlatform(setting, known, recordingDecisions(referenceBehaviour, taken));
-      return { ...server, taken };
-    },
+    faithful: () => faithfulServer(referenceBehaviour, start),
   };
 }
 
-const open = (
-  { seed, seedFile, devices, dialect }: PlatformSetting,
+type Content = Partial<Pick<PlatformSetting, 'seedFile' | 'devices'>>;
+
+/** Platform with a key for the tests and a control API. */
+export const openPlatform = (
+  { seed, seedFile, devices, dialect }: Pick<PlatformSetting, 'seed' | 'dialect'> & Content,
   behaviour: PlatformBehaviour,
 ): Promise<SimulatedPlatform> =>
   simulatePlatform({
@@ -69,15 +67,38 @@ const open = (
     behaviour,
     keys: [{ key: KEY, name: 'tests', scopes: 'all' }],
     control: { port: 0 },
-    ...(seedFile === undefined ? { devices } : { seedFile }),
+    ...(seedFile === undefined ? defined({ devices }) : { seedFile }),
   });
+
+/** Server that stops the platform on disposal. `more`: environment beside that of every platform. */
+export function serverOf(platform: SimulatedPlatform, more: Readonly<Record<string, string>>): Server {
+  const { url, mqttUrl = '', controlUrl = '', controlToken = '' } = platform;
+  return {
+    env: {
+      [VARIABLES.url]: url,
+      [CLIENT_VARIABLES.platformKey]: KEY,
+      [CLIENT_VARIABLES.platformVersion]: NEWEST_VERSION,
+      [VARIABLES.controlUrl]: controlUrl,
+      [VARIABLES.controlToken]: controlToken,
+      [VARIABLES.mqttUrl]: mqttUrl,
+      ...more,
+    },
+    secrets: [KEY, controlToken, more[VARIABLES.token] ?? ''].filter((secret) => secret !== ''),
+    [Symbol.asyncDispose]: () => platform.stop(),
+  };
+}
+
+/** Headers of a request to a platform of the tests. */
+export const headersOf = (dialect: Dialect): Record<string, string> => ({
+  'x-api-key': KEY,
+  [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION,
+});
 
 /** Reads the content from a faithful platform, since a wrong one might hide it. */
 async function knownContent(setting: PlatformSetting): Promise<KnownContent> {
-  await using platform = await open(setting, referenceBehaviour);
+  await using platform = await openPlatform(setting, referenceBehaviour);
   const list = async (path: string): Promise<{ id: string; status?: string }[]> => {
-    const headers = { 'x-api-key': KEY, [DIALECT_NAMES[setting.dialect].versionHeader]: NEWEST_VERSION };
-    const answer = await fetch(`${platform.url}${path}`, { headers });
+    const answer = await fetch(`${platform.url}${path}`, { headers: headersOf(setting.dialect) });
     return ((await answer.json()) as { data: { id: string; status?: string }[] }).data;
   };
   const devices = await list('/devices');
@@ -92,33 +113,19 @@ async function startPlatform(
   { deviceId, releaseId, offline }: KnownContent,
   behaviour: PlatformBehaviour,
 ): Promise<Server> {
-  const platform = await open(setting, behaviour);
-  const { url, agentUrl, mqttUrl, controlUrl = '', controlToken = '' } = platform;
-  const stop = () => platform.stop();
-  try {
-    if (offline && deviceId !== undefined)
-      await fetch(`${controlUrl}/devices/${deviceId}/online`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${controlToken}` },
-      });
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  return {
-    env: defined({
-      [VARIABLES.url]: url,
-      [CLIENT_VARIABLES.platformUrl]: url,
-      [CLIENT_VARIABLES.platformKey]: KEY,
-      [CLIENT_VARIABLES.platformVersion]: NEWEST_VERSION,
-      [CLIENT_VARIABLES.device]: deviceId,
-      [CLIENT_VARIABLES.release]: releaseId,
-      [VARIABLES.controlUrl]: controlUrl,
-      [VARIABLES.controlToken]: controlToken,
-      [VARIABLES.agentUrl]: agentUrl,
-      [VARIABLES.mqttUrl]: mqttUrl,
-    }) as Record<string, string>,
-    secrets: [KEY, controlToken],
-    [Symbol.asyncDispose]: stop,
-  };
+  await using starting = new AsyncDisposableStack();
+  const platform = starting.use(await openPlatform(setting, behaviour));
+  const { url, agentUrl, controlUrl = '', controlToken = '' } = platform;
+  if (offline && deviceId !== undefined)
+    await fetch(`${controlUrl}/devices/${deviceId}/online`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${controlToken}` },
+    });
+  starting.move();
+  return serverOf(platform, {
+    [CLIENT_VARIABLES.platformUrl]: url,
+    ...(deviceId !== undefined && { [CLIENT_VARIABLES.device]: deviceId }),
+    ...(releaseId !== undefined && { [CLIENT_VARIABLES.release]: releaseId }),
+    [VARIABLES.agentUrl]: agentUrl,
+  });
 }

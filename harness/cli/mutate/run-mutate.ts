@@ -18,11 +18,11 @@ import { CannotStart, type Subject, type SubjectSource } from '../../mutate/subj
 import { mutationWriters } from '../../reports/mutation/formats.ts';
 import { shortened } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
-import { columns } from '../options.ts';
+import { columns, commandLine, type OptionTable } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { Progress } from './progress.ts';
-import { withoutOurs } from './variables.ts';
+import { withoutOurs } from './subjects.ts';
 
 export interface MutateArguments {
   readonly command: string;
@@ -42,13 +42,11 @@ export interface MutateArguments {
   readonly verbose: boolean;
 }
 
-/**
- * Resolves with the exit code. `worldOf`: makes the servers from the seed. `words`: options that determine them, for
- * the command that repeats a run. Throws UsageError.
- */
+/** Resolves with the exit code. `worldOf`: makes the servers from the seed. Throws UsageError. */
 export async function runMutate(
   args: MutateArguments,
-  { words, ...sides }: TestedSide & { readonly words: readonly string[] },
+  table: OptionTable,
+  sides: TestedSide,
   worldOf: (seed: number) => Promise<SubjectSource>,
 ): Promise<number> {
   const { stdout, stderr, env } = process;
@@ -98,7 +96,7 @@ export async function runMutate(
     ...sides,
     muster: VERSION,
     command: redactor.text(args.command),
-    repeat: redactor.text(repeatOf(args, sides.side, words, seed)),
+    repeat: redactor.text(repeatOf(args, table, sides.side, seed)),
     seed,
     started_at: startedAt.toISOString(),
     duration_ms: Date.now() - startedAt.getTime(),
@@ -183,14 +181,12 @@ const secretsIn = (env: NodeJS.ProcessEnv): string[] =>
   Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []);
 
 /** Command line that runs one of the same servers again, before its name. */
-function repeatOf({ command, setup }: MutateArguments, side: string, words: readonly string[], seed: number): string {
-  const prepared = setup === undefined ? [] : ['--setup', shellWord(setup)];
-  const all = ['muster mutate', side, ...words, '--command', shellWord(command), ...prepared];
-  return [...all, '--jobs', '1', '--seed', String(seed), '--only'].join(' ');
+function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed: number): string {
+  const kept = Object.entries(args).filter(
+    ([name]) => table[name]?.group === 'Server' || name === 'command' || name === 'setup',
+  );
+  return `${commandLine(['mutate', side], table, Object.fromEntries(kept))} --jobs 1 --seed ${seed} --only`;
 }
-
-export const shellWord = (text: string): string =>
-  /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** File of the catalogue; JavaScript below `dist` in the package. */
 function sourceOf(file: string): string {

@@ -1,7 +1,11 @@
-/** Turns the catalogue of defects and variants into subjects of the tests. */
+/**
+ * Turns the catalogue of defects and variants into subjects of the tests: servers, and the environment in which tests
+ * find them.
+ */
 import type { Located } from '../../../simulators/defects/catalogue.ts';
 import type { Defect, Variant } from '../../../simulators/defects/define.ts';
 import { defined } from '../../common/defined.ts';
+import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import type { Server, Subject } from '../../mutate/subject.ts';
 import type { Requirement, Suite } from '../../runner/types.ts';
 
@@ -48,3 +52,52 @@ export function subjectsOf<B>({ all, requirements, reference, byHand, start }: P
     };
   });
 }
+
+/**
+ * Behaviour that adds each decision to `taken`: a function when it is called, any other when it is read, even where it
+ * is absent. `prefix` comes before the names.
+ */
+export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
+  new Proxy(behaviour, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      const decision = `${prefix}${String(name)}`;
+      if (typeof value !== 'function') {
+        taken.add(decision);
+        return value;
+      }
+      return (...given: unknown[]): unknown => {
+        taken.add(decision);
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
+
+/** Faithful server, with the decisions of `reference` that were called for. */
+export async function faithfulServer<B extends object>(reference: B, start: (behaviour: B) => Promise<Server>) {
+  const taken = new Set<string>();
+  return { ...(await start(recordingDecisions(reference, taken))), taken };
+}
+
+/**
+ * Environment variables with which tests find their server, beside those of `harness/contract/client.ts`. Their
+ * documentation is `fixtures/mutate/README.md`.
+ */
+export const VARIABLES = {
+  /** Address of the API under test. */
+  url: 'MUSTER_URL',
+  socket: 'MUSTER_SOCKET',
+  controlUrl: 'MUSTER_CONTROL_URL',
+  controlToken: 'MUSTER_CONTROL_TOKEN',
+  controlSocket: 'MUSTER_CONTROL_SOCKET',
+  agentUrl: 'MUSTER_AGENT_URL',
+  mqttUrl: 'MUSTER_MQTT_URL',
+  /** Provisioning token of an agent. */
+  token: 'MUSTER_TOKEN',
+} as const;
+
+const OURS: ReadonlySet<string> = new Set([...Object.values(VARIABLES), ...Object.values(CLIENT_VARIABLES)]);
+
+/** Environment without variables of a server, so that tests of one without a socket inherit no other's. */
+export const withoutOurs = (env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.has(name)));

@@ -7,18 +7,17 @@ import { agentDefects, agentVariants } from '../../../simulators/defects/agents.
 import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
 import { dialectBehaviour } from '../../../simulators/device/dialect.ts';
 import { type AgentHabits, createUplink } from '../../../simulators/device/uplink/index.ts';
-import { type PlatformBehaviour, referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { type PlatformBehaviour, referenceBehaviour } from '../../../simulators/platform/index.ts';
 import { HttpClient } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
+import { DIALECT_NAMES, type Dialect } from '../../contract/versions.ts';
 import { CannotStart, type Server, type SubjectSource } from '../../mutate/subject.ts';
 import { PlatformClient } from '../../targets/control/platform-control.ts';
-import { recordingDecisions } from './decisions.ts';
 import { type DeviceSetting, openDevice } from './device.ts';
-import { type Requirements, subjectsOf } from './subjects.ts';
-import { VARIABLES } from './variables.ts';
+import { headersOf, openPlatform, serverOf } from './platform.ts';
+import { faithfulServer, type Requirements, subjectsOf, VARIABLES } from './subjects.ts';
 
 /** Platform under test, as its agents and clients reach it. */
 export interface OwnPlatform {
@@ -52,11 +51,7 @@ export function agentSubjects(
       byHand: (_, name) => `${byHand} ${name}`,
       start: (habits, signal) => startRobot(platform, setting, habits, signal),
     }),
-    async faithful(signal) {
-      const taken = new Set<string>();
-      const server = await startRobot(platform, setting, recordingDecisions<AgentHabits>({}, taken), signal);
-      return { ...server, taken };
-    },
+    faithful: (signal) => faithfulServer<AgentHabits>({}, (habits) => startRobot(platform, setting, habits, signal)),
   };
 }
 
@@ -140,48 +135,19 @@ export function platformForAgentSubjects(
         `muster simulate platform --port 8080 --mqtt-port 1883 --api-key dev${words} --${kind} ${name}`,
       start,
     }),
-    async faithful() {
-      const taken = new Set<string>();
-      const server = await start(recordingDecisions(referenceBehaviour, taken));
-      return { ...server, taken };
-    },
+    faithful: () => faithfulServer(referenceBehaviour, start),
   };
 }
 
-/** The same key on each platform. */
-const KEY = 'key_mutate_0123456789abcdefghij';
-
 async function startPlatformForAgent(
-  { dialect, seed }: { dialect: Dialect; seed: number },
+  setting: { dialect: Dialect; seed: number },
   behaviour: PlatformBehaviour,
 ): Promise<Server> {
   await using starting = new AsyncDisposableStack();
-  const keys = [{ key: KEY, name: 'tests', scopes: 'all' as const }];
-  const platform = starting.use(await simulatePlatform({ seed, dialect, behaviour, keys, control: { port: 0 } }));
-  const { url, agentUrl, mqttUrl, controlUrl = '', controlToken = '' } = platform;
-  const answer = await fetch(`${url}/provisioning_tokens`, {
-    method: 'POST',
-    headers: {
-      'x-api-key': KEY,
-      'content-type': 'application/json',
-      [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION,
-    },
-    body: '{}',
-  });
+  const platform = starting.use(await openPlatform(setting, behaviour));
+  const headers = { ...headersOf(setting.dialect), 'content-type': 'application/json' };
+  const answer = await fetch(`${platform.url}/provisioning_tokens`, { method: 'POST', headers, body: '{}' });
   const { token = '' } = (await answer.json()) as { token?: string };
-  const all = starting.move();
-  return {
-    env: {
-      [VARIABLES.url]: url,
-      [CLIENT_VARIABLES.platformUrl]: agentUrl,
-      [VARIABLES.mqttUrl]: mqttUrl ?? '',
-      [VARIABLES.token]: token,
-      [CLIENT_VARIABLES.platformKey]: KEY,
-      [CLIENT_VARIABLES.platformVersion]: NEWEST_VERSION,
-      [VARIABLES.controlUrl]: controlUrl,
-      [VARIABLES.controlToken]: controlToken,
-    },
-    secrets: [KEY, token, controlToken],
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
-  };
+  starting.move();
+  return serverOf(platform, { [CLIENT_VARIABLES.platformUrl]: platform.agentUrl, [VARIABLES.token]: token });
 }
