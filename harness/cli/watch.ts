@@ -5,6 +5,7 @@ import { basename, resolve } from 'node:path';
 import process from 'node:process';
 import { Redactor } from '../common/redact.ts';
 import { EXIT, UsageError } from '../common/usage.ts';
+import { poll } from '../common/waiting.ts';
 import { filesIn } from '../targets/identity.ts';
 import { loadTargetFile } from '../targets/target-file.ts';
 import { interruptSignal } from './process-end.ts';
@@ -85,56 +86,39 @@ async function onceMore(once: () => Promise<number>, say: (text: string) => void
 
 class Changes implements Disposable {
   readonly #files: readonly string[];
-  readonly #folders: FSWatcher[] = [];
-  #changed: string | undefined;
-  #tell: () => void = () => {};
+  readonly #folders: FSWatcher[];
+  #last: { path: string; at: number } | undefined;
 
   constructor(paths: readonly string[]) {
     const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    const note = (path: string): void => {
+      this.#last = { path, at: performance.now() };
+    };
     this.#files = paths.filter((path) => !isFolder(path));
-    for (const path of this.#files) watchFile(path, { interval: LOOK_MS }, this.#listener(path));
-    for (const path of paths.filter(isFolder))
-      this.#folders.push(watch(path, { recursive: true }, (_, name) => this.#note(name ?? path)));
+    for (const path of this.#files)
+      watchFile(path, { interval: LOOK_MS }, ({ ino }) => {
+        // A removed file is about to be written again.
+        if (ino !== 0) note(path);
+      });
+    this.#folders = paths
+      .filter(isFolder)
+      .map((path) => watch(path, { recursive: true }, (_, name) => note(name ?? path)));
   }
 
   /** Last changed file, once changes have settled; undefined if the signal came first. */
   async next(signal: AbortSignal): Promise<string | undefined> {
-    for (;;) {
-      const seen = this.#changed;
-      const news = await this.#news(seen === undefined ? undefined : SETTLED_MS, signal);
-      if (signal.aborted) return undefined;
-      if (news) continue;
-      this.#changed = undefined;
-      return seen;
-    }
+    const settled = (): string | undefined => {
+      if (this.#last === undefined || performance.now() - this.#last.at < SETTLED_MS) return undefined;
+      const { path } = this.#last;
+      this.#last = undefined;
+      return path;
+    };
+    const waiting = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: LOOK_MS / 2, signal };
+    return await poll('a change', settled, waiting).catch(() => undefined);
   }
 
   [Symbol.dispose](): void {
     for (const path of this.#files) unwatchFile(path);
     for (const folder of this.#folders) folder.close();
-  }
-
-  #listener(path: string): (now: { ino: number; mtimeMs: number; size: number }, before: unknown) => void {
-    // A removed file is about to be written again.
-    return ({ ino }) => {
-      if (ino !== 0) this.#note(path);
-    };
-  }
-
-  #note(path: string): void {
-    this.#changed = path;
-    this.#tell();
-  }
-
-  #news(withinMs: number | undefined, signal: AbortSignal): Promise<boolean> {
-    const { promise, resolve: end } = Promise.withResolvers<boolean>();
-    const timer = withinMs === undefined ? undefined : setTimeout(end, withinMs, false);
-    const stop = (): void => end(false);
-    this.#tell = () => end(true);
-    signal.addEventListener('abort', stop, { once: true });
-    return promise.finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-    });
   }
 }

@@ -10,6 +10,7 @@ import { Interrupted } from '../../common/signals.ts';
 import { size } from '../../common/sizes.ts';
 import { UsageError, usage } from '../../common/usage.ts';
 import { prepareFile } from '../../common/user-files.ts';
+import { pollWithin } from '../../common/waiting.ts';
 import { createReporters } from '../../reports/create.ts';
 import { makePlan, type Plan } from '../../runner/plan.ts';
 import { CAPABILITIES, type TargetDescription } from '../../runner/types.ts';
@@ -23,7 +24,6 @@ import { failOn, prepareEvidence } from '../check-run.ts';
 import { commandWords, type OptionTable, pairFrom, uiPortOf } from '../options.ts';
 import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
-import { endOfWatch } from './end-of-watch.ts';
 import { FindingReporter } from './finding-reporter.ts';
 import type { WatchArguments } from './options.ts';
 import { Outages } from './outages.ts';
@@ -45,7 +45,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   const route = await relayRouteOf(api, args);
   const { suite, plan, conclusion, reporter } = await prepareWatch(api, route.way, table, args);
   const { 'max-time': maxTime } = args;
-  const lasts = maxTime === undefined ? undefined : usage('--max-time', () => durationMs(maxTime));
+  const lasts = maxTime === undefined ? Number.POSITIVE_INFINITY : usage('--max-time', () => durationMs(maxTime));
   const record = recordOf(api, route, args);
   const secure = pairFrom('tls', args['tls-cert'], args['tls-key']);
   await using shown = await pageOf(api, route, plan, args);
@@ -85,7 +85,10 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     const published = route.publish(relay.port);
     shown?.page.follow(String(published['url'] ?? published['discovery'] ?? published['socket']), relay, link);
     process.stdout.write(`${JSON.stringify({ ready: true, ...published, ...defined({ ui: shown?.ui }) })}\n`);
-    await endOfWatch(AbortSignal.any([interrupt.signal, enough.signal]), lasts);
+    const signal = AbortSignal.any([interrupt.signal, enough.signal]);
+    // Rejects with the signal. The pause is the longest that a timer takes.
+    const waiting = { timeoutMs: lasts, firstPauseMs: 2 ** 30, signal };
+    await pollWithin('the end of the watch', () => undefined, waiting).catch(() => {});
     // Judging ends before the relay cuts connections, which is nobody's fault.
     const concluded = await link.conclude();
     const code = await writeReports({
