@@ -94,17 +94,18 @@ async function runOnce<T extends CheckTable, Context>(
   try {
     await using target = await checked.open(options, {
       redactor,
-      ...waysOfAsking(args, seed),
+      patienceMs: args.patience * 1000,
+      userAgent: args.identify === true ? `muster-conformance/${VERSION}` : usualUserAgent(seed),
       signal: interrupt.signal,
       notify: say,
     });
     evidence.opened(target.description, say);
-    const description = again?.keep === true ? lasting(target.description) : target.description;
+    const { ended: _ended, ...lasting } = target.description;
     const plan = narrowedTo(makePlan(suite, { ...planned, capabilities: target.capabilities }), left);
     const { report, unwritten } = await ranWith(suite, {
       ...aboutRun(checked, options, seed, again),
       plan: again === undefined ? plan : onlyChecks(plan, again),
-      target: description,
+      target: again?.keep === true ? lasting : target.description,
       context: target.context,
       demands,
       redactor,
@@ -122,9 +123,8 @@ async function runOnce<T extends CheckTable, Context>(
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable, traces }),
     });
-    const lost = await traces?.close(redactor.value(report));
-    if (lost !== undefined) say(`muster: ${lost}`);
-    for (const { message } of unwritten) say(`muster: ${message}`);
+    const lost = (await traces?.close(redactor.value(report))) ?? [];
+    for (const message of [lost, unwritten.map((each) => each.message)].flat()) say(`muster: ${message}`);
     const forgotten = again === undefined ? remember(checked.api, kept, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
     if (report.exit_code !== 0) tellOutput(report, await target.diagnostics());
@@ -163,17 +163,11 @@ async function ranWith<Context>(
     const report = await runSuite(suite, { ...options, listeners: [...(options.listeners ?? []), last] });
     return { report, unwritten: [] };
   } catch (error) {
-    const unwritten = limitsReached(error);
-    if (ended === undefined || unwritten.length === 0) throw error;
+    const all: unknown[] = error instanceof AggregateError ? error.errors : [error];
+    const unwritten = all.filter((one) => one instanceof LimitReached);
+    if (ended === undefined || unwritten.length < all.length) throw error;
     return { report: ended, unwritten };
   }
-}
-
-/** Failed writes, if there was no other error; otherwise empty. */
-function limitsReached(error: unknown): LimitReached[] {
-  const all: unknown[] = error instanceof AggregateError ? error.errors : [error];
-  const limits = all.filter((one) => one instanceof LimitReached);
-  return limits.length === all.length ? limits : [];
 }
 
 function tracesOf(api: Api, { traces: where }: PlanArguments, redactor: Redactor): Traces | undefined {
@@ -182,13 +176,6 @@ function tracesOf(api: Api, { traces: where }: PlanArguments, redactor: Redactor
   for (const value of Object.values(headers)) redactor.add(value);
   return new Traces({ where, name: `muster check ${api}`, version: VERSION, redactor, headers });
 }
-
-const waysOfAsking = ({ patience, identify = false }: PlanArguments, seed: number) => ({
-  patienceMs: patience * 1000,
-  userAgent: identify ? `muster-conformance/${VERSION}` : usualUserAgent(seed),
-});
-
-const lasting = ({ ended: _, ...target }: TargetDescription): TargetDescription => target;
 
 /** Resolves when the user ends the target; at once if there is none to keep. */
 async function keepUp(
@@ -226,9 +213,8 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
 /** Patterns of `--fail-on should` and `--fail-on should=ID,6.2`; `*` stands for every SHOULD. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
-    const [, named] = /^should(?:=(.+))?$/.exec(text) ?? [];
-    if (text === 'should') return ['*'];
-    if (named !== undefined) return named.split(',').map((part) => part.trim());
+    const [matched, named = '*'] = /^should(?:=(.+))?$/.exec(text) ?? [];
+    if (matched !== undefined) return named.split(',').map((part) => part.trim());
     throw new UsageError(`--fail-on ${text}: accepted are should, and should=ID or should=SECTION, several by commas`);
   });
 }
@@ -241,10 +227,10 @@ async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: 
 }
 
 /** Narrows the plan to the checks themselves: `--only` also takes a requirement, for all its checks. */
-function onlyChecks<Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> {
-  const ids = new Set(checks.map(({ check }) => check));
-  return { ...plan, checks: plan.checks.filter(({ check }) => ids.has(check.id)) };
-}
+const onlyChecks = <Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> => ({
+  ...plan,
+  checks: plan.checks.filter(({ check: { id } }) => checks.some(({ check }) => check === id)),
+});
 
 /** Narrows the plan to the checks that `--last-failed` left open. Throws UsageError if none is in it. */
 function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
@@ -321,20 +307,8 @@ function minimum(text: string): { count: number } | { percent: number } {
   );
 }
 
-export type EvidenceArguments = Pick<
-  PlanArguments,
-  | 'baseline'
-  | 'update-baseline'
-  | 'certificate'
-  | 'key'
-  | 'valid-until'
-  | 'signer'
-  | 'badge'
-  | 'only'
-  | 'section'
-  | 'fast'
-  | 'last-failed'
->;
+type Evidence = 'baseline' | 'update-baseline' | 'certificate' | 'key' | 'valid-until' | 'signer' | 'badge';
+export type EvidenceArguments = Pick<PlanArguments, Evidence | 'only' | 'section' | 'fast' | 'last-failed'>;
 
 /**
  * Evidence beside the reports: an updated baseline, a certificate, a badge. Prepared before the run. Throws UsageError
@@ -405,15 +379,9 @@ export function prepareEvidence(
 const DAY_MS = 86_400_000;
 
 function issuerFor(args: EvidenceArguments, file: string): Issuer {
-  const narrowing = [
-    ...(args.fast ? ['--fast'] : []),
-    ...(args.only === undefined ? [] : ['--only']),
-    ...(args.section === undefined ? [] : ['--section']),
-    ...(args['last-failed'] ? ['--last-failed'] : []),
-  ];
-  if (narrowing.length > 0) {
-    throw new UsageError(`--certificate needs a whole profile: leave out ${narrowing.join(' and ')}`);
-  }
+  const narrowing = (['fast', 'only', 'section', 'last-failed'] as const).filter((name) => args[name] ?? false);
+  if (narrowing.length > 0)
+    throw new UsageError(`--certificate needs a whole profile: leave out --${narrowing.join(' and --')}`);
   const { 'valid-until': validUntil, signer } = args;
   const isPast = validUntil !== undefined && !(Date.parse(validUntil) + DAY_MS > Date.now());
   if (validUntil !== undefined && (!DAY.test(validUntil) || isPast))
