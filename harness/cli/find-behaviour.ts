@@ -9,7 +9,6 @@ interface Named {
 }
 
 const LIST = 'list';
-const MOST_NEAR = 5;
 
 /** Throws UsageError with the nearest names and the command that lists all. */
 export function findByName<T extends Pick<Named, 'name'>>(
@@ -20,10 +19,8 @@ export function findByName<T extends Pick<Named, 'name'>>(
 ): T {
   const found = all.find((one) => one.name === name);
   if (found !== undefined) return found;
-  const near = meant(
-    name,
-    all.map((one) => one.name),
-  );
+  const names = all.map((one) => one.name);
+  const near = meant(name, names);
   const question = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
   throw new UsageError(
     `${option} ${name}: unknown name${question}\nmuster simulate ${simulator} ${option} ${LIST} prints all of them`,
@@ -36,7 +33,7 @@ function meant(name: string, names: readonly string[]): string[] {
   const near = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
   if (near !== undefined) return [near];
   const words = name.split('-').filter((word) => word.length > 3);
-  return names.filter((each) => words.some((word) => each.includes(word))).slice(0, MOST_NEAR);
+  return names.filter((each) => words.some((word) => each.includes(word))).slice(0, 5);
 }
 
 export interface Asked {
@@ -73,13 +70,12 @@ export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: K
   }
 }
 
-export function listOf(all: readonly Omit<Named, 'file'>[], width = widest(all)): string {
-  return all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
+export function listOf(some: readonly Omit<Named, 'file'>[], all = some): string {
+  const width = Math.max(...all.map(({ name }) => name.length));
+  return some.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
 }
-
-const widest = (all: readonly Pick<Named, 'name'>[]): number => Math.max(...all.map(({ name }) => name.length));
 
 function bySection(all: readonly Named[]): string {
   const sections = Map.groupBy(all, ({ file }) => file.replace(/^.*\/|\.[jt]s$/g, '').replaceAll('-', ' '));
-  return [...sections].map(([section, some]) => `${section}\n${listOf(some, widest(all))}`).join('\n');
+  return [...sections].map(([section, some]) => `${section}\n${listOf(some, all)}`).join('\n');
 }

@@ -224,7 +224,10 @@ const shardOf = (run: ClusterRun) => ({
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
   const isNamed = run.fleetArguments.some((word) => word.startsWith('--name-prefix'));
-  return [`--results=${urlOf(run)}`, ...(isNamed ? [] : ['--name-prefix=$(MUSTER_POD_UID)'])];
+  return [
+    `--results=http://${mergeName(run)}:${RESULTS_PORT}`,
+    ...(isNamed ? [] : ['--name-prefix=$(MUSTER_POD_UID)']),
+  ];
 }
 
 const resultsToken = ({ results, secret }: ClusterRun) =>
@@ -232,7 +235,6 @@ const resultsToken = ({ results, secret }: ClusterRun) =>
     ? []
     : [{ name: 'MUSTER_RESULTS_TOKEN', valueFrom: { secretKeyRef: { name: secret, key: 'results-token' } } }];
 
-const urlOf = (run: ClusterRun): string => `http://${mergeName(run)}:${RESULTS_PORT}`;
 const mergeName = ({ name }: ClusterRun): string => `${name}-merge`;
 
 const serviceOf = (run: ClusterRun) => ({
@@ -261,11 +263,11 @@ const resultsOf = (run: ClusterRun) => ({
   persistentVolumeClaim: { claimName: claimName(run) },
 });
 
-const served = ({ results }: ClusterRun): string[] =>
-  results === 'volume' ? [] : [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'];
+/** Exit codes of Muster itself: those above 128 are of signals. */
+const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
 /** Resumes a merge in another pod after a kill or a drained node; its own exit codes are final. */
-const resumed = () => ({
+const RESUMED = {
   backoffLimit: 3,
   podFailurePolicy: {
     rules: [
@@ -273,17 +275,16 @@ const resumed = () => ({
       { action: 'FailJob', onExitCodes: { containerName: 'merge', operator: 'In', values: OWN_ENDS } },
     ],
   },
-});
+};
 
-/** Exit codes of Muster itself: those above 128 are of signals. */
-const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
+const SERVED = [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'];
 
 const mergeOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata: metadata(run, mergeName(run), 'merge'),
   spec: {
-    ...resumed(),
+    ...RESUMED,
     template: {
       metadata: { labels: labels('merge') },
       spec: {
@@ -293,7 +294,14 @@ const mergeOf = (run: ClusterRun) => ({
             name: 'merge',
             image: run.image,
             imagePullPolicy: 'IfNotPresent',
-            args: ['merge', RESULTS, `--expect=${run.shards}`, '--watch', `--timeout=${run.timeout}`, ...served(run)],
+            args: [
+              'merge',
+              RESULTS,
+              `--expect=${run.shards}`,
+              '--watch',
+              `--timeout=${run.timeout}`,
+              ...(run.results === 'network' ? SERVED : []),
+            ],
             env: [{ name: 'MUSTER_RUN_ID', valueFrom: jobUid() }, ...resultsToken(run)],
             ...(run.results === 'network' && { ports: [{ name: 'results', containerPort: RESULTS_PORT }] }),
             resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },

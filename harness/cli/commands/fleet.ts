@@ -186,6 +186,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     process.stderr.write(`preflight: ${told}\n`);
   const { workers, connections, 'metrics-port': port, 'name-prefix': prefix } = args;
   const uiPort = uiPortOf(args);
+  if (prefix !== undefined && !/^[\w.-]{1,40}$/.test(prefix))
+    throw new UsageError('--name-prefix: must be 1 to 40 letters, digits, dots, dashes or underscores');
   const defects = await defectsFrom(args.defect, robots);
   const platform = platformFrom(args, scenario);
   return {
@@ -194,7 +196,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     robots,
     platform,
     seed: args.seed,
-    keyBits: args['key-bits'] ?? scenario.key_bits ?? defaultKeyBits(args.platform),
+    // Thousands of keys of 2048 bits, which other platforms require, take minutes.
+    keyBits: args['key-bits'] ?? scenario.key_bits ?? (args.platform === 'embedded' ? 1024 : 2048),
     stateDir: resolve(args.state),
     thresholds: conditionsFrom(args.threshold, { scenario }),
     abortOn: conditionsFrom(args['abort-on'], { option: '--abort-on', scenario }),
@@ -212,7 +215,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       tokenCommand: args['token-command'],
       own: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
-      namePrefix: prefix === undefined ? undefined : namePrefixFrom(prefix),
+      namePrefix: prefix,
       ...pushed(args.otlp, robots, place),
       ui: uiPort === undefined ? undefined : { port: uiPort },
       metrics: port === undefined ? undefined : { port, host: args['metrics-host'] },
@@ -276,9 +279,6 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
   };
 }
 
-/** Bits of a key: thousands of keys of 2048 bits, which other platforms require, take minutes. */
-const defaultKeyBits = (platform: string | undefined): number => (platform === 'embedded' ? 1024 : 2048);
-
 /** Robots traced, so that a phase has about a hundred traces. */
 const TRACED = 100;
 
@@ -301,9 +301,4 @@ async function sourceFrom(range: string, { uplink = 'agent' }: Scenario): Promis
   server.close();
   if (problem === undefined) return range;
   throw new UsageError(`--source: this machine has no address ${first} (${whyNot(problem)})`);
-}
-
-function namePrefixFrom(text: string): string {
-  if (/^[\w.-]{1,40}$/.test(text)) return text;
-  throw new UsageError('--name-prefix: must be 1 to 40 letters, digits, dots, dashes or underscores');
 }

@@ -116,11 +116,6 @@ function settingsOf(args: Arguments): ProcessSettings {
   };
 }
 
-const deviations = (): Deviation[] => [
-  ...deviceDefects.map(({ name, summary }) => ({ name, kind: 'defect' as const, describe: summary })),
-  ...deviceVariants.map(({ name, summary }) => ({ name, kind: 'variant' as const, describe: summary })),
-];
-
 function served(args: Arguments): TransportOptions {
   const options = transportOptions(args);
   if (Object.keys(options).length === 0) throw new UsageError(`${transportUsage} says where to serve`);
@@ -208,10 +203,10 @@ export const simulateDeviceCommand = command({
     const control = await controlOf(args);
     const { runDevice } = await import('../../../simulators/device/process/run.ts');
     const uiPort = uiPortOf(args);
-    const outside = {
-      ...(control !== undefined && { control }),
-      ...(uiPort !== undefined && { uiPort, deviations: deviations() }),
-    };
+    const named = (kind: Deviation['kind'], all: readonly { name: string; summary: string }[]): Deviation[] =>
+      all.map(({ name, summary }) => ({ name, kind, describe: summary }));
+    const deviations = [...named('defect', deviceDefects), ...named('variant', deviceVariants)];
+    const outside = defined({ control, ...(uiPort !== undefined && { uiPort, deviations }) });
     return await orUsage(runDevice(settings, outside));
   },
 });

@@ -106,21 +106,14 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
         deviceId: await enrolled(),
         syncPath: options.syncPath,
       });
-      await warmUp(control);
+      // A device that has just enrolled has neither a deployment nor an event. Checks find a failure.
+      await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
+        if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
+      });
       return control;
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
-}
-
-/**
- * Publishes first events: a device that has just enrolled has neither a deployment nor an event. Ignores failures,
- * which checks find.
- */
-async function warmUp(control: Control): Promise<void> {
-  await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
-    if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
-  });
 }
 
 /** Environment with which an agent enrols. Throws ControlError, or the error of a relay. */
@@ -273,7 +266,11 @@ export async function openSystem(
   { readOnly, ...opening }: Opening & { readOnly: boolean },
 ): Promise<OpenedTarget<SystemContext>> {
   const { redactor, signal, patienceMs, userAgent } = opening;
-  const target = deviceTarget(controlledBy(args), opening);
+  const { control, ...uncontrolled } = args;
+  if (control === 'platform' && args.platform !== undefined)
+    throw new UsageError("--control platform: that is Muster's own; leave out --platform");
+  // `--control platform` is the default here.
+  const target = deviceTarget(control === 'platform' ? uncontrolled : args, opening);
   const { started, file } =
     args.platform === undefined ? await agentSettings(target, redactor) : { started: true, file: undefined };
   if (args.platform !== undefined) refuseOwnPlatform(args, 'leave out --platform', ['dialect']);
@@ -317,13 +314,4 @@ export async function openSystem(
     ...(own === undefined ? { links: undefined } : { links, platformName: "Muster's own platform" }),
     close: () => all.disposeAsync(),
   });
-}
-
-/** Drops `--control platform`, which is the default here. Throws UsageError beside --platform. */
-function controlledBy(args: OptionsOf<typeof systemTargetOptions>): OptionsOf<typeof systemTargetOptions> {
-  if (args.control !== 'platform') return args;
-  if (args.platform !== undefined)
-    throw new UsageError("--control platform: that is Muster's own; leave out --platform");
-  const { control: _, ...rest } = args;
-  return rest;
 }
