@@ -3,14 +3,30 @@ import { expect, test } from 'vitest';
 import type { Pairs } from '../../common/http-parser.ts';
 import { trafficOfHar } from '../../watch/har-traffic.ts';
 import { eventOf, judgeOf, KEY } from '../testing/judge.ts';
+import type { WatchedApi } from './suite.ts';
+
+/** Judge of a HAR with these entries of the same moment, what it found and what the HAR lacks. */
+async function judged(api: WatchedApi, entries: readonly object[], creator?: string) {
+  const { judge, found } = await judgeOf(api);
+  const timed = entries.map((entry) => ({ startedDateTime: '2026-11-26T10:00:00Z', time: 10, ...entry }));
+  const har = { log: { version: '1.2', creator: { name: creator }, entries: timed } };
+  const { lacks = [] } = trafficOfHar(har, (each) => judge.take(each), undefined) ?? {};
+  return { judge, found, lacks };
+}
+
+const ping = (request: object, response: object): object => ({
+  request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', ...request },
+  response: { status: 200, headers: JSON_TYPE, ...response },
+});
+
+const fieldsOf = (pairs: Pairs): object[] => pairs.map(([name, value]) => ({ name, value }));
+const JSON_TYPE = fieldsOf([['Content-Type', 'application/json']]);
 
 test('bodies that a HAR does not hold are named once', async () => {
-  const { judge } = await judgeOf('platform');
   const request = { method: 'GET', url: 'http://x/beta/devices', headers: [] };
-  const entry = { startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response: { status: 200, headers: [] } };
-  const har = { log: { version: '1.2', entries: [entry, entry] } };
-  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
-  expect(result?.lacks).toContain('answers without a body: 2');
+  const entry = { request, response: { status: 200, headers: [] } };
+  const { judge, lacks } = await judged('platform', [entry, entry]);
+  expect(lacks).toContain('answers without a body: 2');
   expect(judge.seen.unread).toEqual({});
 });
 
@@ -56,25 +72,16 @@ test.each([
 });
 
 test.each([undefined, 0, -1])('a HAR that does not say how long a ping took (%s) is not held to it', async (time) => {
-  const { judge, found } = await judgeOf('platform');
-  const headers = KEY.map(([name, value]) => ({ name, value }));
-  const json = [{ name: 'content-type', value: 'application/json' }];
-  const text = '{"code":"success","round_trip_nanos":90000000}';
-  const entry = {
-    ...{ startedDateTime: '2026-11-26T10:00:00Z', time },
-    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers, postData: { text: '{}' } },
-    response: { status: 200, headers: json, content: { text } },
-  };
-  const result = trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
-  expect(result?.lacks).toContain('entries that do not say how long they took: 1');
+  const content = { text: '{"code":"success","round_trip_nanos":90000000}' };
+  const entry = ping({ headers: fieldsOf(KEY), postData: { text: '{}' } }, { content });
+  const { judge, found, lacks } = await judged('platform', [{ ...entry, time }]);
+  expect(lacks).toContain('entries that do not say how long they took: 1');
   expect(found).not.toContain('platform.ping.success.watched');
   expect(judge.judged()['platform.ping.success.watched']?.sightings).toBe(1);
 });
 
-const fieldsOf = (pairs: Pairs): object[] => pairs.map(([name, value]) => ({ name, value }));
 const SENT = fieldsOf([...KEY, ['Content-Type', 'application/json'], ['Content-Length', '26']]);
 const PINGED = { size: 43, text: '{"code":"success","round_trip_nanos":90000}' };
-const JSON_TYPE = fieldsOf([['Content-Type', 'application/json']]);
 
 test.each<[string, object, object, string[]]>([
   ['no body, in one that has it', { bodySize: 0, headers: SENT.slice(0, -1) }, {}, ['client.ping.body.watched']],
@@ -87,14 +94,8 @@ test.each<[string, object, object, string[]]>([
   ['no headers of the answer', { postData: { text: '{}' } }, { headers: [] }, []],
   ['no body of the answer', { postData: { text: '{}' } }, { content: { size: 0 } }, []],
 ])('a HAR with a ping of %s is held to what it has', async (_, asked, answered, expected) => {
-  const { judge, found } = await judgeOf('platform');
-  const entry = {
-    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
-    request: { method: 'POST', url: 'http://x/beta/devices/dvc_1/ping', headers: SENT, ...asked },
-    response: { status: 200, headers: JSON_TYPE, content: PINGED, ...answered },
-  };
-  trafficOfHar({ log: { version: '1.2', entries: [entry] } }, (each) => judge.take(each), undefined);
-  expect(found).toEqual(expected);
+  const entry = ping({ headers: SENT, ...asked }, { content: PINGED, ...answered });
+  expect((await judged('platform', [entry])).found).toEqual(expected);
 });
 
 const VERSION = { name: 'Service-Version', value: '2026-03-09.tetons' };
@@ -103,16 +104,13 @@ test.each<[string, string, object[], string[]]>([
   ['a browser that keeps them', 'WebInspector', [{ name: 'Cookie', value: 'a=b' }], ['client.key.sent.watched']],
   ['a proxy', 'mitmproxy', [], ['client.key.sent.watched']],
 ])('a key that is missed in the HAR of %s', async (_, name, others, expected) => {
-  const { judge, found } = await judgeOf('platform');
   const entry = (path: string, headers: object[]): object => ({
-    ...{ startedDateTime: '2026-11-26T10:00:00Z', time: 10 },
     request: { method: 'GET', url: `http://x${path}`, headers },
     response: { status: 401, headers: JSON_TYPE, content: { size: 2, text: '{}' } },
   });
   const entries = [entry('/beta/devices', [VERSION]), entry('/favicon.ico', [VERSION, ...others])];
-  const har = { log: { version: '1.2', creator: { name }, entries } };
-  const result = trafficOfHar(har, (each) => judge.take(each), undefined);
+  const { found, lacks } = await judged('platform', entries, name);
   expect(found.filter((id) => id.startsWith('client.'))).toEqual(expected);
-  const isNamed = result?.lacks.includes('requests of which a browser may have left out credentials: 2');
+  const isNamed = lacks.includes('requests of which a browser may have left out credentials: 2');
   expect(isNamed).toBe(expected.length === 0);
 });
