@@ -1,15 +1,14 @@
 /** The installed command, on each Node that somebody may have. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { EXIT } from '../common/usage.ts';
+import { useFolder } from './testing/muster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const LAUNCHER = join(import.meta.dirname, 'launch.cjs');
-const folder = mkdtempSync(join(tmpdir(), 'muster-launch-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder()();
 
 const { bin, engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   bin: Record<string, string>;

@@ -1,13 +1,12 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { Running } from './testing/muster.ts';
+import { expect, test } from 'vitest';
+import { Running, useFolder } from './testing/muster.ts';
 
 const root = join(import.meta.dirname, '../..');
-const shell = mkdtempSync(join(tmpdir(), 'muster-shell-'));
-const elsewhere = mkdtempSync(join(tmpdir(), 'muster-elsewhere-'));
-afterAll(() => [shell, elsewhere].forEach((folder) => void rmSync(folder, { recursive: true })));
+const at = useFolder();
+const [shell, elsewhere] = [at('shell'), at('elsewhere')];
+for (const folder of [shell, elsewhere]) mkdirSync(folder);
 
 /** The environment in which npm runs a script of this checkout that was called in the folder `shell`. */
 const npm = { npm_lifecycle_event: 'muster', npm_package_json: join(root, 'package.json'), INIT_CWD: shell };
@@ -16,12 +15,7 @@ test.each<[string, Record<string, string>, string, string]>([
   ['the shell of npm run muster', npm, root, shell],
   ['its own folder below another script', { ...npm, npm_lifecycle_event: 'test' }, elsewhere, elsewhere],
   ['its own folder when it was started from a script', npm, elsewhere, elsewhere],
-  [
-    'its own folder below npm of another project',
-    { ...npm, npm_package_json: '/x/package.json' },
-    elsewhere,
-    elsewhere,
-  ],
+  ['its own folder below npm of another', { ...npm, npm_package_json: '/x/package.json' }, elsewhere, elsewhere],
 ])('paths are those of %s', async (what, env, cwd, expected) => {
   const file = `${what.replaceAll(' ', '-')}.pem`;
   const { code, stderr } = await new Running(['keygen', file], { env, cwd }).ended;

@@ -1,13 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { useFolder } from '../testing/muster.ts';
 import { makeAuthority } from './authority.ts';
 
+const at = useFolder();
 const made = makeAuthority();
 
 test('the server certificate is of the authority, for loopback, and the authority of itself', () => {
@@ -27,19 +27,13 @@ test('the server certificate is of the authority, for loopback, and the authorit
 
 test('OpenSSL, strict, accepts the chain', (context) => {
   if (spawnSync('openssl', ['version']).error !== undefined) context.skip('no openssl on this machine');
-  const folder = mkdtempSync(join(tmpdir(), 'muster-authority-'));
-  try {
-    writeFileSync(join(folder, 'ca.pem'), made.ca);
-    writeFileSync(join(folder, 'cert.pem'), made.cert);
-    const words = ['verify', '-x509_strict', '-purpose', 'sslserver', '-verify_ip', '127.0.0.1', '-CAfile', 'ca.pem'];
-    expect(execFileSync('openssl', [...words, 'cert.pem'], { cwd: folder, encoding: 'utf8' })).toContain('OK');
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  for (const name of ['ca', 'cert'] as const) writeFileSync(at(`${name}.pem`), made[name]);
+  const words = ['verify', '-x509_strict', '-purpose', 'sslserver', '-verify_ip', '127.0.0.1', '-CAfile', 'ca.pem'];
+  expect(execFileSync('openssl', [...words, 'cert.pem'], { cwd: at(), encoding: 'utf8' })).toContain('OK');
 });
 
 test('a client that trusts the authority, and no other, speaks to the server', async () => {
-  const server = createServer({ cert: made.cert, key: made.key }, (_, response) => response.end());
+  await using server = createServer({ cert: made.cert, key: made.key }, (_, response) => response.end());
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const ask = (host: string, ca: string): Promise<number | undefined> =>
@@ -47,11 +41,7 @@ test('a client that trusts the authority, and no other, speaks to the server', a
       const options = { host, port, ca, lookup: undefined, agent: false, family: 4 };
       get(options, (response) => resolve(response.resume().statusCode)).once('error', reject);
     });
-  try {
-    expect(await ask('127.0.0.1', made.ca)).toBe(200);
-    expect(await ask('localhost', made.ca)).toBe(200);
-    await expect(ask('127.0.0.1', makeAuthority().ca)).rejects.toThrow(/unable to (?:verify|get)/);
-  } finally {
-    server.close();
-  }
+  expect(await ask('127.0.0.1', made.ca)).toBe(200);
+  expect(await ask('localhost', made.ca)).toBe(200);
+  await expect(ask('127.0.0.1', makeAuthority().ca)).rejects.toThrow(/unable to (?:verify|get)/);
 });
