@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type FleetResult, fleetResult } from '../../../../simulators/fleet/result/result.ts';
 import { poll } from '../../../common/waiting.ts';
-import { optionWords, Running, type RunOptions } from '../../testing/muster.ts';
+import { optionWords, Running, type RunOptions, unlessSaturated } from '../../testing/muster.ts';
 
 export const API_KEY = 'dev';
 const VERSION = '2026-08-17.everglades';
@@ -183,6 +183,10 @@ interface FleetSetup extends Surroundings {
   options?: Record<string, string>;
 }
 
+/** Phases of a scenario, as YAML: a roll-out over each of these times. */
+export const rollouts = (...over: string[]): string =>
+  over.map((time) => `  - { do: rollout, over: ${time}, within: 100s }\n`).join('');
+
 export class Scene implements AsyncDisposable {
   readonly #dir = mkdtempSync(join(tmpdir(), 'muster-ff-'));
   readonly #running: Running[] = [];
@@ -228,6 +232,14 @@ export class Scene implements AsyncDisposable {
         await poll(`${count} deployments on the platform`, look, PATIENCE);
       },
       end: () => this.#end(running),
+      /** Ends with every robot reached; platform and robots agree on `each` deployments of a robot. */
+      endsWell: async (url: string, each: number) => {
+        const ended = await this.#end(running);
+        expect(ended.result).toMatchObject({ complete: true, missed: [], violations: [] });
+        expect(ended.code).toBe(unlessSaturated(0, ended.result));
+        await this.agree(url, each);
+        return ended;
+      },
     };
   }
 
