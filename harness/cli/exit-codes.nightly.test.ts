@@ -10,7 +10,7 @@ import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { generateKey } from '../reports/certificate/envelope.ts';
 import { LASTING } from '../reports/certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
-import { MAIN, type Running, shownText, unlessSaturated, useFleetRuns } from './testing/muster.ts';
+import { MAIN, type Running, shownText, typed, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 const at = fleets.path;
@@ -37,20 +37,14 @@ afterAll(() => void silent.close());
 const SILENT_DOCKER = { DOCKER_HOST: `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}` };
 
 const AGENT = `${process.execPath} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir}`;
-const check = (agent: string, ...more: string[]): string[] => [
-  'check',
-  'device',
-  '--command',
-  agent,
-  '--fast',
-  ...more,
-];
+const check = (agent: string, ...more: string[]) => typed`check device --command ${agent} --fast ${more}`;
 const shape = () => check(AGENT, '--only', 'device.deployment.shape');
-const whole = () => ['check', 'device', '--command', AGENT];
+const whole = () => typed`check device --command ${AGENT}`;
 
 const EXCLUSIVE = 'device.events.replay.exclusive';
 const GOOD = [sampleResult({ id: EXCLUSIVE })];
 const BAD = [sampleFailure({ id: EXCLUSIVE })];
+const OTHER = [sampleResult({ id: 'device.events.frame' })];
 
 function report(name: string, checks = GOOD): string {
   writeFileSync(at(name), JSON.stringify(sampleReport(checks, { complete: true })));
@@ -69,6 +63,7 @@ function certified(checks = GOOD): string[] {
   return ['verify', at('c.json'), '--key', at('key.pem.pub')];
 }
 
+const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
 const held = () => fleets.words('  - { do: hold, for: 100ms }\n');
 
 /** The tests of a client: `seen` is what they do with the first deployment that they see. */
@@ -89,10 +84,8 @@ function recorded(body?: object): string[] {
   const answer = { status: 200, headers: [], content: { text: JSON.stringify(body) } };
   const request = { method: 'GET', url: 'http://localhost/v0.2/deployments/current', headers: [] };
   const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 1, request, response: answer }];
-  writeFileSync(
-    at('watched.har'),
-    JSON.stringify({ log: { version: '1.2', entries: body === undefined ? [] : entries } }),
-  );
+  const log = { version: '1.2', entries: body === undefined ? [] : entries };
+  writeFileSync(at('watched.har'), JSON.stringify({ log }));
   return ['watch', 'device', '--replay', at('watched.har')];
 }
 
@@ -108,31 +101,19 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
   compare: [
     { code: 0, words: gated },
     { code: 1, words: () => compared(report('1.json'), report('2.json', BAD)) },
-    {
-      code: 2,
-      words: () => compared(report('1.json'), report('2.json', [sampleResult({ id: 'device.events.frame' })])),
-    },
+    { code: 2, words: () => compared(report('1.json'), report('2.json', OTHER)) },
     { code: 3, words: gated, env: FAULT },
     { code: 64, words: () => ['compare', at('none.json')] },
     ...onEach(() => ['compare', '--command', AGENT]),
   ],
   fleet: [
     { code: 0, words: held },
-    {
-      code: 1,
-      words: () => {
-        const twice = '  - { do: rollout, over: 200ms }\n  - { do: rollout, over: 200ms }\n';
-        return fleets.words(twice, { robots: '40', defect: 'batch-reversed@17' });
-      },
-    },
+    { code: 1, words: () => fleets.words(ROLLOUT.repeat(2), { robots: '40', defect: 'batch-reversed@17' }) },
     { code: 2, words: () => fleets.words('', { platform: 'http://127.0.0.1:1/beta' }), env: { MUSTER_API_KEY: 'k' } },
     { code: 3, words: held, env: FAULT },
     { code: 64, words: () => ['fleet', '--robots', 'many'] },
     { code: 98, words: () => fleets.words('  - { do: hold, for: 100ms, lists: 200000/s, arrivals: constant }\n') },
-    {
-      code: 99,
-      words: () => fleets.words('  - { do: rollout, over: 100ms }\n', { threshold: 'rollout.ms.p50<1us' }),
-    },
+    { code: 99, words: () => fleets.words(ROLLOUT, { threshold: 'rollout.ms.p50<1us' }) },
     ...onEach(() => fleets.words('  - { do: hold, for: 1h }\n')),
   ],
   mutate: [
@@ -210,30 +191,21 @@ describe.each(EXIT_TABLES)('muster %s', { timeout: 240_000 }, (table) => {
   );
 });
 
-const PATHS: Readonly<Record<ExitTable, readonly string[][]>> = {
-  check: [...['device', 'platform', 'system', 'client'].map((api) => ['check', api]), ['replay']],
-  compare: [['compare']],
-  fleet: [['fleet'], ['merge']],
-  mutate: [
-    ['mutate', 'client'],
-    ['mutate', 'system'],
-  ],
-  verify: [['verify']],
-  simulate: [
-    ['simulate', 'device'],
-    ['simulate', 'platform'],
-  ],
-  doctor: [['doctor']],
-  watch: [
-    ['watch', 'device'],
-    ['watch', 'platform'],
-  ],
+const COMMANDS: Readonly<Record<ExitTable, readonly string[]>> = {
+  check: ['check device', 'check platform', 'check system', 'check client', 'replay'],
+  compare: ['compare'],
+  fleet: ['fleet', 'merge'],
+  mutate: ['mutate client', 'mutate system'],
+  verify: ['verify'],
+  simulate: ['simulate device', 'simulate platform'],
+  doctor: ['doctor'],
+  watch: ['watch device', 'watch platform'],
 };
 
-test.each(EXIT_TABLES.flatMap((table) => PATHS[table].map((path) => [table, path] as const)))(
-  'the codes of %s are in the help of %j',
-  async (table, path) => {
-    const text = await shownText([...path, '--help']);
+test.each(EXIT_TABLES.flatMap((table) => COMMANDS[table].map((name) => [table, name] as const)))(
+  'the codes of %s are in the help of %s',
+  async (table, name) => {
+    const text = await shownText([...name.split(' '), '--help']);
     expect(text.replaceAll(/\s+/g, ' ')).toContain(`Exit codes: ${exitCodesText(table)}.`);
   },
 );
