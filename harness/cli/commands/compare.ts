@@ -4,9 +4,8 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { ownedFolder } from '../../common/owner.ts';
 import { interruptedCode } from '../../common/signals.ts';
-import { inert, painter, printableJson, printableLine, printableValue } from '../../common/terminal.ts';
+import { inert, printableJson, printableLine, printableValue } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';
-import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import {
   type Changes,
   type Comparison,
@@ -17,7 +16,6 @@ import {
 } from '../../reports/compare/comparison.ts';
 import { comparePage, compareText } from '../../reports/compare/comparison-formats.ts';
 import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
-import { formatOf } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -34,6 +32,7 @@ import {
   wholePath,
 } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
+import { paintOf, textWriter } from '../report-texts.ts';
 import { VERSION } from '../version.ts';
 
 const options = {
@@ -77,7 +76,7 @@ export const compare = command({
   async run(args, context) {
     const files = args.file ?? [];
     if (files.some((file) => file.endsWith('.json') && isFleet(readJson(file)))) return fleets(files, args);
-    const formats = (args.report ?? ['pretty']).map((spec) => wanted(spec, FORMATS));
+    const write = textWriter(args.report ?? ['pretty'], FORMATS);
     const kept = readEntries(files);
     using interrupt = interruptSignal();
     const made = await checked(args, context, interrupt.signal);
@@ -86,11 +85,7 @@ export const compare = command({
     const checks = (await loadSuites()).flatMap((suite) => suite.checks);
     const comparison = compareEntries(entries, new Map(checks.map(({ id, requirement }) => [id, requirement])));
     const verdict = verdictOf(comparison, args.gate);
-    for (const { format, file } of formats) {
-      const text = format.text(comparison, verdict, file === undefined);
-      if (file === undefined) process.stdout.write(text);
-      else writeWhole(file, text);
-    }
+    write((format, isTerminal) => format.text(comparison, verdict, isTerminal));
     return verdict.code;
   },
 });
@@ -99,21 +94,14 @@ type Args = OptionsOf<typeof options>;
 
 interface CompareFormat {
   name: string;
-  text(comparison: Comparison, verdict: GateVerdict, terminal: boolean): string;
+  text(comparison: Comparison, verdict: GateVerdict, isTerminal: boolean): string;
 }
 
 const FORMATS: readonly CompareFormat[] = [
   {
     name: 'pretty',
-    text: (comparison, verdict, terminal) =>
-      inert(
-        compareText(
-          printableValue(comparison, printableLine),
-          verdict,
-          painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' }),
-          columns(),
-        ),
-      ),
+    text: (comparison, verdict, isTerminal) =>
+      inert(compareText(printableValue(comparison, printableLine), verdict, paintOf(isTerminal), columns())),
   },
   { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
   { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
@@ -122,30 +110,17 @@ const FORMATS: readonly CompareFormat[] = [
 const FLEET_FORMATS = [
   {
     name: 'pretty',
-    text: (compared: ComparedFleets, terminal: boolean) =>
-      fleetsText(compared, painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' })),
+    text: (compared: ComparedFleets, isTerminal: boolean) => fleetsText(compared, paintOf(isTerminal)),
   },
   { name: 'json', text: fleetsJson },
 ] as const;
 
 /** Compares the results of two fleets. */
 function fleets(files: readonly string[], { gate, report = ['pretty'] }: Args): number {
-  const formats = report.map((spec) => wanted(spec, FLEET_FORMATS));
+  const write = textWriter(report, FLEET_FORMATS);
   const compared = comparedFleets(files, gate !== 'none');
-  for (const { format, file } of formats) {
-    const text = format.text(compared, file === undefined);
-    if (file === undefined) process.stdout.write(text);
-    else writeWhole(file, text);
-  }
+  write((format, isTerminal) => format.text(compared, isTerminal));
   return compared.code;
-}
-
-function wanted<Format extends { readonly name: string }>(
-  spec: string,
-  formats: readonly Format[],
-): { format: Format; file: string | undefined } {
-  const { format, file } = formatOf(spec, formats);
-  return { format, file: file === undefined ? undefined : prepareFile(`--report ${spec}`, file) };
 }
 
 const asJson = (

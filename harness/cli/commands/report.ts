@@ -4,15 +4,13 @@ import process from 'node:process';
 import { reportHtml } from '../../../simulators/fleet/report/report.ts';
 import { exitCode, type FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { Redactor } from '../../common/redact.ts';
-import { painter } from '../../common/terminal.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
-import { prepareFile, writeWhole } from '../../common/user-files.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
-import { formatOf } from '../../reports/format.ts';
-import { looksLikeReport, type OldReport, readJson, reportFrom } from '../../reports/json.ts';
+import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { fleetIn, isFleet } from '../fleet-compare.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
 import { command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
+import { paintOf, textWriter } from '../report-texts.ts';
 
 export const report = command({
   options: {
@@ -35,8 +33,13 @@ export const report = command({
   epilogue: 'The exit code is 0 whatever the report says: nothing is judged again.',
   async run({ file, report: formats, verbose }) {
     const value = readJson(file);
-    if (looksLikeReport(value)) await renderCheck(value, file, formats ?? [], verbose);
-    else if (isFleet(value)) renderFleet(file, formats ?? ['pretty']);
+    const { stdout, stderr, env } = process;
+    if (looksLikeReport(value)) {
+      const run = reportFrom(value, file);
+      // Masked when the report was written.
+      const reporters = createReporters(formats ?? [], { redactor: new Redactor(), stdout, stderr, env, verbose });
+      for (const reporter of reporters) await reporter.onEnd?.(run);
+    } else if (isFleet(value)) renderFleet(file, formats ?? ['pretty']);
     else {
       throw new UsageError(
         `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE) nor the result.json of a fleet`,
@@ -46,29 +49,16 @@ export const report = command({
   },
 });
 
-async function renderCheck(
-  value: OldReport,
-  file: string,
-  formats: readonly string[],
-  verbose: boolean,
-): Promise<void> {
-  const run = reportFrom(value, file);
-  const { stdout, stderr, env } = process;
-  // Masked when the report was written.
-  const reporters = createReporters(formats, { redactor: new Redactor(), stdout, stderr, env, verbose });
-  for (const reporter of reporters) await reporter.onEnd?.(run);
-}
-
 interface FleetFormat {
   name: string;
-  text(result: FleetResult, out: string, terminal: boolean): string;
+  text(result: FleetResult, out: string, isTerminal: boolean): string;
 }
 
 const FLEET_FORMATS: readonly FleetFormat[] = [
   {
     name: 'pretty',
-    text: (result, out, terminal) => {
-      const paint = painter(process.stdout, terminal ? process.env : { NO_COLOR: '1' });
+    text: (result, out, isTerminal) => {
+      const paint = paintOf(isTerminal);
       return summaryText(result, paint) + endingText({ out, code: exitCode(result) }, paint);
     },
   },
@@ -76,11 +66,7 @@ const FLEET_FORMATS: readonly FleetFormat[] = [
 ];
 
 function renderFleet(file: string, formats: readonly string[]): void {
-  const wanted = formats.map((spec) => ({ spec, ...formatOf(spec, FLEET_FORMATS) }));
+  const write = textWriter(formats, FLEET_FORMATS);
   const result = fleetIn(file);
-  for (const { spec, format, file: place } of wanted) {
-    const text = format.text(result, dirname(file), place === undefined);
-    if (place === undefined) process.stdout.write(text);
-    else writeWhole(prepareFile(`--report ${spec}`, place), text);
-  }
+  write((format, isTerminal) => format.text(result, dirname(file), isTerminal));
 }
