@@ -49,9 +49,6 @@ const OUTCOME = optionsIn('Outcome');
 /** Seconds, above any need of a check. A timer of more than 24 days fires at once. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
-/** Duration, within the 24 days of a timer: a longer one fires at once. */
-export const LONGEST_RUN = '24h';
-
 export const commonOptions = {
   only: WHICH.list('Run only these requirements or checks; * matches anything'),
   section: WHICH.list('Only these sections of the specification'),

@@ -6,7 +6,6 @@ import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
 import { usualUserAgent } from '../client/user-agents.ts';
 import { defined } from '../common/defined.ts';
-import { DURATION_WORDS, durationMs } from '../common/durations.ts';
 import { HEADERS_VARIABLE, headersIn } from '../common/otlp.ts';
 import { Redactor } from '../common/redact.ts';
 import { interruptedCode } from '../common/signals.ts';
@@ -38,16 +37,17 @@ import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
 import { withoutOwnDoing } from '../targets/launch/written.ts';
-import {
-  type Checked,
-  type CheckTable,
-  isReadOnly,
-  LONGEST_RUN,
-  type PlanArguments,
-  targetOnly,
-} from './check-options.ts';
+import { type Checked, type CheckTable, isReadOnly, type PlanArguments, targetOnly } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
-import { type Again, commandLine, commandWords, type GivenOptions, type OptionsOf, storable } from './options.ts';
+import {
+  type Again,
+  commandLine,
+  commandWords,
+  type GivenOptions,
+  type OptionsOf,
+  storable,
+  timeFrom,
+} from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 import { filesToWatch, type Watched, watching } from './watch.ts';
@@ -75,7 +75,7 @@ async function runOnce<T extends CheckTable, Context>(
   const args = options as unknown as PlanArguments;
   const redactor = new Redactor();
   const say = (text: string): void => void process.stderr.write(inert(`${printable(redactor.text(text))}\n`));
-  const maxTimeMs = maxTime(args['max-time']);
+  const maxTimeMs = timeFrom('max-time', args['max-time']);
   const demands = demandsOf(checked.api, args);
   const suite = await checked.suite();
   const planned = { ...plannedBy(args, again), filedFailOn: await filedFailOn(args, redactor) };
@@ -188,17 +188,6 @@ async function keepUp(
   if (target.ended !== true) return say('--keep: Muster did not start this target, so it stays as it is');
   say(`The target is up: ${target.address}, control ${target.control}. Ctrl+C (SIGINT) ends it.`);
   if (!signal.aborted) await once(signal, 'abort');
-}
-
-function maxTime(text: string): number {
-  const most = durationMs(LONGEST_RUN);
-  try {
-    const ms = durationMs(text);
-    if (ms > 0 && ms <= most) return ms;
-  } catch {
-    // Rejected below, with the accepted form.
-  }
-  throw new UsageError(`--max-time ${text}: not above 0 and up to ${LONGEST_RUN}; it takes ${DURATION_WORDS}`);
 }
 
 const plannedBy = (args: PlanArguments, again: Again | undefined) => ({

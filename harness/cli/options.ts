@@ -5,6 +5,7 @@
 
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
+import { durationMs } from '../common/durations.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText } from '../common/user-files.ts';
 import type { Replay } from '../runner/run-check.ts';
@@ -217,6 +218,20 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 /** Text of the file that an option names. Throws UsageError. */
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
+
+/** Milliseconds. A timer of Node fires at once above 24 days. */
+const LONGEST_MS = 86_400_000;
+
+/** Milliseconds of a time above 0, of 24 h at most. Throws UsageError. */
+export function timeFrom(option: string, text: string): number {
+  const ms = usage(`--${option} ${text}`, () => durationMs(text));
+  if (ms > 0 && ms <= LONGEST_MS) return ms;
+  throw new UsageError(`--${option} ${text}: must be above 0, and 24h at most`);
+}
+
+/** Whether an option among `given` excludes this one. */
+export const isExcluded = (name: string, given: object, table: OptionTable): boolean =>
+  Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
 
 /** Certificate and private key from the files of `--NAME-cert` and `--NAME-key`. Throws UsageError. */
 export function pairFrom(name: string, cert: string | undefined, key: string | undefined) {

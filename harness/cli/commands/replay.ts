@@ -16,6 +16,7 @@ import {
   commandWords,
   complete,
   type GivenOptions,
+  isExcluded,
   OPTION,
   type OptionTable,
   wholePath,
@@ -53,7 +54,8 @@ export const replay = command({
     const outcomes = Object.fromEntries(failed.map(({ id, outcome }) => [id, outcome]));
     const { command: check, given } = anew;
     const before = await optionsBefore(report, file, { given, table: check.options, parse });
-    const options = { ...withoutExcluded(before, given, check.options), ...given };
+    const kept = Object.entries(before).filter(([name]) => !isExcluded(name, given, check.options));
+    const options = { ...Object.fromEntries(kept), ...given };
     const again = { file, outcomes, keep, checks: failed.flatMap(toRunFor), seed: report.seed };
     return await check.run(complete(check.options, options) as never, { rest, parse, again });
   },
@@ -78,14 +80,6 @@ async function optionsBefore(
   const words = commandWords(['check', api], table, isOwn ? { ...data, ...reaching } : data);
   return (await parse(words))?.given ?? {};
 }
-
-const withoutExcluded = (before: GivenOptions, given: GivenOptions, table: OptionTable): GivenOptions =>
-  Object.fromEntries(
-    Object.entries(before).filter(
-      ([name]) =>
-        !Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name),
-    ),
-  );
 
 type ReplayableReport = Report & { options: GivenOptions };
 

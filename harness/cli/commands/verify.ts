@@ -10,7 +10,7 @@ import {
   printableValue,
   wrap,
 } from '../../common/terminal.ts';
-import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
+import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { readInputText, TooLarge, whyNot } from '../../common/user-files.ts';
 import {
   type Claims,
@@ -44,7 +44,8 @@ export const verify = command({
     ],
   ],
   epilogue: `Exit codes: ${exitCodesText('verify')}.`,
-  async run({ file, key, digest, artifact, json, ...limits }) {
+  async run({ file, key, digest, artifact, json, 'max-age': age, ...limits }) {
+    const maxAgeMs = age === undefined ? undefined : usage('--max-age', () => durationMs(age));
     const publicKey = readPublicKey(key);
     const wanted = digestFrom(digest) ?? digestOf(artifact);
     const own = ownSuites(VERSION, await loadSuites());
@@ -52,7 +53,7 @@ export const verify = command({
     try {
       const statement = verifyCertificate(readText(file), publicKey, {
         own,
-        ...defined({ digest: wanted, maxAgeMs: ageFrom(limits['max-age']), atLeast: dayFrom(limits['at-least']) }),
+        ...defined({ digest: wanted, maxAgeMs, atLeast: dayFrom(limits['at-least']) }),
       });
       const good = statement.predicate.result !== 'FAILED';
       const claims = (): string =>
@@ -108,14 +109,6 @@ function digestFrom(text: string | undefined): string | undefined {
   const hex = text === undefined ? undefined : /^(?:sha256:)?([0-9a-f]{64})$/i.exec(text)?.[1];
   if (text !== undefined && hex === undefined) throw new UsageError('--digest: must be sha256: and 64 hex digits');
   return hex === undefined ? undefined : `sha256:${hex.toLowerCase()}`;
-}
-
-function ageFrom(text: string | undefined): number | undefined {
-  try {
-    return text === undefined ? undefined : durationMs(text);
-  } catch (error) {
-    throw new UsageError(`--max-age: ${(error as Error).message}`);
-  }
 }
 
 function dayFrom(text: string | undefined): string | undefined {

@@ -6,11 +6,10 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { random } from '../../../simulators/common/random.ts';
 import { defined } from '../../common/defined.ts';
-import { durationMs } from '../../common/durations.ts';
 import { isSecretName, Redactor } from '../../common/redact.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { inert, printable } from '../../common/terminal.ts';
-import { EXIT, UsageError, usage } from '../../common/usage.ts';
+import { EXIT, UsageError } from '../../common/usage.ts';
 import { type BaselineUse, reportOf, type TestedSide, updatedMutationBaseline } from '../../mutate/mutation-report.ts';
 import { sampleOf, selectedSubjects } from '../../mutate/plan.ts';
 import { type MutationResults, runMutation } from '../../mutate/run.ts';
@@ -18,7 +17,7 @@ import { CannotStart, type Subject, type SubjectSource } from '../../mutate/subj
 import { mutationWriters } from '../../reports/mutation/formats.ts';
 import { shortened } from '../../reports/mutation/report.ts';
 import { readBaseline, writeBaseline } from '../../runner/baseline.ts';
-import { columns, commandLine, type OptionTable } from '../options.ts';
+import { columns, commandLine, type OptionTable, timeFrom } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { Progress } from './progress.ts';
@@ -162,18 +161,9 @@ function numbersOf({
   return {
     seed: seed ?? randomInt(2 ** 31),
     jobs: jobs ?? availableParallelism(),
-    testTimeoutMs: each === undefined ? undefined : timeOf('--test-timeout', each),
-    firstTimeoutMs: timeOf('--max-first', first),
+    testTimeoutMs: each === undefined ? undefined : timeFrom('test-timeout', each),
+    firstTimeoutMs: timeFrom('max-first', first),
   };
-}
-
-const LONGEST_MS = 86_400_000;
-
-/** Throws UsageError. */
-function timeOf(option: string, text: string): number {
-  const ms = usage(`${option} ${text}`, () => durationMs(text));
-  if (ms > 0 && ms <= LONGEST_MS) return ms;
-  throw new UsageError(`${option} ${text}: must be above 0, and 24h at most`);
 }
 
 /** Environment values to redact: the tests have all of them, and may print them. */
