@@ -14,6 +14,7 @@ import {
   CONFIG_FILE,
   columns,
   type GivenOptions,
+  isExcluded,
   type OptionSpec,
   type OptionTable,
   type OptionValue,
@@ -115,8 +116,7 @@ function readFile(
   try {
     const given = readOptions({ path, table: own, takesRest: true, values, loose: [], rest: [], words: [] });
     const excluded = (name: string): boolean =>
-      Object.keys(typed).some((other) => INSTEAD[other]?.includes(name)) ||
-      Object.keys(typed).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
+      Object.keys(typed).some((other) => INSTEAD[other]?.includes(name)) || isExcluded(name, typed, table);
     return Object.fromEntries(Object.entries(given).filter(([name]) => !excluded(name)));
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(`${where}: ${error.message}`) : error;
@@ -267,7 +267,11 @@ function commandMistake(typed: readonly string[], isNeeded: boolean): UsageError
     const ending = near === undefined ? `; there are ${known.join(', ')}` : `; did you mean ${near}?`;
     return new UsageError(`${typed.slice(0, depth + 1).join(' ')}: no such command${ending}`);
   }
-  return isNeeded ? new UsageError(isGroup ? entry.missing : 'Name a command.') : undefined;
+  if (!isNeeded) return undefined;
+  const members = namesBelow(typed)
+    .join(', ')
+    .replace(/, ([^,]+)$/, ' or $1');
+  return new UsageError(isGroup ? `Name what to ${entry.name}: ${members}.` : 'Name a command.');
 }
 
 export function commandPath(words: readonly string[]): string[] {

@@ -12,7 +12,6 @@ export interface CommandGroup {
   name: string;
   describe: string;
   members: readonly CommandEntry[];
-  missing: string;
 }
 
 function entry(line: string, describe: string, load: () => Promise<AnyCommand>): CommandEntry {
@@ -36,7 +35,6 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     name: 'check',
     describe: 'Check an implementation against the specification',
-    missing: 'Name what to check: device, platform, system or client.',
     members: [
       entry(
         'device',
@@ -63,7 +61,6 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     name: 'watch',
     describe: 'Judge live traffic, or a recording of it, from between clients and a server',
-    missing: 'Name what to watch: device or platform.',
     members: [
       entry(
         'device',
@@ -80,7 +77,6 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     name: 'simulate',
     describe: 'Run a faithful server to develop against',
-    missing: 'Name what to simulate: device or platform.',
     members: [
       entry(
         'device',
@@ -97,7 +93,6 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     name: 'mutate',
     describe: 'Run your own tests against servers that are wrong in known ways: they should fail',
-    missing: 'Name whose tests to run: client or system.',
     members: [
       entry(
         'client',
@@ -114,7 +109,6 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     name: 'clean',
     describe: 'Archive what earlier runs left',
-    missing: 'Name what to clean: platform.',
     members: [
       entry(
         'platform',
