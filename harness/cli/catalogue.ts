@@ -6,9 +6,9 @@ import { profilesOf } from '../runner/plan.ts';
 import { isHeld, requirementSet } from '../runner/requirements.ts';
 import type { Api, Check, Requirement, Suite } from '../runner/types.ts';
 
-type Told = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'essential';
+type Shown = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'essential';
 
-export type CataloguedCheck = Required<Pick<Check<never>, Told>> & {
+export type CataloguedCheck = Required<Pick<Check<never>, Shown>> & {
   waits: boolean;
   /** Whether it only judges exchanges of other checks. */
   rule: boolean;

@@ -12,15 +12,9 @@ import { allOf } from './records.ts';
 
 const COLLECTIONS = 'devices groups config_types config_schemas config_instances releases deployments'.split(' ');
 
-interface Wanted {
-  url?: string | undefined;
-  seed?: number | undefined;
-  dialect?: Dialect | undefined;
-}
-
 /** `run`: carries out the same checks with other options, and gives their exit code. */
 export async function dryRun(
-  wanted: Wanted,
+  wanted: { url: string | undefined; seed: number | undefined; dialect: Dialect | undefined },
   run: (change: { url: string; 'api-key': string; seed: number; report: string[] }) => Promise<number>,
 ): Promise<number> {
   const { seed = randomInt(2 ** 31), dialect = 'spec', url = 'the platform' } = wanted;

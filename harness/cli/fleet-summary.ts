@@ -101,10 +101,16 @@ export function summaryText(given: FleetResult, paint: Paint): string {
   const { runMs, preparingMs } = timesOf(result);
   const before = preparingMs < 1000 ? '' : `, after ${readableDuration(preparingMs)} for keys and processes`;
   const time = [...roundsOf(result), `${readableDuration(runMs)}${before}`].join(' · ');
+  const labelled = (label: string, text: string): string => paint('dim', `${label.padEnd(NAME_COLUMNS)}${text}`);
+  const { costs, answers } = result;
+  const spent = [
+    ...(costs === undefined ? [] : [labelled('processes', costLine(costs))]),
+    ...(answers === undefined ? [] : [labelled('judged', judgedText(answers))]),
+  ];
   const head = `${digits(robots)} robots${shard} · seed ${seed} · ${time}`;
   return sectionsText([
     [`${paint('bold', result.scenario)} · ${head}`],
-    [...figures(result, given, paint), ...cost(result, paint)],
+    [...figures(result, given, paint), ...spent],
     [...thresholds(result, paint), ...wrong(result, paint)],
     [...outcome(result, paint), ...verdict(result, paint)],
   ]);
@@ -176,11 +182,6 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   return [paint('dim', head + columns), ...rows, ...asked, ...told, ...errors];
 }
 
-const cost = ({ costs, answers: judged }: FleetResult, paint: Paint): string[] => [
-  ...(costs === undefined ? [] : [paint('dim', `${'processes'.padEnd(NAME_COLUMNS)}${costLine(costs)}`)]),
-  ...(judged === undefined ? [] : [paint('dim', `${'judged'.padEnd(NAME_COLUMNS)}${judgedText(judged)}`)]),
-];
-
 const STANDING_FORMATS = { good: 'green', bad: 'red', open: 'dim' } as const;
 const STANDING_COLUMNS = 8;
 
@@ -198,29 +199,23 @@ function wrong(result: FleetResult, paint: Paint): string[] {
   const streams = result.violations.map(
     ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
   );
-  const missed = result.missed.length === 0 ? [] : [`${missedText(result)}: ${firstOf(result.missed)}`];
+  const { late = 0, lost = 0, attempts, split } = reachOf(result) ?? {};
+  const of = attempts === undefined ? '' : `${digits(late + lost)} of ${digits(attempts)} `;
+  const how = split === true ? ` (${digits(late)} arrived late, ${digits(lost)} never)` : '';
+  const others = result.missed.length <= MOST_LISTED ? '' : ' and others';
+  const names = result.missed.slice(0, MOST_LISTED).join(', ');
+  const missed = names === '' ? [] : [`${of}roll-outs missed${how}: ${names}${others}`];
   const shown = streams.slice(0, MOST_LISTED);
   const more = streams.length - shown.length;
   if (more > 0) shown.push(`and ${more} more, in the report`);
   const { findings = [] } = result.answers ?? {};
-  const of = (wanted: string): string[] => findings.filter(({ level }) => level === wanted).map(foundText);
+  const found = (wanted: string): string[] => findings.filter(({ level }) => level === wanted).map(foundText);
   const under = (mark: string) => (line: string) => hanging(mark, wrap(line, TEXT_COLUMNS), 0, 2);
   return [
-    ...[...shown, ...missed, ...of('MUST')].flatMap(under(paint('red', '✗'))),
-    ...of('SHOULD').flatMap(under(paint('yellow', '!'))),
+    ...[...shown, ...missed, ...found('MUST')].flatMap(under(paint('red', '✗'))),
+    ...found('SHOULD').flatMap(under(paint('yellow', '!'))),
   ];
 }
-
-function missedText(result: FleetResult): string {
-  const reach = reachOf(result);
-  if (reach === undefined) return 'roll-outs missed';
-  const { late, lost, attempts, split } = reach;
-  const how = split ? ` (${digits(late)} arrived late, ${digits(lost)} never)` : '';
-  return `${digits(late + lost)} of ${digits(attempts)} roll-outs missed${how}`;
-}
-
-const firstOf = (names: readonly string[]): string =>
-  names.length <= MOST_LISTED ? names.join(', ') : `${names.slice(0, MOST_LISTED).join(', ')} and others`;
 
 const OUTCOME_MARKS: Record<FleetOutcome, [mark: string, format: 'green' | 'red']> = {
   PASSED: ['✓', 'green'],

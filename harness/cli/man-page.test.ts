@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it, type TestContext } from 'vitest';
-import { manPage, roff, type Told, told } from './man-page.ts';
+import { type CommandHelp, helpOfCommands, manPage, roff } from './man-page.ts';
 
-const commands = await told();
+const commands = await helpOfCommands();
 const page = manPage(commands);
 
 /** What a program prints that reads a page from its standard input. */
@@ -46,7 +46,7 @@ it.each([
 
 it('a terminal shows what the tables say, whatever signs are in it', (context) => {
   const describe = '.so \\fB "it\'s" `a^~b` --x …';
-  const strange: Told = { name: 'odd', positionals: [], describe, options: {}, examples: [["'x' \\n", '.y']] };
+  const strange: CommandHelp = { name: 'odd', positionals: [], describe, options: {}, examples: [["'x' \\n", '.y']] };
   const text = output(context, 'groff', ['-man', '-Tutf8', '-P-c', '-P-b', '-P-u'], manPage([strange]));
   expect(text).toContain(describe);
   expect(text).toMatch(/ 'x' \\n\s+\.y\n/);

@@ -9,13 +9,13 @@ import { ABOUT, type CommandEntry, NAMED_COMMANDS } from './commands.ts';
 import { type AnyCommand, type OptionSpec, type OptionTable, shownDefault } from './options.ts';
 import { VERSION } from './version.ts';
 
-export type Told = Pick<CommandEntry, 'describe' | 'positionals'> &
+export type CommandHelp = Pick<CommandEntry, 'describe' | 'positionals'> &
   Pick<AnyCommand, 'options' | 'examples' | 'epilogue'> & { name: string };
 
-export const told = (): Promise<Told[]> =>
+export const helpOfCommands = (): Promise<CommandHelp[]> =>
   Promise.all(NAMED_COMMANDS.map(async ([name, entry]) => ({ ...entry, ...(await entry.load()), name })));
 
-export function manPage(commands: readonly Told[]): string {
+export function manPage(commands: readonly CommandHelp[]): string {
   const lines = [
     `.TH MUSTER 1 "" "muster ${VERSION}"`,
     // No hyphenation and no justification, so that copied text is exact.
@@ -60,10 +60,10 @@ const bold = (text: string): string => `\\fB${roff(text)}\\fR`;
 const italic = (text: string): string => `\\fI${roff(text)}\\fR`;
 const item = (tag: string, text: string): string[] => ['.TP', tag, roff(text)];
 
-const synopsis = ({ name, positionals }: Told): string =>
+const synopsis = ({ name, positionals }: CommandHelp): string =>
   [bold(`muster ${name}`), ...positionals.map(italic), '[options]'].join(' ');
 
-function commandLines(command: Told): string[] {
+function commandLines(command: CommandHelp): string[] {
   const { describe, examples = [], epilogue } = command;
   const groups = Map.groupBy(
     Object.entries(command.options as OptionTable),
@@ -109,8 +109,8 @@ function notesOf(spec: OptionSpec): string[] {
 const CODES = 'Exit codes: ';
 const paragraphs = (text = ''): string[] => text.split('\n\n').filter((paragraph) => paragraph !== '');
 
-function exitLines(commands: readonly Told[]): string[] {
-  const codesOf = ({ epilogue }: Told): string | undefined =>
+function exitLines(commands: readonly CommandHelp[]): string[] {
+  const codesOf = ({ epilogue }: CommandHelp): string | undefined =>
     paragraphs(epilogue).find((text) => text.startsWith(CODES));
   const { conformant, harness, usage } = EXIT;
   return [...Map.groupBy(commands, codesOf)].flatMap(([codes, group]) =>
@@ -121,7 +121,7 @@ function exitLines(commands: readonly Told[]): string[] {
   );
 }
 
-function secretLines(commands: readonly Told[]): string[] {
+function secretLines(commands: readonly CommandHelp[]): string[] {
   const all = commands.flatMap(({ name, options }) =>
     Object.entries(options as OptionTable).flatMap(([option, { secret }]) =>
       secret === undefined ? [] : [{ secret, option, name }],
@@ -134,4 +134,4 @@ function secretLines(commands: readonly Told[]): string[] {
   });
 }
 
-if (import.meta.main) writeFileSync(process.argv[2] ?? 'muster.1', manPage(await told()));
+if (import.meta.main) writeFileSync(process.argv[2] ?? 'muster.1', manPage(await helpOfCommands()));

@@ -23,9 +23,7 @@ export const explain = command({
   options: {
     id: OPTION.text(
       'Id of a requirement or check (muster list), a capability such as drive, or a profile such as full',
-      {
-        positional: true,
-      },
+      { positional: true },
     ),
     coverage: OPTION.flag(
       'Each sentence of the specification, what decides it, and how many planted defects prove that',
@@ -82,16 +80,22 @@ const fieldsIn =
   (label: string, text: string): string[] =>
     hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
 
+/** First lines of an explanation: a name with its kind, and its meaning. */
+const headOf = (name: string, kind: string, meaning: string, paint: Paint, columns: number): string[] => [
+  `${paint('bold', name)}  ${paint('dim', kind)}`,
+  '',
+  ...wrap(meaning, columns - 2).map((line) => `  ${line}`),
+  '',
+];
+
 function requirementText(entry: CataloguedRequirement, paint: Paint, columns: number): string {
   const needs = [...new Set(entry.checks.flatMap((check) => check.needs))];
   const field = fieldsIn(paint, columns);
   const { level, api, section, title, since } = entry;
+  const kind = `${level} · ${api} · section ${section} ${title} · since ${since}`;
   const judged = api === 'client' ? 'what clients do' : 'what clients get';
   return [
-    `${paint('bold', entry.id)}  ${paint('dim', `${level} · ${api} · section ${section} ${title} · since ${since}`)}`,
-    '',
-    ...wrap(entry.text, columns - 2).map((line) => `  ${line}`),
-    '',
+    ...headOf(entry.id, kind, entry.text, paint, columns),
     ...(entry.clause === undefined ? [] : field('clause', `“${entry.clause}”`)),
     ...field('decided', DECIDED[entry.level]),
     ...entry.checks.flatMap((check, index) => field(index === 0 ? 'checks' : '', `${check.id}: ${how(check)}`)),
@@ -160,10 +164,7 @@ function capabilityText(all: Catalogue, name: Capability, paint: Paint, columns:
   const field = fieldsIn(paint, columns);
   const option = CAPABILITY_OPTIONS[name];
   return [
-    `${paint('bold', name)}  ${paint('dim', 'a capability of a target')}`,
-    '',
-    ...wrap(CAPABILITY_MEANINGS[name], columns - 2).map((line) => `  ${line}`),
-    '',
+    ...headOf(name, 'a capability of a target', CAPABILITY_MEANINGS[name], paint, columns),
     ...(option === undefined ? [] : field('add', option)),
     ...field(
       'checks',
@@ -180,20 +181,12 @@ function profileText(all: Catalogue, name: string, paint: Paint, columns: number
   return APIS.flatMap((api) => {
     const profile = PROFILES[api].find((each) => each.name === name);
     if (profile === undefined) return [];
-    const held = all.requirements
-      .filter((entry) => entry.api === api)
-      .map((entry) => ({
-        ...entry,
-        isHeld: entry.checks.some(({ profiles }) => profiles.includes(name)),
-      }));
-    const ids = held.filter(({ isHeld }) => isHeld).map(({ id }) => id);
+    const own = all.requirements.filter((entry) => entry.api === api);
+    const held = own.filter(({ checks }) => checks.some(({ profiles }) => profiles.includes(name)));
     return [
-      `${paint('bold', `${api}: ${name}`)}  ${paint('dim', 'a profile')}`,
-      '',
-      ...wrap(`Holds the target to ${profile.about}.`, columns - 2).map((line) => `  ${line}`),
-      '',
+      ...headOf(`${api}: ${name}`, 'a profile', `Holds the target to ${profile.about}.`, paint, columns),
       ...field('needs', profile.has.length === 0 ? 'nothing' : profile.has.join(', ')),
-      ...field('decides', `${ids.length} of ${held.length} requirements: ${ids.join(' ')}`),
+      ...field('decides', `${held.length} of ${own.length} requirements: ${held.map(({ id }) => id).join(' ')}`),
       ...hanging(paint('dim', 'try'), [`muster check ${api} … --profile ${name}`], 2, 10),
       '',
     ];

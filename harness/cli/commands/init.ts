@@ -13,11 +13,6 @@ const REACHED = ['command', 'image', 'url', 'socket'] as const;
 
 type Api = (typeof APIS)[number];
 
-interface Job {
-  file: string;
-  text(api: Api): string;
-}
-
 const NODE = 24;
 const REPORTS = 'muster-report';
 const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xml`, `html=${REPORTS}/${api}.html`];
@@ -83,7 +78,7 @@ ${needsKey(api) ? `  environment { ${KEY} = credentials('${KEY}') }\n` : ''}  st
 }
 `,
   },
-} as const satisfies Record<string, Job>;
+} as const satisfies Record<string, { file: string; text(api: Api): string }>;
 
 const BASELINE = 'muster.baseline.yaml';
 const CI = ['github', 'gitlab', 'jenkins', 'none'] as const;
@@ -137,15 +132,8 @@ function writeNew(file: string, text: string): void {
   process.stdout.write(`wrote ${file}\n`);
 }
 
-interface Answers {
-  api: Api;
-  reached: Record<string, string>;
-  ci: (typeof CI)[number];
-  baseline: boolean;
-}
-
 /** Asks on a terminal for missing options. Throws UsageError without a terminal. */
-async function answers(asked: Asked): Promise<Answers> {
+async function answers(asked: Asked) {
   const given = REACHED.filter((name) => asked[name] !== undefined);
   if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')}: give one of them`);
   const missing = [

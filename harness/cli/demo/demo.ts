@@ -78,7 +78,10 @@ export async function runDemo(demo: Demo): Promise<number> {
     await check(demo, deviceSuite, () => openDeviceTarget(robot), redactor),
     await check(demo, platformSuite, () => openPlatformTarget(served), redactor),
   ];
-  if (early === undefined) await untilInterrupted(demo);
+  if (early === undefined) {
+    screen.done('pages', 'the fleet and the platform stay up until Ctrl+C');
+    if (!signal.aborted) await once(signal, 'abort');
+  }
   const violations = early ?? (await conclude(fleet, out));
   const folder = relative(process.cwd(), out) || '.';
   screen.summary({ robots, latencies: summary, missed, violations: violations.length, reports, folder });
@@ -169,12 +172,6 @@ async function check<Context>(
   signal.throwIfAborted();
   row.verdict(report);
   return report;
-}
-
-/** Keeps fleet and platform up for the user until an interrupt. */
-async function untilInterrupted({ screen, signal }: Demo): Promise<void> {
-  screen.done('pages', 'the fleet and the platform stay up until Ctrl+C');
-  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** Rejects on an interrupt, even if the work never ends. */

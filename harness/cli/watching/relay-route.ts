@@ -175,13 +175,8 @@ async function onUrl(api: WatchedApi, args: AddressArguments & { listen: string;
   };
 }
 
-interface Address {
-  host: string;
-  port: number;
-}
-
 /** Whether the relay's own address is that of the server. */
-async function isOneAddress(here: Address, there: Address): Promise<boolean> {
+async function isOneAddress(here: ReturnType<typeof listenPort>, there: typeof here): Promise<boolean> {
   if (here.port !== there.port) return false;
   const [own, others] = await Promise.all([addressesOf(here.host), addressesOf(there.host)]);
   const interfaces = Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address));
