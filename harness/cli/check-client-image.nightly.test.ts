@@ -69,8 +69,7 @@ test('an interrupt leaves no container', async (context) => {
   needsDocker(context);
   await using run = new Running(typed`check client --image ${IMAGES.reference} --capability follow,url`);
   await eventually(() => expect(containersOf(IMAGES.reference)).not.toBe(''));
-  run.child.kill('SIGINT');
-  const { code, stdout, stderr } = await run.ended;
+  const { code, stdout, stderr } = await run.stop('SIGINT');
   expect(stdout).toContain('INTERRUPTED');
   expect(code, stdout + stderr).toBe(130);
   expect(containersOf(IMAGES.reference)).toBe('');

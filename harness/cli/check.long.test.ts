@@ -119,8 +119,7 @@ test('130: an interrupt still writes the report, and names what is undecided', a
   const words = typed`check device --socket ${good} --only device.events.heartbeat`;
   const running = new Running([...words, '--report', 'pretty', '--report', `json=${at('interrupted.json')}`]);
   await running.line((line) => line.startsWith('check device'));
-  running.child.kill('SIGINT');
-  const { code, stdout } = await running.ended;
+  const { code, stdout } = await running.stop('SIGINT');
   expect(stdout).toContain('interrupted');
   expect(code).toBe(130);
   expect(reportIn(at('interrupted.json'))).toMatchObject({ interrupted: true, exit_code: 130 });

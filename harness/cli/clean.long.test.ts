@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer as createServerOfHttp } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { PlatformClient } from '../../simulators/fleet/platform/client.ts';
 import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts';
 import { isOwnName, uniqueName } from '../common/names.ts';
@@ -56,11 +56,10 @@ it('refuses an address that is none, and says what a platform answered without t
   expect(await refusal(typed`clean platform --api-key k --url x`)).toContain("--url: 'x' is no address");
   const server = createServerOfHttp(({ headers }, answer) => {
     answer.writeHead(401).end(`no such key: ${headers['x-api-key']}`);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+  });
+  await using listening = await listenAt(server, { port: 0 });
+  const url = `${listening.address}/beta`;
   const { code, stdout, stderr } = await muster('clean', 'platform', '--url', url, '--api-key', 'key-of-ours-7f3a9c1e');
-  server.close();
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('GET /devices: HTTP 401 no such key: ');
   expect(stderr).not.toContain('7f3a9c1e');
@@ -86,12 +85,11 @@ describe('check platform --dry-run', () => {
     let connections = 0;
     const server = createServer(() => {
       connections += 1;
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+    });
+    await using listening = await listenAt(server, { port: 0 });
+    const url = `${listening.address}/beta`;
     const words = ['check', 'platform', '--url', url, '--dry-run', '--fast', '--only', 'platform.device.*', ...more];
     const { code, text } = await printed(words);
-    server.close();
     expect([code, connections]).toEqual([0, 0]);
     expect(text).toMatch(devices);
     expect(text).toContain(`would make on ${url}`);

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import type { FleetResult } from '../../simulators/fleet/result/result.ts';
 import { counts, describeConsole, expectReadable, press, soon } from './testing/console.ts';
 import { muster, Running, typed, useFolder } from './testing/muster.ts';
@@ -62,11 +62,9 @@ describeConsole('the pages of the demo', (open) => {
   });
 
   it('are refused on a port that is taken, and nothing is left running', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    await using server = await listenAt(createServer(), { port: 0 });
+    const port = server.port ?? 0;
     const { code, stderr } = await muster(...typed`demo --robots 2 --out ${at('none')} --ui-port ${port}`);
-    server.close();
     expect(stderr).toContain(`--ui-port: cannot serve on port ${port}`);
     expect(code).toBe(64);
   });

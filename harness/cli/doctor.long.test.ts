@@ -2,21 +2,22 @@
  * What `muster doctor` says of this machine, and of one that lacks something. A silent container runtime is among the
  * exit codes.
  */
-import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { EXIT } from '../common/usage.ts';
 import { type Ended, Running, type RunOptions, useFolder, withoutDocker } from './testing/muster.ts';
 
 const at = useFolder();
 
 const INFO = { ServerVersion: '9.8.7', OperatingSystem: 'Hosted', OSType: 'linux', Architecture: 'x86_64' };
-const docker = createServer((_, response) => void response.end(JSON.stringify(INFO))).listen(0, '127.0.0.1');
-await once(docker, 'listening');
-afterAll(() => void docker.close());
-const DOCKER_HOST = `tcp://127.0.0.1:${(docker.address() as AddressInfo).port}`;
+const docker = await listenAt(
+  createServer((_, response) => void response.end(JSON.stringify(INFO))),
+  { port: 0 },
+);
+afterAll(() => docker.close());
+const DOCKER_HOST = `tcp://127.0.0.1:${docker.port}`;
 
 /** On a terminal that is wide enough for its lines. */
 const said = async (options: RunOptions, ...more: string[]): Promise<Ended & { lines: string[] }> => {

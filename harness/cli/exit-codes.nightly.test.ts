@@ -1,8 +1,8 @@
 /** The table of exit codes, row by row: each is reached by a command that runs, and stands in its help. */
-import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { afterAll, describe, expect, it, test } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { ENDING_SIGNALS, type EndingSignal } from '../common/signals.ts';
 import { EXIT_TABLES, type ExitTable, exitCodesOf, exitCodesText } from '../common/usage.ts';
 import { DEPLOYMENT } from '../contract/client.ts';
@@ -31,10 +31,9 @@ const FAULT = {
 };
 
 /** It takes a request and never answers: what asks it has to end by itself. */
-const silent = createServer().listen(0, '127.0.0.1');
-await once(silent, 'listening');
-afterAll(() => void silent.close());
-const SILENT_DOCKER = { DOCKER_HOST: `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}` };
+const silent = await listenAt(createServer(), { port: 0 });
+afterAll(() => silent.close());
+const SILENT_DOCKER = { DOCKER_HOST: `tcp://127.0.0.1:${silent.port}` };
 
 const AGENT = `${process.execPath} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir}`;
 const check = (agent: string, ...more: string[]) => typed`check device --command ${agent} --fast ${more}`;

@@ -103,8 +103,7 @@ describe('muster fleet', () => {
     await running.said(/phase 3\/3 hold/);
     const [worker] = childrenOf(running.child.pid ?? 0);
     const seen = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${worker}/${name}`, 'utf8'));
-    running.child.kill('SIGTERM');
-    const { stdout, stderr } = await running.ended;
+    const { stdout, stderr } = await running.stop();
     expect(fleets.result().counters['rollout.attempts']).toBe(8);
     const written = readdirSync(fleets.path('out')).map((name) => readFileSync(fleets.path('out', name), 'utf8'));
     expect([...seen, ...written, stdout, stderr].filter((text) => text.includes(secret))).toEqual([]);

@@ -100,8 +100,7 @@ test('a target that Muster started comes back by a replay, and stays up until it
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
   expect((await http.get('/events', { query: { after: 'x' } })).status).toBeLessThan(500);
   await http.close();
-  replay.child.kill('SIGINT');
-  const { code, stdout } = await replay.ended;
+  const { code, stdout } = await replay.stop('SIGINT');
   expect(code).toBe(1);
   expect(stdout, stdout).toMatch(/HAPPENED AGAIN {2}(.|\n)*(\d) of \2 findings? happened again/);
   // It says how to drive what is up.

@@ -1,11 +1,10 @@
 /** `muster simulate platform`, as its user runs it. */
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { isLoopback, toldHost } from '../../simulators/platform/address.ts';
 import { NEWEST_VERSION } from '../contract/versions.ts';
 import { type Running, refusal, typed, useHome } from './testing/muster.ts';
@@ -37,8 +36,7 @@ describe('muster simulate platform', () => {
     expect(mqtt).toMatch(/^mqtt:\/\/127\.0\.0\.1:\d+$/);
     const page = (await (await get(url, key, '/devices?expand=total_count')).json()) as { total_count: number };
     expect(page.total_count).toBe(12);
-    started.child.kill('SIGTERM');
-    expect((await started.ended).code).toBe(0);
+    expect((await started.stop()).code).toBe(0);
     expect(started.stderr).not.toContain(key);
     expect(started.stderr).toContain('platform is up');
   });
@@ -62,8 +60,7 @@ describe('muster simulate platform', () => {
       await get(answer.url, 'viewer', '/groups'),
     ].map(({ status }) => status);
     expect(statuses).toEqual([200, 200, 403]);
-    started.child.kill('SIGINT');
-    expect((await started.ended).code).toBe(0);
+    expect((await started.stop('SIGINT')).code).toBe(0);
     expect(started.stderr).not.toMatch(/secret|viewer/);
   });
 
@@ -78,8 +75,7 @@ describe('muster simulate platform', () => {
     const token = readFileSync(file, 'utf8').trim();
     expect((await fetch(answer.control ?? '', authorized(token))).status).toBe(200);
     expect((await fetch(answer.control ?? '', authorized(`${told.control_token}`))).status).toBe(401);
-    started.child.kill('SIGTERM');
-    expect((await started.ended).code).toBe(0);
+    expect((await started.stop()).code).toBe(0);
     expect(started.stderr).not.toContain(token);
   });
 
@@ -96,8 +92,7 @@ describe('muster simulate platform', () => {
       expect(hostname).toBe('127.0.0.1');
       await expect(fetch(`http://${outside}:${port}/`)).rejects.toThrow('fetch failed');
     }
-    started.child.kill('SIGTERM');
-    expect((await started.ended).code).toBe(0);
+    expect((await started.stop()).code).toBe(0);
   });
 
   it('says when an address is not of this machine', async () => {
@@ -106,28 +101,23 @@ describe('muster simulate platform', () => {
   });
 
   it('says when a port, its database, broker or certificate is not to be had', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    try {
-      const taken = run('--port', String(port));
-      expect((await taken.ended).code).toBe(64);
-      expect(taken.stderr).toContain(`--port: ${port} is in use`);
-      const file = join(home.path, 'notes.txt');
-      writeFileSync(file, 'no database at all, but long enough to be looked at as one: '.repeat(20));
-      // In this process: the one above proves the exit code of all of them.
-      const refused = (...options: string[]) => refusal(['simulate', 'platform', ...options]);
-      expect(await refused('--db', file)).toContain(`--db: ${file}: file is not a database`);
-      expect(await refused('--mqtt-port', String(port))).toContain(`--mqtt-port: ${port} is in use`);
-      const noBroker = '--mqtt: the MQTT broker at 127.0.0.1:1 cannot be used: ';
-      expect(await refused('--mqtt', 'mqtt://127.0.0.1:1')).toContain(noBroker);
-      const noPair = '--tls-cert, --tls-key: cannot be used: ';
-      expect(await refused('--tls-cert', file, '--tls-key', file)).toContain(noPair);
-      const db = join(home.path, 'platform.db');
-      await ready(run('--db', db));
-      expect(await refused('--db', db)).toContain(`--db: ${db}: another process has it open`);
-    } finally {
-      server.close();
-    }
+    await using server = await listenAt(createServer(), { port: 0 });
+    const { port } = server;
+    const taken = run('--port', String(port));
+    expect((await taken.ended).code).toBe(64);
+    expect(taken.stderr).toContain(`--port: ${port} is in use`);
+    const file = join(home.path, 'notes.txt');
+    writeFileSync(file, 'no database at all, but long enough to be looked at as one: '.repeat(20));
+    // In this process: the one above proves the exit code of all of them.
+    const refused = (...options: string[]) => refusal(['simulate', 'platform', ...options]);
+    expect(await refused('--db', file)).toContain(`--db: ${file}: file is not a database`);
+    expect(await refused('--mqtt-port', String(port))).toContain(`--mqtt-port: ${port} is in use`);
+    const noBroker = '--mqtt: the MQTT broker at 127.0.0.1:1 cannot be used: ';
+    expect(await refused('--mqtt', 'mqtt://127.0.0.1:1')).toContain(noBroker);
+    const noPair = '--tls-cert, --tls-key: cannot be used: ';
+    expect(await refused('--tls-cert', file, '--tls-key', file)).toContain(noPair);
+    const db = join(home.path, 'platform.db');
+    await ready(run('--db', db));
+    expect(await refused('--db', db)).toContain(`--db: ${db}: another process has it open`);
   });
 });

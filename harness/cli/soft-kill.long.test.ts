@@ -16,16 +16,9 @@ test.concurrent.each([
   const stop = device.stop.bind(device);
   if (soft) device.stop = () => stop('SIGTERM');
   await using _ = await serveControl(device, { path: place('control') });
-  const options = typed`--only device.log.crash --fast --report json=${place('json')}`;
-  const { code } = await muster(
-    'check',
-    'device',
-    '--socket',
-    place('sock'),
-    '--control',
-    place('control'),
-    ...options,
-  );
+  const target = typed`--socket ${place('sock')} --control ${place('control')}`;
+  const words = typed`check device ${target} --only device.log.crash --fast --report json=${place('json')}`;
+  const { code } = await muster(...words);
   expect(code).toBe(0);
   const crash = reportIn(place('json')).checks.find(({ id }) => id === 'device.log.crash');
   expect(crash?.outcome).toBe('pass');

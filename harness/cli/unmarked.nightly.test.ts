@@ -1,10 +1,10 @@
 /** A target that behaves only before Muster must not be told by what is asked that Muster asks. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { simulateDevice, simulatePlatform } from '../../simulators/index.ts';
-import { muster, optionWords, useFolder } from './testing/muster.ts';
+import { muster, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 
@@ -18,12 +18,12 @@ async function relay(to: { port: number } | { path: string }) {
     client.on('data', (bytes: Buffer) => own.push(bytes));
     client.pipe(upstream).pipe(client);
     for (const one of [client, upstream]) one.on('error', () => [client, upstream].map((each) => each.destroy()));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const { address, close } = await listenAt(server, { port: 0 });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: address,
     heard: () => heard.map((own) => Buffer.concat(own).toString('latin1')).join('\n'),
-    [Symbol.asyncDispose]: async () => void server.close(),
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -32,20 +32,15 @@ async function heardBy(api: 'device' | 'platform', options: readonly string[]): 
     await using platform = await simulatePlatform({ devices: 20 });
     const { port, pathname } = new URL(platform.url);
     await using asked = await relay({ port: Number(port) });
-    await muster(
-      'check',
-      api,
-      ...optionWords({ url: asked.url + pathname, 'api-key': platform.apiKey }),
-      '--fast',
-      ...options,
-    );
+    const url = asked.url + pathname;
+    await muster(...typed`check platform --url ${url} --api-key ${platform.apiKey} --fast ${options}`);
     return asked.heard();
   }
   const control = at(`${randomUUID()}.sock`);
   await using device = await simulateDevice({ control: { path: control } });
   await using asked = await relay({ path: device.socketPath ?? expect.unreachable() });
   await using driven = await relay({ path: control });
-  await muster('check', api, ...optionWords({ url: asked.url, control: driven.url }), '--fast', ...options);
+  await muster(...typed`check device --url ${asked.url} --control ${driven.url} --fast ${options}`);
   return asked.heard() + driven.heard();
 }
 
@@ -64,10 +59,7 @@ test.each(['device', 'platform'] as const)('nothing in what a %s is asked names 
 });
 
 test.each(['device', 'platform'] as const)('--identify names it to a %s', async (api) => {
-  const heard = await heardBy(api, [
-    '--identify',
-    '--only',
-    `${api === 'device' ? 'device.deployment' : 'platform.list'}*`,
-  ]);
+  const only = api === 'device' ? 'device.deployment*' : 'platform.list*';
+  const heard = await heardBy(api, ['--identify', '--only', only]);
   expect(usersAgents(heard)).toEqual([expect.stringMatching(/^muster-conformance\/\d/)]);
 });

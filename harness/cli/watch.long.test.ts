@@ -55,8 +55,7 @@ test('--watch runs again when the agent changes, and Ctrl+C ends it with what ca
   expect(run.stderr).toContain('changed: watched\n');
   build(file, '');
   expect(await codes(3), run.stdout).toEqual(['1', '2', '0']);
-  run.child.kill('SIGINT');
-  const { code, stdout } = await run.ended;
+  const { code, stdout } = await run.stop('SIGINT');
   expect(code).toBe(0);
   // The same inputs each time.
   expect(new Set(stdout.match(/seed \d+/g)).size).toBe(1);

@@ -2,11 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
+import { listenAt } from '../../../simulators/defects/null.ts';
 import { simulateDevice } from '../../../simulators/device/index.ts';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { localhostTls } from '../../common/testing/localhost-tls.ts';
@@ -24,9 +24,9 @@ const HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION };
 async function watchedPlatform(limit: unknown, words: string[], start = home.start) {
   const answer = JSON.stringify({ object: 'list', limit, offset: 0, has_more: false, data: [] });
   const server = createServer((_, response) => response.setHeader('content-type', 'application/json').end(answer));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beta`;
+  const { address, close } = await listenAt(server, { port: 0 });
+  onTestFinished(close);
+  const url = `${address}/beta`;
   const run = start(['watch', 'platform', '--url', url, '--listen', '0', '--report', 'json=r.json', ...words]);
   return { run, near: (await run.ready<{ url: string }>()).url };
 }
@@ -42,8 +42,7 @@ describe('between an agent and its clients', () => {
     expect(modeOf('w.sock')).toBe(modeOf('a.sock'));
     expect((await ask(at('w.sock'), CURRENT)).status).toBe((await ask(at('a.sock'), CURRENT)).status);
     run.child.kill('SIGTERM');
-    run.child.kill('SIGINT');
-    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(await run.stop('SIGINT')).toMatchObject({ code: 0 });
     expect(existsSync(at('w.sock'))).toBe(false);
     expect(jsonProblems('report.schema.json', readFileSync(at('r.json'), 'utf8'))).toEqual([]);
     expect(reportIn(at('r.json')).watched).toMatchObject({ connections: 1, exchanges: 1, gaps: [] });
@@ -60,8 +59,7 @@ describe('between an agent and its clients', () => {
       await eventually(() => expect(modeOf('w.sock')).toBe(mode));
       await ask(at('w.sock'), CURRENT);
     }
-    run.child.kill('SIGTERM');
-    const { code, stderr } = await run.ended;
+    const { code, stderr } = await run.stop();
     expect(code).toBe(0);
     expect(stderr.match(/the server cannot be reached: .*\n.*the server is back/g)).toHaveLength(2);
     expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 2 });
@@ -103,8 +101,7 @@ describe('between a platform and its clients', () => {
   test('a finding that goes by a secret names no recording, which does not hold it', async () => {
     const { run, near } = await watchedPlatform(1, ['--record', 'day.jsonl']);
     expect((await fetch(`${near}/devices?limit=1&name=${KEY}`, { headers: HEADERS })).status).toBe(200);
-    run.child.kill('SIGTERM');
-    expect((await run.ended).code).toBe(1);
+    expect((await run.stop()).code).toBe(1);
     const finding = reportIn(at('r.json')).checks.find(({ id }) => id === 'client.key.address.watched');
     expect(finding?.outcome).toBe('warn');
     expect(finding).not.toHaveProperty('replay_command');
@@ -122,8 +119,7 @@ describe('between a platform and its clients', () => {
     const { statusCode, body } = await request(`${url}/devices`, { headers: HEADERS, dispatcher: agent });
     expect({ statusCode, list: await body.json() }).toMatchObject({ statusCode: 200, list: { object: 'list' } });
     await agent.close();
-    run.child.kill('SIGTERM');
-    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(await run.stop()).toMatchObject({ code: 0 });
     expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 1, gaps: [] });
   });
 
@@ -133,8 +129,7 @@ describe('between a platform and its clients', () => {
     const { url } = await run.ready<{ url: string }>();
     await expect(fetch(url)).rejects.toThrow();
     await expect(fetch(url)).rejects.toThrow();
-    run.child.kill('SIGINT');
-    const { code, stderr } = await run.ended;
+    const { code, stderr } = await run.stop('SIGINT');
     expect(code).toBe(2);
     expect(stderr.match(/the server cannot be reached: /g)).toHaveLength(1);
     expect(reportIn(at('r.json')).watched?.gaps).toEqual([
@@ -153,8 +148,7 @@ test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no t
   // Far more than the first finding, which comes within a few.
   for (let request = 0; request < 300; request += 1)
     expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
-  run.child.kill('SIGTERM');
-  expect((await run.ended).code).toBe(1);
+  expect((await run.stop()).code).toBe(1);
 });
 
 test('HAR of another tool is judged, and what it lacks is told', async () => {
@@ -206,8 +200,7 @@ test('a pipe to record to is refused, and a link to a file stays one', async () 
   symlinkSync(at('day.jsonl'), at('link'));
   const run = home.start([...words, 'link']);
   await run.ready();
-  run.child.kill('SIGTERM');
-  await run.ended;
+  await run.stop();
   expect(readlinkSync(at('link'))).toBe(at('day.jsonl'));
   expect(readFileSync(at('day.jsonl'), 'utf8')).toContain('muster_watch');
 });

@@ -2,11 +2,11 @@
  * An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and
  * certified.
  */
-import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { listenAt } from '../../../simulators/defects/null.ts';
 import { Redactor } from '../../common/redact.ts';
 import { jsonProblems, MAIN, muster, Running, refusal, reportIn, typed, useFolder } from '../testing/muster.ts';
 import { openEnrolledDevice } from './own-platform.ts';
@@ -67,8 +67,7 @@ test('an interrupt while an agent is awaited ends it as well', async () => {
   const command = `echo $$ > ${pidFile}; ${agent(`--socket ${socket} --dir ${at('waits')}`)}`;
   const checking = new Running(typed`check device --command ${command} --socket ${socket} --control platform`);
   await checking.said(/waiting for it to enrol, with MUSTER_PLATFORM_URL/);
-  checking.child.kill('SIGINT');
-  const { code, stderr } = await checking.ended;
+  const { code, stderr } = await checking.stop('SIGINT');
   expect(stderr).toMatch(/\nmuster: interrupted before anything was checked; nothing is left running\n$/);
   expect(code).toBe(130);
   expect(existsSync(socket)).toBe(false);
@@ -117,9 +116,8 @@ test('a system over TLS is one command as well', async () => {
 });
 
 test('a port that is taken is a usage error, and so is a platform that cannot be Muster’s own', async () => {
-  await using other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
+  await using other = await listenAt(createServer(), { port: 0 });
+  const port = other.port ?? 0;
   const line = ['--command', agentLine('spec')];
   const taken = `Muster's platform cannot listen on port ${port}: something else already listens there`;
   const device = await muster(...typed`check device ${line} --control platform --mqtt-port ${port}`);

@@ -85,6 +85,12 @@ export class Running implements AsyncDisposable {
     return JSON.parse(await this.line((line) => line.includes('"ready":true'))) as T;
   }
 
+  /** Sends the signal, and waits for the end. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
     await this.ended;
