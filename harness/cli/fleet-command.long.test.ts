@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { shardFrom } from './fleet-options.ts';
 import { refusal, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
@@ -31,22 +32,16 @@ describe('muster fleet', { timeout: 60_000 }, () => {
   });
 
   it('names the option whose port or folder cannot be used, before anything starts', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const port = String((taken.address() as AddressInfo).port);
-    try {
-      expect(await refusal(fleets.words('', { 'metrics-port': port }))).toBe(
-        `--metrics-port: cannot listen on 127.0.0.1:${port} (EADDRINUSE); 0 takes any free port`,
-      );
-      for (const option of ['dir', 'state', 'out']) {
-        const refused = await refusal(fleets.words('', { [option]: '/proc/x' }));
-        expect(refused.startsWith(`--${option}: cannot write to /proc/x (ENOENT)`), refused).toBe(true);
-      }
-      expect(existsSync(fleets.path('out'))).toBe(false);
-      expect(existsSync(fleets.path('state'))).toBe(false);
-    } finally {
-      taken.close();
+    await using taken = await listenAt(createServer(), { port: 0 });
+    expect(await refusal(fleets.words('', { 'metrics-port': String(taken.port) }))).toBe(
+      `--metrics-port: cannot listen on 127.0.0.1:${taken.port} (EADDRINUSE); 0 takes any free port`,
+    );
+    for (const option of ['dir', 'state', 'out']) {
+      const refused = await refusal(fleets.words('', { [option]: '/proc/x' }));
+      expect(refused.startsWith(`--${option}: cannot write to /proc/x (ENOENT)`), refused).toBe(true);
     }
+    expect(existsSync(fleets.path('out'))).toBe(false);
+    expect(existsSync(fleets.path('state'))).toBe(false);
   });
 
   it.each([
@@ -75,16 +70,6 @@ describe('muster fleet', { timeout: 60_000 }, () => {
 
   it('refuses a bad scenario with line and column', async () => {
     expect(await refusal(fleets.words('  - { do: hold, for: soon }\n'))).toMatch(/s\.yaml:5:\d+: 'for' is "soon"/);
-  });
-});
-
-describe('muster merge', () => {
-  it.each([
-    [['/nowhere'], /nowhere: there is no result\.json/],
-    [['.', '--watch'], /--watch: needs --expect/],
-    [['.', '--timeout', 'soon', '--watch', '--expect', '1'], /--timeout: 'soon' is no duration/],
-  ])('refuses %j', async (args, message) => {
-    expect(await refusal(['merge', ...args])).toMatch(message);
   });
 });
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
-import { jsonProblems, MAIN, Running, refusal } from './testing/muster.ts';
+import { jsonProblems, MAIN, Running } from './testing/muster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const program = (name: string): string => `'${process.execPath}' '${join(ROOT, 'fixtures/mutate', name)}'`;
@@ -181,8 +181,7 @@ describe('a run', { timeout: 120_000 }, () => {
       ...device(line, ['deployment-*']),
     ]);
     await running.said(/^survived /m);
-    running.child.kill('SIGINT');
-    const { code, stdout } = await running.ended;
+    const { code, stdout } = await running.stop('SIGINT');
     expect(code).toBe(130);
     const report = JSON.parse(stdout) as MutationReport;
     expect(report).toMatchObject({ interrupted: true });
@@ -264,8 +263,7 @@ describe('a system', { timeout: 180_000 }, () => {
       { env: { MUSTER_API_KEY: platform.apiKey, TMPDIR: folder.path } },
     );
     await until(() => readdirSync(folder.path).some((name) => existsSync(join(folder.path, name, 'agent.sock'))));
-    running.child.kill('SIGINT');
-    const { code, stderr } = await running.ended;
+    const { code, stderr } = await running.stop('SIGINT');
     expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining('interrupted before') });
     expect(readdirSync(folder.path)).toEqual([]);
   });
@@ -278,20 +276,4 @@ describe('a system', { timeout: 180_000 }, () => {
       stderr: expect.stringContaining('a robot cannot enrol in the platform'),
     });
   });
-});
-
-test('an option of the other API, and a name that there is not, are refused before anything starts', async () => {
-  using folder = scratch();
-  const refused: [string[], RegExp][] = [
-    [['--api', 'device', '--devices', '3'], /--devices: needs --api platform/],
-    [['--api', 'platform', '--heartbeat', '1s'], /--heartbeat: needs --api device/],
-    [['--api', 'device', '--only', 'replay-inclusiv'], /did you mean replay-inclusive/],
-    [['--api', 'device', '--test-timeout', '5'], /--test-timeout 5: '5' is no duration/],
-    [['--api', 'device', '--only', 'replay-inclusive', '--section', '9'], /nothing fits all that were given/],
-    [['--api', 'device', '--kind', 'variant', '--min-score', '80'], /--min-score: needs defects/],
-    [['--api', 'device', '--update-baseline'], /--update-baseline: needs --baseline FILE/],
-    [['--api', 'platform', '--seed-file', join(folder.path, 'none')], /--seed-file/],
-  ];
-  for (const [words, message] of refused)
-    expect(await refusal(['mutate', 'client', '--command', 'true', ...words])).toMatch(message);
 });

@@ -7,7 +7,7 @@ import type { FleetResult } from '../../simulators/fleet/result/result.ts';
 import { writeResult } from '../../simulators/fleet/result/shards.ts';
 import { resultWith } from '../../simulators/fleet/result/testing/result.ts';
 import { closedPort } from '../../simulators/fleet/testing/scratch.ts';
-import { type Running, refusal, typed, useFleetRuns } from './testing/muster.ts';
+import { type Running, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 /** A shard starts in a second, and in half a minute on a busy machine. */
@@ -33,21 +33,6 @@ const merge = (run: string, ...words: string[]): Running =>
   fleets.start(['merge', fleets.path('results'), '--run-id', run, '--expect', '2', '--watch', ...words]);
 const resultOf = (index: number, run = 'monday'): FleetResult =>
   fleets.result(fleets.path('results', run, `shard-${index}-of-2`));
-
-const FLEET = typed`fleet --platform embedded --robots 2`;
-
-describe('--run-id', () => {
-  it.each([
-    [['merge', '.', '--run-id', 'auto'], /--run-id auto: needs --watch/],
-    [['merge', '.', '--run-id', 'a b'], /--run-id: 'a b' is not accepted; accepted: up to 63 letters/],
-    [typed`${FLEET} --run-id monday`, /--run-id: needs --shard/],
-    // In place of half an hour's wait.
-    [typed`${FLEET} --shard 1/2 --run-id auto --out /proc/results`, /--out: cannot write to \/proc\/results/],
-    [typed`${FLEET} --start-within soon`, /--start-within: 'soon' is no duration/],
-  ])('refuses %j', async (words, message) => {
-    expect(await refusal(words)).toMatch(message);
-  });
-});
 
 describe('the shards of a run', slow, () => {
   it('begin together, however late one comes up, and merge judges thresholds that only all of them meet', async () => {
@@ -128,8 +113,7 @@ describe('the shards of a run', slow, () => {
     const first = shard(1, { env, phases: '  - { do: hold, for: 1h }\n' });
     const second = shard(2, { env });
     expect(ENDS).toContain((await second.ended).code);
-    first.child.kill('SIGKILL');
-    await first.ended;
+    await first.stop('SIGKILL');
     const again = await shard(1, { env }).ended;
     expect(ENDS).toContain(again.code);
     expect(resultOf(1).notes.join()).toContain('Shard 1/2 was started again');
@@ -181,8 +165,7 @@ describe('merge', slow, () => {
     left(1);
     const first = merge('monday');
     await first.said(/^1 of 2 shards are done/m);
-    first.child.kill('SIGTERM');
-    expect((await first.ended).code).toBe(143);
+    expect((await first.stop()).code).toBe(143);
     expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ robots: 5, complete: false });
     const again = merge('monday');
     left(2);
@@ -237,8 +220,7 @@ describe('shards without a shared disk', slow, () => {
     await lost.said(new RegExp(`waiting for the merge at ${nowhere} to announce a run`));
     const trouble = `--results: GET ${nowhere}/run: connect ECONNREFUSED`;
     await lost.said(new RegExp(`^${trouble}.*; tried again every second$`, 'm'));
-    lost.child.kill('SIGTERM');
-    const { code, stderr } = await lost.ended;
+    const { code, stderr } = await lost.stop();
     expect(stderr).toMatch(new RegExp(`stopped before the fleet was up.*; ${trouble}`));
     expect(code).toBe(143);
   });
@@ -288,14 +270,5 @@ describe('shards without a shared disk', slow, () => {
     const { code, stdout } = await collecting.ended;
     expect(code).toBe(2);
     expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/shard 2\/2 is dead: .*127\.0\.0\.1:1/);
-  });
-
-  it.each([
-    [typed`merge . --expect 2 --watch --serve 0`, /--serve: needs --watch and --run-id/],
-    [typed`merge . --expect 2 --watch --run-id auto --serve 0`, /MUSTER_RESULTS_TOKEN must hold 16 characters or more/],
-    [typed`${FLEET} --results http://127.0.0.1:1`, /--results: needs --shard and --run-id/],
-    [typed`${FLEET} --shard 1/2 --run-id auto --results ftp://x`, /--results: 'ftp:\/\/x' is no address/],
-  ])('refuses %j', async (words, message) => {
-    expect(await refusal(words)).toMatch(message);
   });
 });

@@ -1,9 +1,10 @@
 /** `muster simulate device`, as its user runs it. */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { listenAt } from '../../simulators/defects/null.ts';
 import { startPlatform } from '../../simulators/platform/testing/kit.ts';
 import { poll } from '../common/waiting.ts';
 import { ask, printed, type Running, refusal, typed, useHome } from './testing/muster.ts';
@@ -24,8 +25,7 @@ describe('muster simulate device', () => {
     });
     expect((await ask(join(home.path, 'a.sock'), '/v0.2/health')).text).toBe('{"status":"ok"}');
     const { token } = JSON.parse(readFileSync(join(home.path, 'a.json'), 'utf8')) as { token: string };
-    run.child.kill(signal);
-    expect((await run.ended).code).toBe(0);
+    expect((await run.stop(signal)).code).toBe(0);
     expect(existsSync(join(home.path, 'a.sock'))).toBe(false);
     expect(existsSync(join(home.path, 'a.json'))).toBe(false);
     expect(run.stdout.trim().split('\n')).toHaveLength(1);
@@ -45,8 +45,7 @@ describe('muster simulate device', () => {
     await expect(ask(join(home.path, 'a.sock'), '/v0.2/health')).rejects.toThrow(/ECONNREFUSED/);
     expect((await control('/start', '')).status).toBe(204);
     expect((await control('/events', '{"count":1}')).text).toBe('{"first_id":4,"last_id":4}');
-    run.child.kill('SIGTERM');
-    expect((await run.ended).code).toBe(0);
+    expect((await run.stop()).code).toBe(0);
     expect(existsSync(join(home.path, 'a.sock'))).toBe(false);
     expect(existsSync(join(home.path, 'c.sock'))).toBe(false);
   });
@@ -66,8 +65,7 @@ describe('muster simulate device', () => {
   test('the agent goes when its supervisor is killed', async () => {
     const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
     expect((await run.ready())['control']).toBeGreaterThan(0);
-    run.child.kill('SIGKILL');
-    await run.ended;
+    await run.stop('SIGKILL');
     // The agent sees the end of its supervisor, and removes its socket as at any stop.
     await poll('the socket to go', () => !existsSync(join(home.path, 'a.sock')) || undefined, {
       timeoutMs: Number.POSITIVE_INFINITY,
@@ -113,9 +111,8 @@ describe('muster simulate device', () => {
     expect((await run.ended).code).toBe(64);
     expect(run.stderr).toMatch(/^muster: --dir: .*file is a file, and must be/);
     expect(run.stderr).not.toContain('{');
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
+    await using other = await listenAt(createServer(), { port: 0 });
+    const port = other.port ?? 0;
     const [socket, dir] = [join(home.path, 'a'), join(home.path, 'r')];
     // In this process: the one above proves exit code and output of all of them.
     for (const [options, message] of [
@@ -125,47 +122,6 @@ describe('muster simulate device', () => {
       [typed`--socket ${socket} --dir ${dir} --control ${port}`, `--control: port ${port} is in use; name another`],
     ] as const)
       expect(await refusal(['simulate', 'device', ...options])).toMatch(message);
-    other.close();
-  });
-
-  test.for<[string, string[], RegExp]>([
-    ['nowhere to serve', [], /--socket PATH, or --loopback/],
-    ['loopback without discovery', ['--loopback'], /--loopback and --discovery/],
-    ['a directory that is not there', ['--socket', 'no/a'], /--socket no\/a: the directory .* must exist/],
-    ['a control socket nowhere', typed`--socket a --control no/c`, /--control no\/c: the directory .* must exist/],
-    ['a control port', ['--socket', 'a', '--control', '70000'], /--control 70000: must be a port up to 65535/],
-    ['a retention', ['--socket', 'a', '--retain', '0'], /--retain: must be a whole number from 1 on/],
-    ['a heartbeat', ['--socket', 'a', '--heartbeat', 'soon'], /--heartbeat soon: must be a duration/],
-    ['a heartbeat that no timer takes', ['--socket', 'a', '--heartbeat', '25d'], /--heartbeat 25d: .* from 1ms to 1d/],
-    ['bytes', ['--socket', 'a', '--retain-bytes', 'lots'], /--retain-bytes lots: must be a size/],
-    ['a mode', ['--socket', 'a', '--socket-mode', '999'], /--socket-mode 999: three octal digits/],
-    ['a durability', ['--socket', 'a', '--durability', 'maybe'], /durability/],
-    [
-      'a defect',
-      ['--socket', 'a', '--defect', 'all'],
-      /--defect all: unknown name\nmuster simulate device --defect list prints all of them/,
-    ],
-    [
-      'a variant',
-      ['--socket', 'a', '--variant', 'byte-by-bite'],
-      /--variant byte-by-bite: unknown name; did you mean byte-by-byte\?\nmuster simulate device --variant list/,
-    ],
-    [
-      'two defects that undo each other',
-      ['--socket', 'a', '--defect', 'one-subscriber', '--defect', 'subscribers-take-turns'],
-      /--defect, --variant: one-subscriber and subscribers-take-turns both decide stream.recipients/,
-    ],
-    ['a fault', ['--socket', 'a', '--fault', 'x'], /--fault x: .*torn-write=0\.01/s],
-    ['a name', ['--socket', 'a', '--name', 'n'.repeat(49)], /--name: must have 1 to 48 characters/],
-    ['a device id', ['--socket', 'a', '--device-id', 'x'], /--device-id x: must start with dvc_/],
-    ['an uplink without platform', ['--socket', 'a', '--uplink', 'agent'], /--uplink agent needs --platform/],
-    ['polling without key', ['--socket', 'a', '--uplink', 'polling', '--platform', 'http://x'], /needs --token/],
-    ['a platform', ['--socket', 'a', '--uplink', 'agent', '--platform', 'x'], /--platform: 'x' is no address/],
-    ['a platform without uplink', ['--socket', 'a', '--platform', 'http://x'], /--platform needs --uplink/],
-    ['an unknown option', ['--socket', 'a', '--sokcet', 'b'], /sokcet/],
-  ])('a usage error names the option: %s', async ([, options, message]) => {
-    expect(await refusal(['simulate', 'device', '--dir', join(home.path, 'robot'), ...options])).toMatch(message);
-    expect(existsSync(join(home.path, 'robot'))).toBe(false);
   });
 });
 
@@ -212,8 +168,7 @@ test.each(BOTH)('%s: ends by SIGTERM while it starts on a log of 60 MB, and leav
   // The folder is locked: the log is being read, or is about to be.
   const locked = () => readdirSync(robot).some((name) => name !== 'events.jsonl') || undefined;
   await poll('the start', locked, { timeoutMs: Number.POSITIVE_INFINITY });
-  run.child.kill('SIGTERM');
-  expect((await run.ended).code, run.stderr).toBe(0);
+  expect((await run.stop()).code, run.stderr).toBe(0);
   for (const name of ['a.sock', 'c.sock']) expect(existsSync(join(home.path, name)), name).toBe(false);
   expect(readdirSync(robot).filter((name) => !name.startsWith('events'))).toEqual([]);
 });
@@ -225,18 +180,12 @@ const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
 )}`;
 
 test.each(BOTH)('%s: ends by SIGTERM while a platform that never answers is waited for', async (_, more) => {
-  const silent = createServer(() => {}).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  try {
-    const { port } = silent.address() as AddressInfo;
-    const platform = ['--uplink', 'polling', '--platform', `http://127.0.0.1:${port}`, '--token', 'key'];
-    const words = ['simulate', 'device', '--socket', 'a.sock', '--dir', 'robot', ...platform, ...more];
-    const run = home.start(words, { env: { NODE_OPTIONS: `--import=${NO_SECOND_PASSES}` } });
-    await once(silent, 'connection');
-    run.child.kill('SIGTERM');
-    expect((await run.ended).code, run.stderr).toBe(0);
-    for (const name of ['a.sock', 'c.sock']) expect(existsSync(join(home.path, name)), name).toBe(false);
-  } finally {
-    silent.close();
-  }
+  const server = createServer();
+  await using silent = await listenAt(server, { port: 0 });
+  const platform = ['--uplink', 'polling', '--platform', silent.address, '--token', 'key'];
+  const words = ['simulate', 'device', '--socket', 'a.sock', '--dir', 'robot', ...platform, ...more];
+  const run = home.start(words, { env: { NODE_OPTIONS: `--import=${NO_SECOND_PASSES}` } });
+  await once(server, 'connection');
+  expect((await run.stop()).code, run.stderr).toBe(0);
+  for (const name of ['a.sock', 'c.sock']) expect(existsSync(join(home.path, name)), name).toBe(false);
 });

@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../common/usage.ts';
 import { platformOptions, type SimulatePlatformArguments } from './commands/simulate-platform.ts';
-import { refusal } from './testing/muster.ts';
 
 const log = pino({ level: 'silent' });
 const read = (args: Partial<SimulatePlatformArguments>) =>
@@ -75,17 +74,5 @@ describe('the options of simulate platform', () => {
     const refusal = read(args as Partial<SimulatePlatformArguments>);
     await expect(refusal).rejects.toThrow(UsageError);
     await expect(refusal).rejects.toThrow(message);
-  });
-
-  it.each([
-    [['--port', '70000'], '--port: must be a whole number from 0 to 65535'],
-    [['--devices', '1.5'], '--devices: must be a whole number from 0 to 10000000'],
-    [['--devices', 'many'], '--devices: must be a whole number'],
-    [['--min-key-bits', '1'], '--min-key-bits: must be a whole number from 512 to 16384'],
-    [['--db', ''], '--db: needs a value'],
-    // A key that a script left empty is not the absence of the option.
-    [['--api-key'], '--api-key: needs a value'],
-  ])('%j is refused before anything starts', async (words, message) => {
-    expect(await refusal(['simulate', 'platform', ...words])).toContain(message);
   });
 });

@@ -14,6 +14,7 @@ writeFileSync(at('sections.yaml'), 'device: { socket: agent.sock }\nfail_on: ["6
 writeFileSync(at('all.yaml'), 'device: { socket: agent.sock }\nfail_on: must\n');
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 writeFileSync(at('tokens.txt'), 'tok_secret # of the first\n');
+const ROBOT = at('robot');
 const REGIONS = 'name: r\nrobots: 2\nclasses: { a: { share: 100%, region: eu } }\nphases: [{ do: ramp, over: 1s }]\n';
 writeFileSync(at('regions.yaml'), REGIONS);
 const RARE = 'name: r\nrobots: 5\nclasses: { most: { share: 95% }, rare: { share: 5% } }\n';
@@ -120,6 +121,71 @@ it.each<[string | string[], string]>([
   ],
   ['fleet --robts 3', '--robts: no such option; did you mean --robots?'],
   ['simulate device --socket a', '--dir: missing'],
+  [`simulate device --dir ${ROBOT}`, '--socket PATH, or --loopback'],
+  [`simulate device --dir ${ROBOT} --loopback`, '--loopback and --discovery'],
+  [`simulate device --dir ${ROBOT} --socket no/a`, '--socket no/a: the directory'],
+  [`simulate device --dir ${ROBOT} --socket a --control no/c`, '--control no/c: the directory'],
+  [`simulate device --dir ${ROBOT} --socket a --control 70000`, '--control 70000: must be a port up to 65535'],
+  [`simulate device --dir ${ROBOT} --socket a --retain 0`, '--retain: must be a whole number from 1 on'],
+  [`simulate device --dir ${ROBOT} --socket a --heartbeat soon`, '--heartbeat soon: must be a duration'],
+  [`simulate device --dir ${ROBOT} --socket a --heartbeat 25d`, '--heartbeat 25d: must be a duration from 1ms to 1d'],
+  [`simulate device --dir ${ROBOT} --socket a --retain-bytes lots`, '--retain-bytes lots: must be a size'],
+  [`simulate device --dir ${ROBOT} --socket a --socket-mode 999`, '--socket-mode 999: three octal digits'],
+  [`simulate device --dir ${ROBOT} --socket a --durability maybe`, '--durability: maybe is not accepted'],
+  [
+    `simulate device --dir ${ROBOT} --socket a --defect all`,
+    '--defect all: unknown name\nmuster simulate device --defect list prints all of them',
+  ],
+  [
+    `simulate device --dir ${ROBOT} --socket a --variant byte-by-bite`,
+    '--variant byte-by-bite: unknown name; did you mean byte-by-byte?\nmuster simulate device',
+  ],
+  [
+    `simulate device --dir ${ROBOT} --socket a --defect one-subscriber --defect subscribers-take-turns`,
+    'one-subscriber and subscribers-take-turns both decide stream.recipients',
+  ],
+  [`simulate device --dir ${ROBOT} --socket a --fault x`, 'torn-write=0.01'],
+  [`simulate device --dir ${ROBOT} --socket a --name ${'n'.repeat(49)}`, '--name: must have 1 to 48 characters'],
+  [`simulate device --dir ${ROBOT} --socket a --device-id x`, '--device-id x: must start with dvc_'],
+  [`simulate device --dir ${ROBOT} --socket a --uplink agent`, '--uplink agent needs --platform'],
+  [`simulate device --dir ${ROBOT} --socket a --uplink polling --platform http://x`, '--uplink polling needs --token'],
+  [`simulate device --dir ${ROBOT} --socket a --uplink agent --platform x`, "--platform: 'x' is no address"],
+  [`simulate device --dir ${ROBOT} --socket a --platform http://x`, '--platform needs --uplink'],
+  [`simulate device --dir ${ROBOT} --socket a --sokcet b`, '--sokcet: no such option; did you mean --socket?'],
+  ['simulate platform --port 70000', '--port: must be a whole number from 0 to 65535'],
+  ['simulate platform --devices 1.5', '--devices: must be a whole number from 0 to 10000000'],
+  ['simulate platform --devices many', '--devices: must be a whole number'],
+  ['simulate platform --min-key-bits 1', '--min-key-bits: must be a whole number from 512 to 16384'],
+  [['simulate', 'platform', '--db', ''], '--db: needs a value'],
+  // A key that a script left empty is not the absence of the option.
+  ['simulate platform --api-key', '--api-key: needs a value'],
+  ['mutate client --command true --api device --devices 3', '--devices: needs --api platform'],
+  ['mutate client --command true --api platform --heartbeat 1s', '--heartbeat: needs --api device'],
+  ['mutate client --command true --api device --only replay-inclusiv', 'did you mean replay-inclusive'],
+  ['mutate client --command true --api device --test-timeout 5', "--test-timeout 5: '5' is no duration"],
+  ['mutate client --command true --api device --only replay-inclusive --section 9', 'nothing fits all that were given'],
+  ['mutate client --command true --api device --kind variant --min-score 80', '--min-score: needs defects'],
+  ['mutate client --command true --api device --update-baseline', '--update-baseline: needs --baseline FILE'],
+  [`mutate client --command true --api platform --seed-file ${at('none.txt')}`, '--seed-file'],
+  ['merge . --run-id auto', '--run-id auto: needs --watch'],
+  [['merge', '.', '--run-id', 'a b'], "--run-id: 'a b' is not accepted; accepted: up to 63 letters"],
+  ['fleet --platform embedded --robots 2 --run-id monday', '--run-id: needs --shard'],
+  // In place of half an hour's wait.
+  [
+    'fleet --platform embedded --robots 2 --shard 1/2 --run-id auto --out /proc/results',
+    '--out: cannot write to /proc/results',
+  ],
+  ['fleet --platform embedded --robots 2 --start-within soon', "--start-within: 'soon' is no duration"],
+  ['merge . --expect 2 --watch --serve 0', '--serve: needs --watch and --run-id'],
+  ['merge . --expect 2 --watch --run-id auto --serve 0', 'MUSTER_RESULTS_TOKEN must hold 16 characters or more'],
+  ['fleet --platform embedded --robots 2 --results http://127.0.0.1:1', '--results: needs --shard and --run-id'],
+  [
+    'fleet --platform embedded --robots 2 --shard 1/2 --run-id auto --results ftp://x',
+    "--results: 'ftp://x' is no address",
+  ],
+  ['merge /nowhere', 'nowhere: there is no result.json'],
+  ['merge . --watch', '--watch: needs --expect'],
+  ['merge . --timeout soon --watch --expect 1', "--timeout: 'soon' is no duration"],
   ['verify a b --key k', 'b: verify takes no such argument'],
   ['verify a --key k --digest d --artifact f', '--digest and --artifact: give one of them'],
   [['keygen', ''], 'FILE: must not be empty'],
@@ -135,6 +201,7 @@ it.each<[string | string[], string]>([
   ['help flet', 'flet: no such command; did you mean fleet?'],
 ])('%j is refused, and the mistake named', async (words, said) => {
   expect(await refusal(typeof words === 'string' ? words.split(' ') : words)).toContain(said);
+  expect(existsSync(ROBOT)).toBe(false);
 });
 
 it('a report without options cannot be replayed, and says so', async () => {
