@@ -58,9 +58,9 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     pool: 'forks',
-    // Tests wait for sockets and processes: short ones a third of their time, long ones most of it. With four workers
-    // on two cores the tests of a change used 1.5 cores.
-    maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 3 : 1.5)),
+    // Tests wait for sockets and processes: short ones a third of their time, long ones half of it. Six workers on two
+    // cores took as long for the tests of a change as four.
+    maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2 : 1.5)),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     sequence: { hooks: 'stack', ...(shuffled ? {} : { sequencer: LongestFirst }) },
     projects: [
