@@ -142,7 +142,7 @@ describeConsole('the console of a fleet', (open) => {
     const said = page.locator('.said.wrong');
     await page.getByLabel('Share of robots').fill('eleven');
     await press(page, 'kill');
-    await said.getByText('a percentage of the fleet').waitFor();
+    await said.getByText('a percentage, 0% to 100%').waitFor();
     await page.getByRole('spinbutton', { name: 'Robots' }).fill('0');
     await press(page, 'scale');
     await said.getByText('add 1 to').waitFor();
