@@ -35,7 +35,7 @@ const BUILD = atOnce(
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
 /** Compares durations, so it must not share the machine. */
 const NETEM_TEST = 'simulators/fleet/robot/network.nightly.test.ts';
-/** Takes minutes, but hardly any processor time, so that it runs beside everything else. */
+/** Waits for most of its minutes, so it runs beside everything else. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
 /** Size of a sample: one of this many similar subjects. Each requirement keeps a defect, and each kind a subject. */

@@ -58,8 +58,8 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     pool: 'forks',
-    // Tests wait for sockets and processes: short ones a third of their time, long ones half of it. Six workers on two
-    // cores took as long for the tests of a change as four.
+    // Tests wait for sockets and processes: short ones a third of their time, long ones most of it. On two cores, six
+    // workers took as long as four.
     maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2 : 1.5)),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     sequence: { hooks: 'stack', ...(shuffled ? {} : { sequencer: LongestFirst }) },

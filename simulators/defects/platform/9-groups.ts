@@ -45,8 +45,8 @@ function renamesWithStaleParent(): Pick<PlatformBehaviour, 'answer' | 'resource'
 }
 
 export const defects = [
-  defect('group-below-its-child', 'Moves a group below its own descendants.', TREE, {
-    mayMoveGroup: (group, line) => line[0] !== group,
+  defect('group-below-its-grandchild', 'Moves a group below the children of its children.', TREE, {
+    mayMoveGroup: (group, line) => !line.slice(0, 2).includes(group),
   }),
   defect('group-below-itself', 'Makes a group its own parent.', TREE, {
     mayMoveGroup: (group, line) => !line.slice(1).includes(group),

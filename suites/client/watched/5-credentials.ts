@@ -71,7 +71,7 @@ function tellingKey({ headers }: RequestSeen): string | undefined {
   return key === undefined || isOrdinary(key) || key.includes('***') ? undefined : key;
 }
 
-/** Holds a request to its own key, and to those that the platform has let in: anybody can send anything as a key. */
+/** Searches addresses for the request's own key and for keys that the platform has accepted. */
 const addressRule = (): Rule => {
   const accepted = new Set<string>();
   return (seen, judge: Judge) => {

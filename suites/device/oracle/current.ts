@@ -184,7 +184,7 @@ export class CurrentDeployment {
       });
   }
 
-  /** Expects the files of the deployment before to be gone, but for those that the new one has too. */
+  /** Expects the files of a replaced deployment to go, except those that the new one has too. */
   async replaced(files: readonly ConfigFile[]): Promise<void> {
     const before = this.files;
     this.files = files;

@@ -131,14 +131,14 @@ export async function readWhatComes(
 /** Milliseconds that one batch of events may take. */
 const BATCH_MS = 1500;
 
-/** How many of the `wanted` events come soon, and leave the log without need of compaction. At least 1. */
+/** Number of events, 1 to `wanted`, that come soon and cause no compaction. */
 export function eventBudget(t: Device, wanted: number): number {
   const { session } = t;
   const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);
   return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, BATCH_MS)));
 }
 
-/** How many of the `wanted` take no longer than `withinMs` together. At least 2, since one alone shows no order. */
+/** Number up to `wanted` that takes at most `withinMs`. At least 2, since one alone shows no order. */
 export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 

@@ -41,6 +41,21 @@ it('decides nothing by a replay that was cut where its events are compacted away
   });
 });
 
+it('watches no longer where little of the run is left', async () => {
+  const session = new Session();
+  session.others = new Promise(() => {});
+  const target = await openTarget(({ url }, response) => {
+    if (url?.includes('/events') !== true) return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': heartbeat\n\n');
+  });
+  const watched = async (t: Device, streams: Streams): Promise<void> => {
+    const live = await streams.open();
+    await live.stream.activity({ frames: 0, comments: 0 }, { within: 20_000, for: 'a heartbeat' });
+    await expectHeartbeatsBeside({ ...t, remainingMs: () => 0 }, live);
+  };
+  expect(await runOn(target, watched, session)).toMatchObject({ outcome: 'pass' });
+});
+
 it.for([
   [true, 'fail', /^a comment line within 0.3 s on an idle stream/],
   [false, 'pass', undefined],

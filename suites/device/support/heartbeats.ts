@@ -58,13 +58,10 @@ export async function awaitHeartbeats(
   }
 }
 
-/** Milliseconds: other checks may go on for longer than one may last. */
-const LONGEST_WATCH_MS = 100_000;
-
 /**
- * Expects heartbeats of an idle stream for as long as other checks run: with a time limit of its server for writing, a
- * stream stays open and falls silent. A retry watches for as long as the stream was open that fell silent. Ends where
- * the device serves no more streams, and another check wants one.
+ * Expects heartbeats of an idle stream while other checks run: a server with a time limit for writing leaves a stream
+ * open and silent. A retry watches until a stream is as old as the silent one was. Ends early at a third of the run's
+ * time, as a check may take half of it, and where another check lacks a place for its stream.
  */
 export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
   const { session } = t;
@@ -79,7 +76,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
   });
   try {
     watch.readActivity();
-    while (openMs() < LONGEST_WATCH_MS && !(areOver && openMs() > session.silentAfterMs) && !streams.isScarce)
+    while (openMs() < t.remainingMs() / 2 && !(areOver && openMs() > session.silentAfterMs) && !streams.isScarce)
       if (await watch.waitForActivity(SHORT_WAIT_MS)) watch.readActivity();
   } catch (error) {
     session.silentAfterMs = openMs();
@@ -122,7 +119,7 @@ class HeartbeatWatch {
   #lastEventAt: number;
   /** When the last event or comment came. */
   #lastSignAt: number;
-  /** Comments sent by the clock: those that read `heartbeat`, and all. */
+  /** Comments that read `heartbeat`, and all comments, as far as the clock sent them. */
   readonly #named: ByTheClock;
   readonly #all: ByTheClock;
   readonly #over = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * Number of events that the log keeps. The specification states none (section 8): control may name it, else it is
- * observed from the cursors that are served and those that get 410.
+ * Number of events that the log keeps. The specification states none (section 8): control may name it, else cursors
+ * show it, by 200 or 410.
  */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';

@@ -120,10 +120,7 @@ export class Streams {
     const { http } = this.#t;
     return new EventSourceClient(http, {
       ...{ path: '/events', types },
-      open: async (request) => {
-        const { response } = await this.#served({}, true, async () => held(await http.open(request)));
-        return response;
-      },
+      open: async (request) => (await this.#served({}, true, async () => held(await http.open(request)))).response,
     });
   }
 
@@ -160,19 +157,18 @@ export class Streams {
     const t: Device = this.#t;
     const all = t.session.get(OPEN_STREAMS);
     const othersAreOpen = (): boolean => all.count > this.#count;
-    const stream = await retryWhileThrottled(t, send, {
+    const once = async (): Promise<S> => {
+      const stream = await send();
+      all.isScarce ||= isThrottled(stream);
+      return stream;
+    };
+    const stream = await retryWhileThrottled(t, once, {
       // This check keeps its streams while it waits, so only other checks can free one.
       mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
-      discard: (refused) => {
-        all.isScarce = true;
-        return refused.close();
-      },
+      discard: (refused) => refused.close(),
     });
-    if (isThrottled(stream)) {
-      all.isScarce = true;
-      t.session.isSmall = true;
-    }
+    if (isThrottled(stream)) t.session.isSmall = true;
     if (isThrottled(stream) && needed && othersAreOpen()) {
       await stream.close();
       if (this.#waitsForOthers) t.undecided(`other checks hold the streams that the device serves, ${all.count}`);

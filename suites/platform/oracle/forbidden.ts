@@ -118,17 +118,20 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     await ping(device, 'none', version, MILLISECOND_NANOS);
     if (t.limitedKey !== undefined) await ping(device, 'limited', version, MILLISECOND_NANOS);
     if (t.onlineDevice === undefined) continue;
-    const answers: Exchange[] = [];
+    const answers = new Map<number, Exchange>();
     for (const nanos of TIMEOUTS) {
       let exchange = await ping(t.onlineDevice, 'full', version, nanos);
       // A message to a device may get lost through no fault of the platform.
       for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
-      answers.push(exchange);
+      answers.set(nanos, exchange);
     }
-    const isDue = answers.some((each) => pingCode(each) === 'success');
-    for (const each of answers) {
-      if (pingCode(each) === 'success' || !(ok(each) || (isDue && refused(each)))) continue;
+    const [accepted] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
+    for (const each of answers.values()) {
+      if (pingCode(each) === 'success' || !(ok(each) || refused(each))) continue;
+      // A device that is offline by now explains a refusal.
+      const next = accepted && refused(each) ? await ping(t.onlineDevice, 'full', version, accepted) : undefined;
+      if (refused(each) && (next === undefined || pingCode(next) !== 'success')) continue;
       const expected = 'code success from an online device, whatever its timeout up to 10 s';
       return ex.hold(each, false, { what: 'shape', path: '/code' }, expected, pingCode(each) ?? each.status);
     }

@@ -88,7 +88,7 @@ const heldIn = (kinds: (typeof KINDS)[ResourceKind]): Held =>
     ),
   );
 
-/** How long members hold, by resource and member; open members are left out. */
+/** Holding of each member, by kind of resource; open members have none. */
 export const HOLDINGS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, heldIn(KINDS[kind])])) as Record<
   ResourceKind,
   Held

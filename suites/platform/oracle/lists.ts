@@ -214,8 +214,9 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
     const before = due.filter((item) => compared(item, first, order) < 0).length;
     const after = due.filter((item) => compared(last, item, order) < 0).length;
     const isInPlace = before <= offset && after <= due.length - offset - data.length;
-    const expected = `the page at ${offset} of the items by ${order}`;
-    judgement.hold(isInPlace, 'order', '/data', expected, `${before} items before ${first.id}`, UNSURE);
+    const expected = `${data.length} of ${due.length} items by ${order}, with ${offset} before them`;
+    const place = `${before} items come before ${first.id}, and ${after} after ${last.id}`;
+    judgement.hold(isInPlace, 'order', '/data', expected, place, UNSURE);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Asks again about findings that other clients or time may explain, and confirms those that outlast a cache. */
+/** Repeats the requests of doubtful findings for longer than a cache lasts, since other clients may explain them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';

@@ -51,7 +51,7 @@ interface Tried {
   error?: NoAnswer;
 }
 
-/** Asks every collection anew for those that answer with a list. */
+/** Finds the collections that answer with a list. */
 export async function findCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const tried: Tried[] = await Promise.all(
     COLLECTIONS.map(async (collection) => {
