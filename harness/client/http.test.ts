@@ -32,6 +32,20 @@ async function silent(): Promise<{ origin: string; ended: Promise<unknown> }> {
   return { origin: await listening(server), ended: ended.promise };
 }
 
+it.each([
+  ['größe', 3],
+  ['plain text', 5],
+])('sends %j in two pieces, the first of %i bytes', async (text, first) => {
+  const pieces: Buffer[] = [];
+  const server = createServer((request, response) => {
+    request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => response.end());
+  });
+  const http = await clientOf(server, { timeoutMs: 10_000 });
+  await http.post('/', text, { isCut: true });
+  expect(Buffer.concat(pieces).toString()).toBe(text);
+  expect(pieces[0]).toHaveLength(first);
+});
+
 describe('an answer', () => {
   it('that comes piece by piece is whole, however long that takes', async () => {
     const http = await answering(async (response) => {

@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
 import { defined } from '../common/defined.ts';
 import { excerpt } from '../common/excerpt.ts';
@@ -79,6 +80,8 @@ export interface HttpRequest {
   headers?: Record<string, string | undefined>;
   /** An object is sent as JSON; text and bytes as they are. */
   body?: unknown;
+  /** Sends the body in two pieces, cut within its first character of several bytes, or in its middle. */
+  isCut?: boolean | undefined;
   /**
    * Milliseconds until the head of the answer has come, and then for each pause in its body. All of it may take six
    * times that.
@@ -269,6 +272,8 @@ export class HttpClient {
     const path = (request.absolute === true ? '' : this.basePath) + request.path + written(request, form);
     const merged = mergeHeaders(this.headers, request.headers);
     const body = bodyOf(request.body, merged);
+    const bytes = Buffer.from(body ?? '');
+    const [isChunked, isCut] = [form.chunked === true, request.isCut === true].map((is) => is && bytes.length > 1);
     const plain = form.headers?.(merged) ?? merged;
     const headers = this.recorder.traced(plain);
     const url = this.endpoint.origin + path;
@@ -297,9 +302,9 @@ export class HttpClient {
       request: {
         method: method as Dispatcher.HttpMethod,
         path,
-        headers,
-        // A stream has no length that could be told.
-        body: body !== undefined && form.chunked === true ? Readable.from([Buffer.from(body)]) : (body ?? null),
+        headers: isCut && !isChunked ? { ...headers, 'content-length': String(bytes.length) } : headers,
+        // A stream without a length is sent in chunks.
+        body: isCut || isChunked ? Readable.from(isCut ? piecesOf(bytes) : [bytes]) : (body ?? null),
       },
       timeoutMs,
       recorded,
@@ -355,6 +360,16 @@ export class HttpClient {
     this.recorder.failed(recorded, failure.message);
     return failure;
   }
+}
+
+/** Milliseconds between two pieces: without a pause the system may send them as one. */
+const PIECES_MS = 5;
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {
+  const place = 1 + bytes.findIndex((byte) => byte > 0x7f) || bytes.length >> 1;
+  yield bytes.subarray(0, place);
+  await setTimeout(PIECES_MS);
+  yield bytes.subarray(place);
 }
 
 /** The query of a request. One that is text stays as it is, as does one that is in the path already. */

@@ -66,6 +66,7 @@ const ROWS: readonly Row[] = [
   must('platform.list.defaults', PAGE, { member: /by default$/ }),
   must('platform.list.in-range', ['limit', 'offset']),
   must('platform.list.page-size', 'size'),
+  should('platform.list.total-count', 'count', { member: /beside an expansion$/ }),
   must('platform.list.total-count', 'count'),
   must(['platform.list.past-end', 'platform.list.beyond-end'], ['more', 'items', 'refused'], {
     member: /past the end/,

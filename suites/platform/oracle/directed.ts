@@ -101,31 +101,30 @@ function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
 const servedLists = (ex: Explorer): Operation[] =>
   listsOf(ex.newest).filter(({ id }) => ex.model.served.has(`${id} ${ex.newest}`));
 
-/** Each filter and each order that takes effect, in one version each; an order also from the middle of its list. */
+/** Each filter and order that takes effect, in one version each; pages of one item, or from the middle, too. */
 export function filtersAndOrders(ex: Explorer): Ask[] {
   return servedLists(ex).flatMap((operation): Ask[] => {
     const kind = operation.kind as ResourceKind;
     const list = ex.model.list(kind);
     const { filters, orders } = RESOURCES[kind];
     const middle = String(Math.floor((list.reference?.total ?? 0) / 3));
-    const with100 = (span: Span, ...given: (readonly [string, string])[]): Ask[] => {
-      const version = ex.draw.one(ex.versions.filter((each) => inVersion(span, each) && ex.has(each, operation)));
-      return version === undefined
-        ? []
-        : [
-            {
-              operation,
-              version,
-              key: 'full',
-              ids: [],
-              query: [['limit', '100'], ['expand', 'total_count'], ...given],
-            },
-          ];
+    const page = (version: string, limit: number, ...given: Ask['query']): Ask => {
+      const query = [...pairs({ limit, expand: 'total_count' }), ...given];
+      return { operation, version, key: 'full', ids: [], query };
     };
-    const value = (name: string): string =>
-      String(ex.draw.one((list.reference?.items ?? []).map((item) => item[name] ?? UNKNOWN)) ?? UNKNOWN);
+    const with100 = (span: Span, ...given: Ask['query']): Ask[] => {
+      const version = ex.draw.one(ex.versions.filter((each) => inVersion(span, each) && ex.has(each, operation)));
+      return version === undefined ? [] : [page(version, 100, ...given)];
+    };
+    const values = (name: string): unknown[] => (list.reference?.items ?? []).map((item) => item[name] ?? UNKNOWN);
+    const unlikeTheFirst = ([first, ...others]: unknown[]): unknown => others.find((each) => each !== first) ?? first;
     return [
-      ...Object.entries(list.filters ? filters : {}).flatMap(([name, span]) => with100(span, [name, value(name)])),
+      ...Object.entries(filters)
+        .filter(([name]) => list.filters.has(name))
+        .flatMap(([name, span]) => [
+          ...with100(span, [name, String(ex.draw.one(values(name)) ?? UNKNOWN)]),
+          page(ex.newest, 1, [name, String(unlikeTheFirst(values(name)))]),
+        ]),
       ...Object.entries(list.orders ? { id: {}, created_at: {}, ...orders } : {}).flatMap(([name, span]) => [
         ...['asc', 'desc'].flatMap((direction) => with100(span, ['order_by', `${name}:${direction}`])),
         ...with100(span, ['order_by', `${name}:asc`], ['offset', middle]),

@@ -38,6 +38,8 @@ export interface Ask {
   body?: unknown;
   /** Whether it is sent on a connection that was used before, where there is one; drawn where undefined. */
   isKept?: boolean;
+  /** Whether its body is sent in two pieces; drawn where undefined. */
+  isCut?: boolean;
   /** The query as it is sent, where it is no list of pairs. */
   rawQuery?: string;
 }
@@ -77,19 +79,28 @@ export const valuesOf = ({ query }: Ask, name: string): string[] =>
 export const expansionsOf = (ask: Ask): string[] =>
   [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
 
+/** Way in which several expansions are written: a platform may know one and not another. */
+export function formOf({ query }: Pick<Ask, 'query'>): string {
+  const asked = query.filter(([name]) => name === 'expand' || name === 'expand[]');
+  if (asked.some(([name]) => name === 'expand[]')) return 'bracketed';
+  if (asked.some(([, value]) => value.includes(','))) return 'with commas';
+  return asked.length > 1 ? 'repeated' : 'alone';
+}
+
 /** `as limited, in tetons, GET /devices?limit=3`. */
 export function describeAsk(ask: Ask): string {
   const { key, version, operation } = ask;
   const query = queryOf(ask);
   const who = key === 'full' ? '' : `${KEYS[key]}, `;
   const codename = version.slice(version.indexOf('.') + 1);
-  const body = ask.body === undefined ? '' : ` ${JSON.stringify(ask.body)}`;
+  const cut = ask.isCut === true ? ' in two pieces' : '';
+  const body = ask.body === undefined ? '' : ` ${JSON.stringify(ask.body)}${cut}`;
   return `${who}in ${codename}, ${operation.method} ${pathOf(ask)}${query === '' ? '' : `?${query}`}${body}`;
 }
 
 const KEYS = { limited: 'with the limited key', none: 'without a key', ...WRONG } as const;
 
 /** The request of an exchange, to be asked again. */
-export const askOf = ({ operation, version, key, ids, query, body, isKept, rawQuery }: Ask): Ask => ({
-  ...{ operation, version, key, ids, query, ...defined({ isKept, body, rawQuery }) },
+export const askOf = ({ operation, version, key, ids, query, body, isKept, isCut, rawQuery }: Ask): Ask => ({
+  ...{ operation, version, key, ids, query, ...defined({ isKept, isCut, body, rawQuery }) },
 });

@@ -6,7 +6,7 @@ import { mayWrite } from '../support/create.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
 import { filtersAndOrders, pagesOutOfRange, refusals, walks } from './directed.ts';
-import { type Ask, pairs } from './exchange.ts';
+import { type Ask, type Exchange, pairs } from './exchange.ts';
 import { type Explorer, listOf } from './explorer.ts';
 import { pings, refuseWrites } from './forbidden.ts';
 import { anyRead } from './reads.ts';
@@ -63,40 +63,66 @@ async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void
   }
 }
 
-/** Items of a list in the newest version. */
-async function listed(ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Page['data']> {
-  const exchange = await ex.send({ operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query });
-  return ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []) : [];
-}
+const itemsOf = (exchange: Exchange): Page['data'] =>
+  ok(exchange) ? ((exchange.json as Page | undefined)?.data ?? []) : [];
+
+const readList = (ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Exchange> =>
+  ex.send({ operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query });
 
 /** Learns whether filters and orders take effect: a platform may have none. */
 async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const list = ex.model.list(kind);
-  const { ids = [] } = list.reference ?? {};
-  const [first = ''] = ids;
+  const { ids = [], items = [] } = list.reference ?? {};
   if (ids.length < 2) return;
   const idsOf = async (name: string, value: string): Promise<string[]> =>
-    (await listed(ex, kind, pairs({ limit: 100, [name]: value }))).map(({ id }) => id);
-  list.filters = (await idsOf('id', first)).join() === first;
+    itemsOf(await readList(ex, kind, pairs({ limit: 100, [name]: value }))).map(({ id }) => id);
+  const takesEffect = async (name: string): Promise<boolean> => {
+    const value = items.map((item) => item[name]).find((each) => typeof each === 'string');
+    const due = items.filter((item) => item[name] === value).map(({ id }) => id);
+    if (typeof value !== 'string' || due.length === items.length) return false;
+    return (await idsOf(name, value)).join() === due.slice(0, 100).join();
+  };
+  const filters = Object.entries(RESOURCES[kind].filters).flatMap(([name, span]) =>
+    inVersion(span, ex.newest) ? [name] : [],
+  );
+  // A platform that filters by id has all of them, so that one that fails is a finding.
+  const isById = await takesEffect('id');
+  for (const name of filters) if (isById || (await takesEffect(name))) list.filters.add(name);
   const [up, down] = [await idsOf('order_by', 'id:asc'), await idsOf('order_by', 'id:desc')];
   const isWhole = up.length === Math.min(ids.length, 100);
   list.orders = isWhole && up.toReversed().join() === down.join() && up.join() !== down.join();
 }
 
-/** Learns from one kind of record which notations of several expansions work. */
+/** Learns which notations of several expansions work; the published document has `expand` repeat. */
 async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const names = Object.keys(RESOURCES[kind].expansions);
-    const shown = async (...query: Ask['query']): Promise<string> => {
-      const data = await listed(ex, kind, query);
-      return names.filter((name) => data.some((item) => Boolean(item[name]))).join();
+    const shownIn = (exchange: Exchange): string =>
+      names.filter((name) => itemsOf(exchange).some((item) => Boolean(item[name]))).join();
+    const shown = async (...query: Ask['query']): Promise<string> => shownIn(await readList(ex, kind, query));
+    const servedAlone = async (): Promise<string[]> => {
+      const alone = await Promise.all(names.map((name) => shown(['expand', name])));
+      return names.filter((name, place) => alone[place]?.split(',').includes(name));
     };
-    const alone = await Promise.all(names.map((name) => shown(['expand', name])));
-    const [one, other] = names.filter((name, place) => alone[place]?.split(',').includes(name));
+    const [one, other] = await servedAlone();
     if (one === undefined || other === undefined) continue;
     const both = [one, other].join();
-    const isRepeated = (await shown(['expand', one], ['expand', other])) === both;
-    if (isRepeated && (await shown(['expand', other], ['expand', one])) === both) ex.model.forms.add('repeated');
+    const repeated = await Promise.all(
+      [
+        [one, other],
+        [other, one],
+      ].map((order) =>
+        readList(
+          ex,
+          kind,
+          order.map((name) => ['expand', name] as const),
+        ),
+      ),
+    );
+    const wrong = repeated.find((exchange) => shownIn(exchange) !== both);
+    if (wrong === undefined) ex.model.forms.add('repeated');
+    else if ((await servedAlone()).join().startsWith(both))
+      ex.hold(wrong, false, { what: 'expansion', path: '?expand' }, `${both}, as expand may repeat`, shownIn(wrong));
     if ((await shown(['expand[]', one])) === one) ex.model.forms.add('bracketed');
     if ((await shown(['expand', `${other},${one}`])) === both) ex.model.forms.add('with commas');
     return;

@@ -117,12 +117,15 @@ export class Explorer {
     return client;
   }
 
-  /** Draws whether a request goes on a connection that has served others, in any version and with any key. */
-  #drawnKept({ operation: { id }, version }: Ask): boolean {
-    const cellOf = (isKept: boolean) => ({ operation: id, version, connection: isKept ? 'kept' : 'new' });
-    const isKept = this.cells.rarest(this.draw, [true, false], cellOf);
-    this.cells.visit(cellOf(isKept));
-    return isKept;
+  /** Draws whether a request goes on a connection that served others, with any key, and whether its body is cut. */
+  #drawnForm({ operation: { id }, version, body }: Ask): { isKept: boolean; isCut: boolean } {
+    const one = (name: string, yes: string, no: string): boolean => {
+      const cellOf = (isSo: boolean) => ({ operation: id, version, [name]: isSo ? yes : no });
+      const isSo = this.cells.rarest(this.draw, [true, false], cellOf);
+      this.cells.visit(cellOf(isSo));
+      return isSo;
+    };
+    return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
   /** Sends a request, and again where the platform throttles. Status 0 means that no answer came. */
@@ -135,7 +138,8 @@ export class Explorer {
     const { recorder } = this.t.http;
     // A finding shows its own requests, out of hundreds.
     const own = new Recorder(recorder.redactor, recorder.happened);
-    const isKept = ask.isKept ?? this.#drawnKept(ask);
+    const drawn = this.#drawnForm(ask);
+    const { isKept = drawn.isKept, isCut = drawn.isCut } = ask;
     const keepsAlive = isKept && !this.#wasClosed;
     const http = this.#client(ask).with({ recorder: own, keepsAlive });
     const query = queryOf(ask);
@@ -143,14 +147,14 @@ export class Explorer {
     const request = {
       ...{ method, path: pathOf(ask), takesMs: nanos / MILLISECOND_NANOS },
       ...(query !== '' && { query }),
-      ...(body !== undefined && { body }),
+      ...(body !== undefined && { body, isCut }),
     };
     try {
       const { status, headers, json, text, recorded } = await send(this.t, request, http);
       this.#silent.delete(id);
       const { token } = (json ?? {}) as { token?: unknown };
       if (typeof token === 'string') recorder.redactor.add(token);
-      return { ...ask, isKept, status, headers, json, text, asked: recorded };
+      return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
       // The platform may have closed the connection just then; a late write may be carried out yet.
       if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {

@@ -4,7 +4,7 @@ import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
 import { isSame } from '../../../harness/runner/explore/same.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
-import { type Exchange, expansionsOf, valuesOf } from './exchange.ts';
+import { type Exchange, expansionsOf, formOf, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
 import { Judgement, UNSURE } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
@@ -26,7 +26,7 @@ export function judgePage(model: Model, exchange: Exchange): Found[] {
   judgeLimit(judgement, exchange, page);
   judgeOffset(judgement, exchange, page);
   judgeSize(judgement, page);
-  judgeCount(judgement, exchange, page);
+  judgeCount(model, judgement, exchange, page);
   const due = list === undefined || list.isStale ? undefined : requestedItems(list, exchange);
   if (list !== undefined && due !== undefined) judgeAgainst(model, judgement, { list, exchange, page, due });
   return judgement.found;
@@ -102,11 +102,15 @@ function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page):
   judgement.hold(repeated === undefined, 'twice', '/data', 'each item of a page once', `${repeated?.id} twice`);
 }
 
-function judgeCount(judgement: Judgement, exchange: Exchange, { total_count: count }: Page): void {
+function judgeCount(model: Model, judgement: Judgement, exchange: Exchange, { total_count: count }: Page): void {
   const names = expansionsOf(exchange);
   const [isCount, expected] = [typeof count === 'number' && count >= 0, 'total_count with expand=total_count'];
   if (names.includes('total_count')) {
-    if (formIsPlain(exchange)) judgement.hold(isCount, 'count', '/total_count', expected, count ?? 'none');
+    // Whether an expansion may stand beside it is not shown for lists.
+    const path = names.length === 1 ? '/total_count' : '/total_count beside an expansion';
+    const form = formOf(exchange);
+    if (form === 'alone' || (form === 'repeated' && model.forms.has(form)))
+      judgement.hold(isCount, 'count', path, expected, count ?? 'none');
   } else if (!names.some((name) => name.includes('total_count')))
     judgement.hold(
       count === undefined,
@@ -117,12 +121,6 @@ function judgeCount(judgement: Judgement, exchange: Exchange, { total_count: cou
     );
 }
 
-/** Whether `expand` is written once, with one name: other ways are not shown for lists. */
-const formIsPlain = ({ query }: Exchange): boolean => {
-  const given = query.filter(([name]) => name.startsWith('expand'));
-  return given.length === 1 && given[0]?.[0] === 'expand' && given[0][1] === 'total_count';
-};
-
 /** Items that a request asks for; undefined where they are not known. */
 export function requestedItems(
   list: ListKnown,
@@ -131,8 +129,7 @@ export function requestedItems(
   const { reference } = list;
   if (reference === undefined || !reference.isWhole) return undefined;
   const filters = filtersOf(exchange);
-  if (filters.length > 0 && !list.filters) return undefined;
-  return filters.every(([name]) => isKnown(reference, name, exchange.version))
+  return filters.every(([name]) => list.filters.has(name) && isKnown(reference, name, exchange.version))
     ? reference.items.filter((item) => filters.every(([name, value]) => value.split('|').includes(String(item[name]))))
     : undefined;
 }

@@ -52,8 +52,8 @@ export interface ListKnown {
   reference?: Reference | undefined;
   /** Whether a write may have changed it. */
   isStale: boolean;
-  /** Whether filters take effect, as a probe by id has shown. */
-  filters: boolean;
+  /** Names of the filters that take effect. */
+  filters: Set<string>;
   orders: boolean;
   /** Whether the order differs from one read or limit to the next. */
   isUnordered: boolean;
@@ -93,7 +93,12 @@ export class Model {
   }
 
   list(kind: ResourceKind): ListKnown {
-    const known = this.lists.get(kind) ?? { isStale: true, filters: false, orders: false, isUnordered: false };
+    const known = this.lists.get(kind) ?? {
+      isStale: true,
+      filters: new Set<string>(),
+      orders: false,
+      isUnordered: false,
+    };
     this.lists.set(kind, known);
     return known;
   }

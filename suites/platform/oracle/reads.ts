@@ -94,9 +94,11 @@ function expansionsBelow(kind: ResourceKind, version: SupportedVersion, depth: n
 function drawFilter({ draw, model }: Explorer, kind: ResourceKind, version: SupportedVersion): Part {
   const list = model.list(kind);
   const items = list.reference?.items ?? [];
-  if (!list.filters || draw.chance(0.5)) return NOTHING;
-  const filters = Object.entries(RESOURCES[kind].filters).filter(([, filter]) => inVersion(filter, version));
-  const [name, { values }] = draw.one(filters) ?? ['id', {}];
+  const filters = Object.entries(RESOURCES[kind].filters).filter(
+    ([name, filter]) => list.filters.has(name) && inVersion(filter, version),
+  );
+  const [name, { values } = {}] = draw.one(filters) ?? [];
+  if (name === undefined || draw.chance(0.5)) return NOTHING;
   const known = values?.(version) ?? items.map((item) => item[name]).filter((value) => typeof value === 'string');
   const given = known.filter((value) => !String(value).includes('|'));
   const one = draw.one(given);

@@ -6,7 +6,7 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import { isPlatformVersion, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { holds, isSame } from '../../../harness/runner/explore/same.ts';
-import { type Exchange, expansionsOf, type Seen, seenIn } from './exchange.ts';
+import { type Exchange, expansionsOf, formOf, type Seen, seenIn } from './exchange.ts';
 import type { Found, What } from './found.ts';
 import { Judgement, type More, UNSURE, type Words } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
@@ -316,14 +316,6 @@ class OneResource {
     const actual = `no ${name}${isShown ? ' earlier' : ''}`;
     this.#hold(earlier === undefined, 'expansion', name, expected, actual, { earlier: earlier?.seen });
   }
-}
-
-/** Way in which several expansions are written: a platform may know one and not another. */
-function formOf({ query }: Pick<Exchange, 'query'>): string {
-  const asked = query.filter(([name]) => name === 'expand' || name === 'expand[]');
-  if (asked.some(([name]) => name === 'expand[]')) return 'bracketed';
-  if (asked.some(([, value]) => value.includes(','))) return 'with commas';
-  return asked.length > 1 ? 'repeated' : 'alone';
 }
 
 const sorted = (value: unknown): unknown =>

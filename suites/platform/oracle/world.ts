@@ -41,7 +41,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
     const schema = await writes.schema(version, type);
     await writes.schema(version, type, { hasPath: false });
     if (schema === undefined) continue;
-    const data = JSON.stringify({ speed: world.parts.length, made: writes.names.next() });
+    const data = JSON.stringify({ speed: world.parts.length, unit: 'm/s²', made: writes.names.next() });
     const instance = await writes.instance(version, schema, { format: 'json', data });
     const release = await writes.release(version, [schema]);
     if (release === undefined || instance === undefined) continue;
