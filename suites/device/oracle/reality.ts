@@ -241,9 +241,7 @@ export class Reality {
    */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
-    const { first, last } = published;
-    // Concurrent calls may share events.
-    const count = Math.min(published.count, Number(last - first) + 1);
+    const { first, last, count } = published;
     const { newest } = ledger;
     if (first <= newest)
       this.departs('id used again', {

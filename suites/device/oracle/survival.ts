@@ -54,7 +54,13 @@ export const compactAway = (): Command => ({
     let published = 0;
     for (let many = isLong ? FIRST_BATCH : retention + 1; published <= 2 * retention; many *= 2) {
       if (many * t.session.typicalMs('publish') > FILLING_MS) break;
-      if (!t.session.isMostlySlow('publish')) ledger.skip(await publishUnread(t, many));
+      if (!t.session.isMostlySlow('publish')) {
+        const unread = await publishUnread(t, many);
+        ledger.skip(unread);
+        const left = unread.last - unread.first + 1n;
+        const [expected, actual] = [`ids for ${many} events from ${unread.first} on`, `${left} up to ${unread.last}`];
+        if (left < many) real.departs('missing', { expected, actual });
+      }
       published += many;
       await compactLog({ isLast: true }).run(real);
       if (ledger.gone.length > 1) break;
