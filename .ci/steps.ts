@@ -14,8 +14,6 @@ import { weightTable } from './weight.ts';
 interface Step {
   name: string;
   command: string;
-  /** Niceness, up to 19. */
-  nice?: number;
 }
 
 type Work = Step | { inOrder: readonly Work[] } | { atOnce: readonly Work[] };
@@ -41,11 +39,14 @@ const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${A
 /** Size of a sample: one of this many similar subjects. Each requirement keeps a defect, and each kind a subject. */
 const SHARE = 4;
 
+/** Seed that changes with the suites, and stays when its run is repeated. */
+const SEED = Number.parseInt(execFileSync('git', ['rev-parse', 'HEAD:suites'], { encoding: 'utf8' }).slice(0, 7), 16);
+
 /** Sample of the subjects of an API, a number of them in parallel; each change draws another sample. */
 const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
   name: ['matrix', api, ...(kinds === undefined ? [] : [kinds])].join(' '),
   command: [
-    `npm run matrix -- --api ${api} --concurrency ${concurrency} --sample ${SHARE} --seed ${seedOf('suites')}`,
+    `npm run matrix -- --api ${api} --concurrency ${concurrency} --sample ${SHARE} --seed ${SEED}`,
     ...(kinds === undefined ? [] : [`--kind ${kinds}`]),
   ].join(' '),
 });
@@ -55,8 +56,6 @@ const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
  * lack of it.
  */
 function change(): Work {
-  const seed = seedOf('harness');
-  const fuzz = { name: 'fuzz', command: `npm run fuzz -- --minutes 0.17 --at-once 1 --seed ${seed}`, nice: 15 };
   return atOnce(
     AGENT,
     inOrder(
@@ -67,15 +66,11 @@ function change(): Work {
       atOnce(
         matrix('device', 5, 'defect,variant,null,unwilling,starved'),
         inOrder(matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')),
-        inOrder(matrix('platform', 4, 'reference,variant,null'), fuzz),
+        matrix('platform', 4, 'reference,variant,null'),
       ),
     ),
   );
 }
-
-/** Seed that changes with the files of a folder, and stays when its run is repeated. */
-const seedOf = (folder: string): number =>
-  Number.parseInt(execFileSync('git', ['rev-parse', `HEAD:${folder}`], { encoding: 'utf8' }).slice(0, 7), 16);
 
 /** Mostly sequential: measurements of the whole machine mean nothing beside other work. */
 function nightly(): Work {
@@ -127,10 +122,10 @@ async function run(work: Work): Promise<void> {
   else done.push(await runStep(work));
 }
 
-async function runStep({ name, command, nice = 0 }: Step): Promise<EndedStep> {
+async function runStep({ name, command }: Step): Promise<EndedStep> {
   const results = join(folder, `${name.replaceAll(/\W+/g, '-')}.json`);
   const started = performance.now();
-  const child = spawn('nice', ['-n', String(nice), 'sh', '-c', `exec ${command}`], {
+  const child = spawn('sh', ['-c', `exec ${command}`], {
     env: { ...process.env, MUSTER_TEST_RESULTS: results },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

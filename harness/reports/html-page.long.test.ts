@@ -1,4 +1,4 @@
-/** The HTML report of many findings in a real browser; `report-pages.long.test.ts` has those of a run. */
+/** The HTML report of many findings in a real browser; `report-pages.nightly.test.ts` has those of a run. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
