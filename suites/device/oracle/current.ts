@@ -14,12 +14,20 @@ import { currentDeployment } from '../support/requests.ts';
 import type { Matter } from './decides.ts';
 import type { Kind } from './model.ts';
 
+/** Milliseconds since 1970 in which something happened. */
+export interface Window {
+  since: number;
+  until: number;
+  /** Words for what happened. */
+  why: string;
+}
+
 /** Target of the looks, and receiver of their departures. */
 export interface AgentUnderTest {
   readonly t: Device;
   departs(what: Kind | Matter, finding: { expected: string; actual: string }): never;
   remarks(what: Kind | Matter, finding: { expected: string; actual: string }): void;
-  isWithin(member: string, written: unknown, since: number, until: number): boolean;
+  expectMoment(what: Matter, member: string, written: unknown, window: Window): Promise<void>;
   announces(deploymentId: string, after: bigint): boolean;
   readonly ledger: { readonly newest: bigint };
 }
@@ -84,11 +92,8 @@ export class CurrentDeployment {
     if (!this.#moves) for (const name of STATUSES) expected[name] = made[name];
     this.#expectMembers(body, expected, 'current');
     this.#expectMerged(body);
-    if (!real.isWithin('created_at', body['created_at'], since, until))
-      real.departs('current', {
-        expected: `created_at from ${new Date(since).toISOString()} on, when it was made`,
-        actual: String(body['created_at']),
-      });
+    const about = { since, until, why: 'it was made' };
+    await real.expectMoment('current', 'created_at', body['created_at'], about);
     this.#shown = body;
     this.#lookedAt = real.ledger.newest;
     this.#deviceId ??= body['device_id'];
@@ -232,7 +237,7 @@ export class CurrentDeployment {
   }
 
   /** Expects it in the payload of its `deployment.deployed`. */
-  expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): void {
+  async expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const data = payloadOf(event);
     const expected: Record<string, unknown> = {
@@ -241,11 +246,8 @@ export class CurrentDeployment {
       ...(moves(made) ? {} : Object.fromEntries(STATUSES.map((name) => [name, made[name]]))),
     };
     this.#expectMembers(data, expected, 'payload');
-    if (!real.isWithin('deployed_at', data['deployed_at'], since, Date.now()))
-      real.departs('payload', {
-        expected: `deployed_at from ${new Date(since).toISOString()} on, when it was deployed`,
-        actual: String(data['deployed_at']),
-      });
+    const about = { since, until: Date.now(), why: 'it was deployed' };
+    await real.expectMoment('payload', 'deployed_at', data['deployed_at'], about);
   }
 
   #expectMembers(body: Members, expected: Members, what: 'current' | 'current changed' | 'payload'): void {

@@ -45,7 +45,7 @@ export const deploy = (request: ControlDeployment): Command => ({
     await real.settle(await publish(t, 1), since, born);
     const announced = ledger.events.filter((event) => isDeployedEvent(event, made.id));
     const [first] = announced;
-    if (isDeployed && first !== undefined) current.expectPayload(first, request, made, since);
+    if (isDeployed && first !== undefined) await current.expectPayload(first, request, made, since);
     if (isDeployed && announced.length > 1 && !current.moves)
       real.remarks('deployed twice', {
         expected: `one deployment.deployed of ${made.id}`,
