@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { PlatformClient } from '../../simulators/fleet/platform/client.ts';
 import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts';
-import { isOwnName, uniqueName } from '../common/names.ts';
+import { isOwnName, recordName } from '../common/names.ts';
 import { shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
 import { muster, printed, refusal, typed } from './testing/muster.ts';
@@ -18,7 +18,7 @@ it('archives what an interrupted run left on its devices, and nothing of others'
   const named = async (name: string): Promise<string> =>
     (await client.ask({ method: 'POST', path: '/devices', body: { name } }, created)).id;
   const [own, numbered, other] = [
-    await named(uniqueName('device')),
+    await named(recordName('device')),
     await named('mustern977qpx12'),
     await named('mustermann'),
   ];
@@ -67,8 +67,8 @@ it('refuses an address that is none, and says what a platform answered without t
 
 it('knows the names of its runs', () => {
   for (const name of [
-    uniqueName('device'),
-    `é ${uniqueName('config-type')}`,
+    recordName('device'),
+    `é ${recordName('config-type')}`,
     'muster1vk3zzx4',
     'Gerät Ñandú mustern977qpx306',
   ])

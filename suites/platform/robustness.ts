@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
-import { uniqueName } from '../../harness/common/names.ts';
+import { recordName } from '../../harness/common/names.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
 import { byExploring } from './oracle/decided.ts';
 import { type Platform, section } from './support/check.ts';
@@ -68,7 +68,7 @@ const bodies = requirement({
 });
 check(bodies, { needs: ['write'] }, async (t: Platform) => {
   await createConfigType(t);
-  const mark = uniqueName('malformed');
+  const mark = recordName('malformed');
   const maybeCreated: MalformedBody[] = [];
   await eachAtOnce(t, malformedBodies(mark), async (malformed) => {
     const { what, lenient } = malformed;

@@ -1,6 +1,6 @@
 /** Section 2.2, `failed`: a deployment that cannot be applied ends archived, and leaves nothing on the device. */
 
-import { uniqueName } from '../../harness/common/names.ts';
+import { recordName } from '../../harness/common/names.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { type Item, readItem } from '../platform/support/lists.ts';
 import {
@@ -39,7 +39,7 @@ check(failed, options, async (t: System) => {
   await mustFailAndBeArchived(t, bad);
   await mustLeaveNothing(t, bad);
   // The device goes on: it receives the next deployment.
-  await deploy(t, events, { filepath: `/srv/configs/${uniqueName('after-failure')}.json` });
+  await deploy(t, events, { filepath: `/srv/configs/${recordName('after-failure')}.json` });
   t.must(events.count('deployment.deployed', bad.id) === 0, {
     expected: `no deployment.deployed of ${bad.id}, whose files were never written`,
     actual: 'there was one',

@@ -9,7 +9,7 @@ import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { cut } from '../../client/timeline.ts';
 import { defined } from '../../common/defined.ts';
-import { uniqueName } from '../../common/names.ts';
+import { recordName } from '../../common/names.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlInfo, ControlPublished } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/device-api.ts';
@@ -53,7 +53,7 @@ export class PlatformClient {
   }
 
   async createReleaseFixture(files: readonly ConfigFile[]): Promise<ReleaseFixture> {
-    const version = uniqueName('release');
+    const version = recordName('release');
     this.#made.typeId ??= await this.#createType();
     const schemaId = await this.#create('/config_schemas', {
       config_type_ref: { id: this.#made.typeId },
@@ -115,7 +115,7 @@ export class PlatformClient {
   }
 
   #createType(): Promise<string> {
-    const slug = uniqueName('type');
+    const slug = recordName('type');
     return this.#create('/config_types', { name: slug, slug });
   }
 

@@ -1,7 +1,7 @@
 /** Creates records by request bodies of published platforms, since none are stated. A refusal blocks the check. */
 
 import type { HttpResponse } from '../../../harness/client/http.ts';
-import { uniqueName } from '../../../harness/common/names.ts';
+import { recordName } from '../../../harness/common/names.ts';
 import { type Item, servedCollections } from './lists.ts';
 import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, refused, send } from './requests.ts';
 
@@ -37,7 +37,7 @@ export function createdItem(response: HttpResponse): Item | undefined {
 
 /** Creates a config type, without dashes in its slug where they are refused: no section says what it may contain. */
 export async function createConfigType(t: Platform): Promise<Item> {
-  const slug = uniqueName('type');
+  const slug = recordName('type');
   const path = '/config_types';
   const response = await send(t, { method: 'POST', path, body: { name: slug, slug } });
   const first = createdItem(response);
@@ -48,4 +48,4 @@ export async function createConfigType(t: Platform): Promise<Item> {
   return second ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`);
 }
 
-export const createDevice = (t: Platform): Promise<Item> => create(t, '/devices', { name: uniqueName('device') });
+export const createDevice = (t: Platform): Promise<Item> => create(t, '/devices', { name: recordName('device') });

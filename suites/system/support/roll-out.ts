@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
-import { uniqueName } from '../../../harness/common/names.ts';
+import { recordName } from '../../../harness/common/names.ts';
 import { create, createConfigType, createdItem } from '../../platform/support/create.ts';
 import { envelopeProblems, getList, type Item, type Page } from '../../platform/support/lists.ts';
 import { ok, type Platform, refused, send, speaksAtLeast } from '../../platform/support/requests.ts';
@@ -31,7 +31,7 @@ const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
 /** A new document each time, because a platform may recognise one that it already has. */
 function schemaBody(t: Platform, typeId: string, filepath: string): object {
-  const document = { $schema: JSON_SCHEMA_DIALECT, title: uniqueName('schema'), type: 'object' };
+  const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
   return {
     ...{ config_type_ref: { id: typeId }, language: 'jsonschema', format: 'json' },
@@ -43,10 +43,10 @@ function schemaBody(t: Platform, typeId: string, filepath: string): object {
 }
 
 export async function createReleaseFixture(t: Platform, options: ReleaseOptions = {}): Promise<ReleaseFixture> {
-  const { filepath = `/srv/configs/${uniqueName('config')}.json` } = options;
+  const { filepath = `/srv/configs/${recordName('config')}.json` } = options;
   const type = await createConfigType(t);
   const schema = await create(t, '/config_schemas', schemaBody(t, type.id, filepath));
-  const content = JSON.stringify({ speed: 1, marked: uniqueName('content') });
+  const content = JSON.stringify({ speed: 1, marked: recordName('content') });
   const [release, instance] = await Promise.all([
     createRelease(t, schema.id),
     create(t, '/config_instances', { config_schema_id: schema.id, content: { format: 'json', data: content } }),
