@@ -31,8 +31,8 @@ const BUILD = atOnce(
 );
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
-/** Compares durations, so it must not share the machine. */
-const NETEM_TEST = 'simulators/fleet/robot/network.nightly.test.ts';
+/** Tests of durations, which must not share the machine. */
+const TIMED_TESTS = ['simulators/fleet/robot/network.nightly.test.ts', 'harness/cli/readme.nightly.test.ts'];
 /** Waits for most of its minutes, so it runs beside everything else. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
@@ -74,10 +74,10 @@ function change(): Work {
 
 /** Mostly sequential: measurements of the whole machine mean nothing beside other work. */
 function nightly(): Work {
-  const slow = `--project long --project nightly --exclude ${AGENT_TEST} --exclude ${NETEM_TEST}`;
+  const elsewhere = [AGENT_TEST, ...TIMED_TESTS].map((file) => `--exclude ${file}`).join(' ');
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Work[] = [
-    { name: 'netem', command: `npm run test:all -- ${NETEM_TEST}` },
+    { name: 'timed tests', command: `npm run test:all -- --no-file-parallelism ${TIMED_TESTS.join(' ')}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // A new sample every night: all pairs would take days, and all mutants hours.
     { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 40' },
@@ -96,7 +96,7 @@ function nightly(): Work {
   ];
   const tests = inOrder(
     { name: 'short, shuffled', command: `npm test -- ${shuffle}` },
-    { name: 'tests', command: `npm run test:all -- ${slow}` },
+    { name: 'tests', command: `npm run test:all -- --project long --project nightly ${elsewhere}` },
   );
   return inOrder(atOnce(AGENT, tests), ...alone);
 }

@@ -36,7 +36,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(jsonProblems('report.schema.json', JSON.stringify(report))).toEqual([]);
   const verified = await muster('verify', certificate, '--key', `${key}.pub`);
   expect(verified.stdout).toMatch(
-    /^CONFORMANT: driven, \S+ · \d+ of \d+ checks decided it.*\nsimulated-agent 0.1.0 with the Device API\n/,
+    /^CONFORMANT: driven, \S+ · \d+ of \d+ checks .*\nsimulated-agent 0.1.0 with the Device API, valid until [\d-]+\n/,
   );
   expect(verified.stdout).toMatch(/driven by: platform \+ process/);
   expect(verified.code).toBe(0);

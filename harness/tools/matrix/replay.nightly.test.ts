@@ -87,17 +87,18 @@ describe('a counterexample is replayed', () => {
   });
 
   it.for([
-    ['limit-unbounded', 'platform.list.clamp.high', asProcess],
-    ['has-more-on-full-page', 'platform.list.has-more', inProcess],
-    ['pages-skip', 'platform.list.walk-once', inProcess],
-    ['replaced-is-staged-again', 'platform.deployment.forward-only', inProcess],
-  ] as const)('of a platform: %s by %s', async ([defect, only, muster]) => {
+    ['limit-unbounded', 'platform.list.clamp.high', asProcess, 'explored'],
+    ['pages-skip', 'platform.list.walk-once', inProcess, 'explored'],
+    ['replaced-is-staged-again', 'platform.deployment.forward-only', inProcess, 'directed'],
+  ] as const)('of a platform: %s by %s', async ([defect, only, muster, kind]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
     // A report holds no key, so a replay takes it from the environment.
     const key = { MUSTER_API_KEY: platform.apiKey };
     const { codes, found, again } = await checkAndReplay(muster, 'platform', only, ['--url', platform.url], key);
-    expectTheSame(found, again);
+    // An exploration may come upon another request that shows it.
+    if (kind === 'directed') expectTheSame(found, again);
+    else expect(again).toMatchObject({ outcome: found.outcome, counterexample: expect.any(String) });
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
   });
 });
