@@ -56,6 +56,10 @@ export const defects = [
     'Counts ids in the envelope from 0 and in the frame from 1.',
     (envelope, event) => ({ ...envelope, id: event.id - 1 }),
   ),
+  envelopeDefect('envelope-time-an-hour-ago', 'Writes an occurred_at that is an hour ago.', (envelope) => ({
+    ...envelope,
+    occurred_at: new Date(Date.parse(String(envelope['occurred_at'])) - 3_600_000).toISOString(),
+  })),
   envelopeDefect('envelope-time-local', 'Writes occurred_at as a local date and time.', (envelope) => ({
     ...envelope,
     occurred_at: String(envelope['occurred_at']).replace('T', ' ').slice(0, 19),
