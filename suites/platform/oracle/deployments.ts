@@ -39,12 +39,19 @@ async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: 
   return (await pollWithin(`the target of ${record.id}`, look, wait)) === true;
 }
 
-/** Section 9, rule 3, on devices that never had a deployment. */
+const isArchived = (target: unknown): boolean => target === 'archived';
+
+/** Section 9, rule 3, on devices that have no deployment but those made here. */
 export async function parents(ex: Explorer, world: World): Promise<void> {
   if (!ex.versions.includes(VERSION) || world.parts.length === 0) return;
   const device = await world.writes.device(VERSION);
   if (device === undefined) return;
-  await accepts(ex, world, { device, parent: null, control: undefined, why: 'the device has no deployment at all' });
+  const alone = { device, parent: null, control: undefined };
+  const first = await accepts(ex, world, { ...alone, why: 'the device has no deployment at all' });
+  if (first !== undefined) await world.writes.act(VERSION, first, 'archive');
+  const { last } = world.writes;
+  if (first !== undefined && last !== undefined && ok(last) && (await waitForTarget(ex, first, isArchived)))
+    await accepts(ex, world, { ...alone, why: `its only deployment, ${first.id}, is archived` });
   await onTarget(ex, world);
   await atOnce(ex, world);
 }

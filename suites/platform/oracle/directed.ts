@@ -40,13 +40,24 @@ export function refusals(ex: Explorer): Ask[] {
   const list = ex.draw.one(servedLists(ex));
   const base = { key: 'full', ids: [], query: [] } as const;
   if (list !== undefined)
-    asks.push(...WRONG_KEYS.map((key) => ({ ...base, operation: list, version: ex.newest, key })));
+    asks.push(
+      ...WRONG_KEYS.map((key) => ({ ...base, operation: list, version: ex.newest, key })),
+      ...pathsLike(list.path).map((path) => ({
+        ...{ ...base, operation: list, version: ex.newest, key: 'none' as const, path },
+      })),
+    );
   for (const version of END_OF_LIFE_VERSIONS)
     asks.push(...newest.map((ask) => ({ ...ask, version, key: 'full' as const })));
   for (const version of WRONG_VERSIONS)
     for (const operation of ex.draw.some(servedLists(ex), 1)) asks.push({ ...base, operation, version });
   return asks;
 }
+
+/** Paths that a router may take for one that a gate before it does not know. */
+const pathsLike = (path: string): string[] => [
+  ...[`${path}/`, `/${path}`, path.toUpperCase(), `${path};a=b`, `${path}.json`, `/.${path}`, `${path}/.`],
+  path.replace(/\w/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+];
 
 const listsOf = (version: string): Operation[] =>
   operationsOf(version as SupportedVersion).filter(({ list, sub }) => list === true && sub !== true);

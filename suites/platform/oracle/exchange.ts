@@ -9,14 +9,27 @@ const WRONG = {
   cut: 'without the last character of the key',
   half: 'with the first half of the key',
   longer: 'with eight more characters in the key',
+  recased: 'with the letters of the key in the other case',
   empty: 'with an empty key',
 } as const;
 /** `limited`: without devices:read. */
 export type Key = 'full' | 'limited' | 'none' | keyof typeof WRONG;
 export const WRONG_KEYS = Object.keys(WRONG) as (keyof typeof WRONG)[];
+/** Keys that are wrong for certain, so that a write may show it. */
+export const SURELY_WRONG_KEYS = WRONG_KEYS.filter((key) => key !== 'recased');
 export const isWrong = (key: Key): boolean => key in WRONG;
 
-/** Key that no decoding makes right: it differs in its first half, or by whole bytes of hexadecimal and base 64. */
+const recased = (key: string): string => {
+  const other = [...key]
+    .map((each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase()))
+    .join('');
+  return other === key ? `${key}A` : other;
+};
+
+/**
+ * Key that no decoding makes right, but for `recased`: it differs in its first half, or by whole bytes of hexadecimal
+ * and base 64.
+ */
 export const changedKey = (key: string, how: Key): string | undefined =>
   ({
     ...{ full: key, limited: undefined, none: undefined, empty: '' },
@@ -24,6 +37,7 @@ export const changedKey = (key: string, how: Key): string | undefined =>
     cut: key.slice(0, -1),
     half: key.slice(0, Math.floor(key.length / 2)),
     longer: `${key}a0a0a0a0`,
+    recased: recased(key),
   })[how];
 
 export interface Ask {
@@ -33,6 +47,8 @@ export interface Ask {
   key: Key;
   /** Ids in the path, in its order. */
   ids: readonly string[];
+  /** The path as it is sent, where it is not that of the operation. */
+  path?: string;
   /** Name and value pairs, not encoded. */
   query: readonly (readonly [string, string])[];
   body?: unknown;
@@ -64,7 +80,8 @@ export const pairs = (query: Readonly<Record<string, string | number>>): Ask['qu
 
 export const seenIn = ({ asked, text }: Exchange): Seen => ({ asked, text });
 
-export const pathOf = ({ operation, ids }: Ask): string => {
+export const pathOf = ({ operation, ids, path }: Ask): string => {
+  if (path !== undefined) return path;
   const left = [...ids];
   return operation.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? ''));
 };
@@ -101,6 +118,6 @@ export function describeAsk(ask: Ask): string {
 const KEYS = { limited: 'with the limited key', none: 'without a key', ...WRONG } as const;
 
 /** The request of an exchange, to be asked again. */
-export const askOf = ({ operation, version, key, ids, query, body, isKept, isCut, rawQuery }: Ask): Ask => ({
-  ...{ operation, version, key, ids, query, ...defined({ isKept, isCut, body, rawQuery }) },
+export const askOf = ({ operation, version, key, ids, path, query, body, isKept, isCut, rawQuery }: Ask): Ask => ({
+  ...{ operation, version, key, ids, query, ...defined({ path, isKept, isCut, body, rawQuery }) },
 });

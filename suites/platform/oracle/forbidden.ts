@@ -4,7 +4,7 @@ import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
 import { ok, refused } from '../support/requests.ts';
-import { type Ask, type Exchange, WRONG_KEYS } from './exchange.ts';
+import { type Ask, type Exchange, SURELY_WRONG_KEYS } from './exchange.ts';
 import { type Explorer, getOf, operation } from './explorer.ts';
 import { isObject, type KnownRecord } from './model.ts';
 import { dueRefusal } from './refusals.ts';
@@ -65,9 +65,11 @@ function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undef
       return [{ operation: each, version, key: key(), query: [], ...write }];
     });
   return [
-    ...ex.versions.flatMap((version) => asks(version, version, () => ex.draw.one(['none', ...WRONG_KEYS] as const))),
+    ...ex.versions.flatMap((version) =>
+      asks(version, version, () => ex.draw.one(['none', ...SURELY_WRONG_KEYS] as const)),
+    ),
     ...asks(ex.newest, NEWEST_VERSION, () => 'none'),
-    ...asks(ex.newest, NEWEST_VERSION, () => ex.draw.one(WRONG_KEYS) ?? 'changed'),
+    ...asks(ex.newest, NEWEST_VERSION, () => ex.draw.one(SURELY_WRONG_KEYS) ?? 'changed'),
     ...(ended === undefined ? [] : asks(ended, NEWEST_VERSION, () => 'full')),
   ];
 }

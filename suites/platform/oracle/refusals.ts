@@ -41,8 +41,16 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
   const expected = `a refusal that shows nothing: ${why}`;
-  judgement.hold(!ok(exchange) && leaked === undefined, 'served', path, expected, leaked ?? status);
-  if (ok(exchange) || status === 0 || (operation.method !== 'GET' && operation.id !== 'pingDevice')) return;
+  // At another path a platform may answer anything that is not its own.
+  const isServed = leaked !== undefined || (exchange.path === undefined && ok(exchange));
+  judgement.hold(!isServed, 'served', path, expected, leaked ?? status);
+  if (
+    ok(exchange) ||
+    status === 0 ||
+    exchange.path !== undefined ||
+    (operation.method !== 'GET' && operation.id !== 'pingDevice')
+  )
+    return;
   const usual = key === 'full' ? undefined : key === 'limited' ? [403] : [401, 403];
   const isUsual = usual?.includes(status) ?? refused(exchange);
   const words = `${usual?.join(' or ') ?? 'a 4xx'}: ${why}`;
@@ -71,7 +79,9 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
   const hold = (isSo: boolean, path: string, expected: string, actual: unknown): void =>
     judgement.hold(isSo, 'shape', path, expected, actual);
   hold(typeof code === 'string' || status !== 200, '/code', 'a code', text);
-  if (code !== 'success') return;
+  const isWhole = typeof trip !== 'number' || Number.isInteger(trip);
+  if (code !== 'success')
+    return void hold(isWhole, '/round_trip_nanos of another code', 'an integer, where there is one', trip);
   hold(status === 200, '', '200 with code success', status);
   const isTrip = typeof trip === 'number' && Number.isInteger(trip) && trip >= 0;
   hold(isTrip, '/round_trip_nanos', 'an integer of 0 or more', trip);

@@ -111,7 +111,8 @@ class OneResource {
     const like = [...objects].find(([other, { value }]) => other !== kind && value === object);
     objects.set(kind, { value: object, seen: this.#answer.seen });
     const { collection } = RESOURCES[kind];
-    const isRight = like === undefined && (kind !== 'deployment' || object === 'deployment');
+    const isWord = typeof object === 'string' && object !== '';
+    const isRight = isWord && like === undefined && (kind !== 'deployment' || object === 'deployment');
     const expected = `an object that names the type, unlike that of ${like?.[0] ?? `the list ${collection}`}`;
     this.#hold(isRight, 'value', 'object', expected, object);
     if (isRight) this.#hold(object !== collection, 'plural', 'object', expected, object);
@@ -124,6 +125,8 @@ class OneResource {
       const isTime = typeof value === 'string' && isIso8601(value);
       if (name.endsWith('_at') && this.#fields(NEWEST_VERSION)[name] !== undefined && value !== null)
         this.#hold(isTime, 'timestamp', name, 'an ISO 8601 date-time', value);
+      if (name.endsWith('_at') && isTime)
+        this.#hold(/(Z|[+-]\d\d:?\d\d)$/i.test(value), 'timestamp', `${name} without a zone`, 'its zone', value);
       const foreign = FOREIGN[`${this.#kind}.${name}`];
       if (foreign !== undefined && !knows(this.#kind, name, version, foreign))
         this.#hold(value !== foreign, 'foreign', name, `no ${name} ${foreign} in ${version}`, value);
