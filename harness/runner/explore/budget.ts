@@ -1,5 +1,7 @@
 import { runningMs } from '../../common/waiting.ts';
 
+const OVERDUE = 3;
+
 interface Bounds {
   ms: number;
   /** Most requests. */
@@ -19,6 +21,8 @@ export class Budget {
   readonly #now: () => number;
   readonly #began: number;
   requests = 0;
+  /** Whether drawing is over: what is left, such as tidying up, has no bound. */
+  isClosed = false;
 
   constructor(bounds: Bounds, now = runningMs) {
     this.#bounds = bounds;
@@ -35,6 +39,11 @@ export class Budget {
   /** For everything. */
   get isLate(): boolean {
     return this.#spentMs >= this.#bounds.lateMs;
+  }
+
+  /** For a request that belongs to a part begun in time: a check has a limit of its own. */
+  get isOverdue(): boolean {
+    return !this.isClosed && this.#spentMs >= OVERDUE * this.#bounds.lateMs;
   }
 
   get #spentMs(): number {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TooLittleSeen } from '../violation.ts';
 import { Adoptions } from './adoptions.ts';
 import { Budget } from './budget.ts';
 import { Cells } from './cells.ts';
@@ -62,6 +63,10 @@ describe('a budget', () => {
       budget.requests = requests;
       return [budget.isOver, budget.isLate];
     };
+    const isOverdue = (ms: number): boolean => {
+      now = ms;
+      return budget.isOverdue;
+    };
     expect([at(999, 3), at(1000, 2), at(1000, 3), at(2999, 3), at(3000, 0)]).toEqual([
       ...[
         [false, false],
@@ -73,10 +78,15 @@ describe('a budget', () => {
         [true, true],
       ],
     ]);
+    expect([isOverdue(8999), isOverdue(9000)]).toEqual([false, true]);
+    budget.isClosed = true;
+    expect(budget.isOverdue).toBe(false);
   });
 });
 
 describe('a course', () => {
+  const { signal: open } = new AbortController();
+
   async function* steps(taken: number[], failing = false) {
     for (let step = 1; step <= 3; step += 1) {
       taken.push(step);
@@ -88,19 +98,25 @@ describe('a course', () => {
   it('is taken as far as one needs, and on from there by the next', async () => {
     const taken: number[] = [];
     const course = new Course(steps(taken));
-    await course.until(() => taken.length === 2);
+    await course.until(() => taken.length === 2, open);
     expect(taken).toEqual([1, 2]);
-    await course.until(() => false);
-    await course.until(() => false);
+    await course.until(() => false, open);
+    await course.until(() => false, open);
     expect(taken).toEqual([1, 2, 3]);
   });
 
   it('fails for all when it has failed for one', async () => {
     const taken: number[] = [];
     const course = new Course(steps(taken, true));
-    await expect(course.until(() => false)).rejects.toThrow('the target is gone');
-    await expect(course.until(() => true)).rejects.toThrow('the target is gone');
+    await expect(course.until(() => false, open)).rejects.toThrow('the target is gone');
+    await expect(course.until(() => true, open)).rejects.toThrow('the target is gone');
     expect(taken).toEqual([1]);
+  });
+
+  it('is no fault in Muster for others when the check that takes it is cut off', async () => {
+    const course = new Course(steps([], true));
+    await expect(course.until(() => false, AbortSignal.abort())).rejects.toThrow('the target is gone');
+    await expect(course.until(() => false, open)).rejects.toBeInstanceOf(TooLittleSeen);
   });
 });
 

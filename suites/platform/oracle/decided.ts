@@ -13,7 +13,7 @@ import type { Platform } from '../support/requests.ts';
 import { decide } from './decides.ts';
 import { describeAsk, type Seen, seenIn } from './exchange.ts';
 import { explore } from './exploration.ts';
-import { Explorer } from './explorer.ts';
+import { Explorer, TooSlow } from './explorer.ts';
 import type { Found, Looked } from './found.ts';
 import { connectionOf, settle } from './settling.ts';
 
@@ -29,7 +29,22 @@ const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
 
 function begin(t: Platform): Shared {
   const explorer = new Explorer(t, seedOf(t.runSeed, 'exploration'), new Budget(t.runs < 1 ? FAST : USUAL));
-  return { explorer, course: new Course(explore(explorer)) };
+  return { explorer, course: new Course(inTime(explorer)) };
+}
+
+/** Explores, and lets a slow platform have a verdict on the part that was asked. */
+async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
+  const { budget, notes } = explorer;
+  try {
+    yield* explore(explorer);
+  } catch (error) {
+    if (!(error instanceof TooSlow)) throw error;
+    budget.isClosed = true;
+    notes.push(error.message);
+    await explorer.tidy();
+  } finally {
+    budget.isClosed = true;
+  }
 }
 
 /** Explores until the requirement is decided, and reports the worst finding about it; notes the others. */
@@ -44,7 +59,7 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
   await course.until(async () => {
     if (explorer.suspects.some(isAbout)) await settle(explorer);
     return explorer.over.has(part) || [...explorer.found.values()].some((each) => isAbout(each) && isWorst(each));
-  });
+  }, t.signal);
   await settle(explorer);
   const { found, model, notes, budget, lacking } = explorer;
   const looks = [...model.looks.values()].filter(({ looked }) => decide(looked).ids.includes(id) && isMeant(looked));

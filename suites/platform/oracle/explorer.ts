@@ -15,6 +15,7 @@ import {
 import type { Budget } from '../../../harness/runner/explore/budget.ts';
 import { Cells } from '../../../harness/runner/explore/cells.ts';
 import { Draw } from '../../../harness/runner/explore/draw.ts';
+import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, send } from '../support/requests.ts';
@@ -130,6 +131,7 @@ export class Explorer {
 
   /** Sends a request, and again where the platform throttles. Status 0 means that no answer came. */
   async send(ask: Ask): Promise<Exchange> {
+    if (this.budget.isOverdue) throw new TooSlow(this.budget.requests);
     const { method, id } = ask.operation;
     const silent = this.#silent.get(id);
     if (silent !== undefined && silent.times >= MOST_SILENCES_OF_ONE) return { ...silent.last, ...ask };
@@ -289,6 +291,14 @@ export class Explorer {
     if (made.length === 0) return;
     const about = { what: 'unlisted', kind, path: '/data', id, certain: false } as const;
     this.hold(last, id === undefined, about, `${id}, which was made, in its list`, `not among ${listed.size} items`);
+  }
+}
+
+/** Ends an exploration of a platform that answers slowly, before the limit of its check does. */
+export class TooSlow extends TooLittleSeen {
+  override name = 'TooSlow';
+  constructor(requests: number) {
+    super(`answers are slow: the exploration ended after ${requests} requests`);
   }
 }
 
