@@ -60,6 +60,8 @@ export interface FollowBehaviour {
   /** Type by which an event is dispatched; undefined if nothing handles it. */
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
+  /** Events of one stream after which the client leaves it, and asks again. */
+  mostEvents: number;
   /** Whether repeated events are skipped. */
   deduplicates: boolean;
   /** Cursor after a block. */

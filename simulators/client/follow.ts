@@ -116,8 +116,12 @@ class Follower {
   async #read(response: IncomingMessage): Promise<void> {
     const { stream, follow: behaviour } = this.#options.behaviour;
     const reader = blockReader(stream(), this.#lastId);
+    const before = this.dispatched;
     try {
-      for await (const bytes of response) for (const block of reader.add(bytes as Buffer)) this.#take(block);
+      for await (const bytes of response) {
+        for (const block of reader.add(bytes as Buffer)) this.#take(block);
+        if (this.dispatched - before >= behaviour.mostEvents) break;
+      }
     } catch (error) {
       if (!isBroken(error)) throw error;
     }

@@ -94,6 +94,7 @@ const follow: FollowBehaviour = {
   envelope,
   typeOf: ({ type }) => (typeof type === 'string' ? type : undefined),
   idOf: (_, block) => block.id,
+  mostEvents: Number.POSITIVE_INFINITY,
   deduplicates: true,
   cursor: ({ id }) => (id === '' ? undefined : id),
   reconnect: ({ attempt, retryMs, retryAfterMs }) =>

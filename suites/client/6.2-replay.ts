@@ -35,7 +35,7 @@ check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'
     sent = last;
     while (sequence.last < last) {
       const seen = sequence.last;
-      const more = await run.until(() => sequence.last > seen || sequence.wrong !== undefined || run.reported);
+      const more = await run.untilRead(() => sequence.last > seen || sequence.wrong !== undefined || run.reported);
       if (run.reported !== undefined) return t.note(`the client told of a gap in a replay of ${last} events`);
       run.must(more !== undefined && sequence.wrong === undefined, {
         expected: `events 2 to ${last} dispatched once each, in order`,

@@ -80,6 +80,9 @@ const withAfter = (path: string, cursor: string | undefined): string =>
   cursor === undefined || path.includes('?after=') ? path : `${path}?after=${cursor}`;
 
 export const variants = [
+  variant('leaves-its-streams', 'Leaves a stream after 20 events, and asks again from where it was.', {
+    follow: { mostEvents: 20 },
+  }),
   variant('after-cursor', 'Sends its cursor as after.', {
     follow: ({ request }) => ({
       request: (path, cursor) => request(withAfter(path, cursor), undefined),

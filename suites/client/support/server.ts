@@ -46,15 +46,14 @@ export class ClientRequest {
   readonly lateMs = lateBy();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
-  #sent = '';
+  readonly #pieces: Buffer[] = [];
+  /** Request on which the stream goes on, after the client has left this one. */
+  #next: ClientRequest | undefined;
   /** Status of the answer, once that has begun. */
   status: number | undefined;
   /** Moment at which the server ended it. */
   endedAt: number | undefined;
-  /** The client closed the connection, or the server did. */
-  closed = false;
-  /** Moment of that. */
-  closedAt: number | undefined;
+  #closedAt: number | undefined;
   /** End of an answer that is no stream: whole, or by a cut connection. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
@@ -71,8 +70,7 @@ export class ClientRequest {
     response.socket?.setNoDelay(true);
     response.on('error', () => {});
     response.once('close', () => {
-      this.closed = true;
-      this.closedAt = performance.now();
+      this.#closedAt = performance.now();
       if (this.endedAt === undefined) track?.ends('client', 'closes the connection');
       onClose();
     });
@@ -86,7 +84,27 @@ export class ClientRequest {
 
   /** Beginning of all that was sent as a body. */
   get sent(): string {
-    return this.#sent;
+    return Buffer.concat(this.#pieces).toString('utf8', 0, KEPT);
+  }
+
+  /** Moment at which the client closed the connection, or the server did. */
+  get closedAt(): number | undefined {
+    return this.#next === undefined ? this.#closedAt : this.#next.closedAt;
+  }
+
+  get closed(): boolean {
+    return this.closedAt !== undefined;
+  }
+
+  /** Whether the client has left a stream that the server had not ended. */
+  get isLeft(): boolean {
+    return this.#isStream && this.closed && this.endedAt === undefined;
+  }
+
+  /** Goes on with the stream on another request of its client: first with everything after its cursor. */
+  goOn(next: ClientRequest): Promise<void> {
+    this.#next = next.accept();
+    return next.send(afterEvent(Buffer.concat(this.#pieces), next.cursor));
   }
 
   /** Begins an event stream. */
@@ -101,8 +119,9 @@ export class ClientRequest {
 
   /** Writes one piece of the stream. Resolves when the system has taken it, or the client is gone. */
   async send(piece: string | Buffer): Promise<void> {
+    if (this.#next !== undefined) return this.#next.send(piece);
     const bytes = Buffer.from(piece);
-    this.#sent += bytes.toString('utf8', 0, KEPT - this.#sent.length);
+    this.#pieces.push(bytes);
     this.#track?.sends(shown(bytes));
     if (this.closed) return;
     await new Promise<void>((resolve) => {
@@ -116,6 +135,7 @@ export class ClientRequest {
 
   /** Ends the stream as HTTP ends an answer. */
   end(): void {
+    if (this.#next !== undefined) return void this.#next.end();
     this.endedAt = performance.now();
     this.#track?.ends('server', 'ends the stream');
     this.#response.end();
@@ -123,6 +143,7 @@ export class ClientRequest {
 
   /** Cuts the connection in the middle of the answer. */
   cut(): void {
+    if (this.#next !== undefined) return void this.#next.cut();
     this.endedAt = performance.now();
     if (!this.#isStream) this.answered = 'cut';
     this.#track?.ends('server', 'cuts the connection');
@@ -157,11 +178,20 @@ export class ClientRequest {
     this.endedAt = performance.now();
     this.answered = 'whole';
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    this.#sent += text;
+    this.#pieces.push(Buffer.from(text));
     const more = Object.entries(headers).map(([name, value]) => `, ${name}: ${value}`);
     this.#track?.answers(`${status}${more.join('')}${text === '' ? '' : ` with ${shown(Buffer.from(text))}`}`);
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   }
+}
+
+/** The bytes after the event with that id; all of them where it is not among them. */
+function afterEvent(bytes: Buffer, id: string | undefined): Buffer {
+  // One character a byte, so that places agree.
+  const text = bytes.toString('latin1');
+  const block = [...text.matchAll(/(?<=^|[\r\n])id: ?([^\r\n]*)/g)].findLast(([, each]) => each === id);
+  const end = block && /(\r\n|\n|\r)(\r\n|\n|\r)/.exec(text.slice(block.index));
+  return end ? bytes.subarray(block.index + end.index + end[0].length) : bytes;
 }
 
 /** Bytes as text: of many, the first and the last, where a piece is torn. */

@@ -174,10 +174,23 @@ export class StreamRun extends ClientRun {
     return asked;
   }
 
+  /** Waits as `until`. A client that leaves its stream and asks again is served what comes after its cursor. */
+  untilRead<T>(look: () => T | undefined, withinMs = this.patienceMs): Promise<T | undefined> {
+    return this.until(() => {
+      const next = this.asked[this.#taken];
+      if (this.#current?.isLeft === true && next !== undefined) {
+        this.#taken += 1;
+        void this.#current.goOn(next);
+        this.#current = next;
+      }
+      return look();
+    }, withinMs);
+  }
+
   /** Waits until the client has dispatched the event with that id. */
   async untilDispatched(id: string, expected = `event ${id} to be dispatched`, patiences = 1): Promise<void> {
     const look = () => this.dispatched.some((event) => event.id === id) || undefined;
-    const came = await this.until(look, patiences * this.patienceMs);
+    const came = await this.untilRead(look, patiences * this.patienceMs);
     if (came === undefined) throw this.violation({ expected, actual: this.outcome });
   }
 
