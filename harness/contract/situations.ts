@@ -92,7 +92,7 @@ const withEnds = (end: string): string => frames([first, second]).replaceAll('\n
 /** The mark spoils the first line, here the data, without which no event is dispatched. */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
-const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n').replace('\n: heartbeat\n\n', '\n\n');
+const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n');
 const comments =
   `:\n\n: heartbeat\n\n${frame(first)}: heartbeat\n:id: 99\n:data: ${event(99).json}\n\n:id: ` +
   `77\n${heartbeatsWithin}: heartbeat\n\n${frame(last)}`;

@@ -152,3 +152,8 @@ check(hammering, OPTIONS, async (t) => {
   await expectNoHammering(run, { answer: (asked) => asked.cut(), how: 'to an agent that cuts them off' });
   await expectBack(run);
 });
+check(hammering, { ...OPTIONS, aspect: 'ended' }, async (t) => {
+  await using run: StreamRun = await cutOff(t);
+  await expectNoHammering(run, { answer: (asked) => asked.accept().end(), how: 'for streams that end at once' });
+  await expectBack(run);
+});

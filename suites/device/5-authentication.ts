@@ -159,6 +159,14 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
     actual: status,
   });
   t.should(status === 401, { expected: `401 for GET ${path} with ${shown}`, actual: status });
+  // A connection that has seen the token stands for no token.
+  const kept = { keepsAlive: true };
+  await request(t, { path: CURRENT }, 'an answer before the connection is used again', t.http.with(kept));
+  const later = await statusOn(t, path, clientWith(t, authorization).with(kept));
+  t.must(later === undefined || later >= 300, {
+    expected: `nothing served for GET ${path} with ${shown}, on a connection that was used with the token`,
+    actual: later,
+  });
   if (path !== CURRENT) return;
   const refusal = await request(t, { path }, 'a refusal', clientWith(t, authorization));
   t.must(objectOf(refusal)?.['object'] !== 'deployment', {
@@ -168,9 +176,12 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
 }
 
 /** Status of the answer to a request with this header; undefined when there was none, which is a refusal too. */
-async function statusFor(t: Device, path: string, authorization: string | undefined): Promise<number | undefined> {
+const statusFor = (t: Device, path: string, authorization: string | undefined): Promise<number | undefined> =>
+  statusOn(t, path, clientWith(t, authorization));
+
+async function statusOn(t: Device, path: string, http: HttpClient): Promise<number | undefined> {
   try {
-    const opened = await inTime(t, 'stream', (timeoutMs) => clientWith(t, authorization).open({ path, timeoutMs }));
+    const opened = await inTime(t, 'stream', (timeoutMs) => http.open({ path, timeoutMs }));
     opened.abort();
     return opened.status;
   } catch (error) {

@@ -55,6 +55,9 @@ export const defects = [
   defect('hammers', 'Asks again at once when it is cut off.', ['client.back-off.hammering'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === undefined ? 0 : reconnect(why)) }),
   }),
+  defect('hammers-when-ended', 'Asks again at once when its stream ends.', ['client.back-off.hammering.ended'], {
+    follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 200 ? 0 : reconnect(why)) }),
+  }),
   defect('hammers-when-refused', 'Asks again at once when it is refused by a 4xx.', REFUSED, {
     follow: ({ reconnect }) => ({ reconnect: (why) => (isRefusal(why) && why.status !== 410 ? 0 : reconnect(why)) }),
   }),

@@ -154,17 +154,28 @@ function sequences(t: Device): readonly { commands: readonly Command[]; isDirect
 const contents = (paths: readonly string[], version: number) =>
   paths.map((filepath) => ({ filepath, content: `{"version":${version},"name":"größe 😀"}` }));
 
-/** Files that are easily written wrongly: an empty one, other letters, a long one, one name in two folders. */
+/** Files that are easily written wrongly: empty, of other letters or line ends, long, of one name in two folders. */
 const oddFiles = (paths: readonly string[]): Command[] => {
   const folder = (paths[0] ?? '').replace(/\/[^/]*$/, '');
   const file = (name: string, content: string) => ({ filepath: `${folder}/${name}.json`, content });
   return [
     deploy({ config_instances: [file('größe 日本', '{"a":1}')] }),
-    deploy({ config_instances: [file('empty', '')] }),
+    deploy({ config_instances: [file('empty', ''), file('lines', '{\r\n"a": 1\r\n}\r\n')] }),
     deploy({
-      config_instances: [file('one/same', '{"in":1}'), file('long', `{"text":"${'größe 日本 '.repeat(9000)}"}`)],
+      config_instances: [
+        file('one/same', '{"in":1}'),
+        file('nest/top', '{}'),
+        file('long', `{"text":"${'größe 日本 '.repeat(9000)}"}`),
+      ],
     }),
-    deploy({ config_instances: [file('two/same', '{"in":2}'), file('long', '{"text":"short"}')] }),
+    deploy({
+      config_instances: [
+        file('two/same', '{"in":2}'),
+        file('nest/deep/low', '{"deep":1}'),
+        file('long', '{"text":"short"}'),
+      ],
+    }),
+    deploy({ config_instances: [file('retried', '{"retried":1}')], error_status: 'retrying' }),
   ];
 };
 
@@ -222,6 +233,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
     restartAgent('SIGTERM'),
   ],
   oddFiles,
+  () => [1, 2].map((n) => deploy({ release_id: 'rls_oracle000002', description: `${n} of one release` })),
   () => [publishSome(3), tearTail(0.3), tearTail(0.97), restartAgent('SIGTERM')],
   () => [publishSome(2), killWhilePublishing(40)],
   () => [
