@@ -107,6 +107,7 @@ const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) 
     (asked) => asked.garble('<!doctype html><title>Please log in</title>', { 'content-type': 'text/html' }),
   ],
   ['no body', (asked) => asked.garble('')],
+  ['an object without data', (asked) => asked.garble('{}')],
   ['JSON that breaks off', (asked) => asked.garble(torn(asked))],
   ['a connection that is torn', (asked) => asked.tear(200, torn(asked), { 'content-length': '100000' })],
 ];

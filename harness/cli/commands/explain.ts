@@ -113,7 +113,9 @@ function requirementText(entry: CataloguedRequirement, paint: Paint, columns: nu
 
 const DECIDED = {
   MUST: 'stated by the specification: a violation fails the check, and the exit code is 1',
-  SHOULD: 'a convention, or good practice: a violation is a warning and does not fail the run',
+  SHOULD:
+    'a convention, or good practice: a violation is a warning, and fails a run only by --fail-on, ' +
+    'or by the profile full where it protects others',
   INFO: 'the specification is silent: the check records what the target does and never fails',
 };
 
