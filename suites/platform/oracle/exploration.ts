@@ -107,21 +107,16 @@ async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise
     const [one, other] = await servedAlone();
     if (one === undefined || other === undefined) continue;
     const both = [one, other].join();
-    const repeated = await Promise.all(
-      [
-        [one, other],
-        [other, one],
-      ].map((order) =>
-        readList(
-          ex,
-          kind,
-          order.map((name) => ['expand', name] as const),
-        ),
-      ),
-    );
-    const wrong = repeated.find((exchange) => shownIn(exchange) !== both);
+    const inOrder = (first: string, second: string): Promise<Exchange> =>
+      readList(ex, kind, [
+        ['expand', first],
+        ['expand', second],
+      ]);
+    const repeated = [await inOrder(one, other), await inOrder(other, one)];
+    const isBoth = (names: readonly string[]): boolean => names.includes(one) && names.includes(other);
+    const wrong = repeated.find((exchange) => !isBoth(shownIn(exchange).split(',')));
     if (wrong === undefined) ex.model.forms.add('repeated');
-    else if ((await servedAlone()).join().startsWith(both))
+    else if (isBoth(await servedAlone()))
       ex.hold(wrong, false, { what: 'expansion', path: '?expand' }, `${both}, as expand may repeat`, shownIn(wrong));
     if ((await shown(['expand[]', one])) === one) ex.model.forms.add('bracketed');
     if ((await shown(['expand', `${other},${one}`])) === both) ex.model.forms.add('with commas');
