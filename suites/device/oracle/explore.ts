@@ -283,6 +283,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [publishSome(12), ...[0, 150, 333, 700, 1400].map((bytes) => cutAndComeBack(8, bytes))],
   () => [openMany(110), publishSome(2), openStream(PLAIN)],
   () => [publishSome(12), compactLog(), compactLog({ isLast: true }), restartAgent('SIGTERM')],
+  () => [publishSome(150), restartAgent('SIGTERM')],
 ];
 
 /** The agent and its streams, which are opened anew after a departure. */
