@@ -366,7 +366,8 @@ export class HttpClient {
 const PIECES_MS = 5;
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {
-  const place = 1 + bytes.findIndex((byte) => byte > 0x7f) || bytes.length >> 1;
+  const first = bytes.findIndex((byte) => byte > 0x7f);
+  const place = first < 0 ? Math.floor(bytes.length / 2) : first + 1;
   yield bytes.subarray(0, place);
   await setTimeout(PIECES_MS);
   yield bytes.subarray(place);

@@ -88,6 +88,7 @@ describe('a counterexample is replayed', () => {
 
   it.for([
     ['limit-unbounded', 'platform.list.clamp.high', asProcess, 'explored'],
+    ['has-more-on-full-page', 'platform.list.has-more', inProcess, 'explored'],
     ['pages-skip', 'platform.list.walk-once', inProcess, 'explored'],
     ['replaced-is-staged-again', 'platform.deployment.forward-only', inProcess, 'directed'],
   ] as const)('of a platform: %s by %s', async ([defect, only, muster, kind]) => {

@@ -189,7 +189,7 @@ export class CurrentDeployment {
       });
   }
 
-  /** Expects the files of a replaced deployment to go, except those that the new one has too. */
+  /** Expects the files of a replaced deployment to go, and shared ones to stay. */
   async replaced(files: readonly ConfigFile[]): Promise<void> {
     const before = this.files;
     this.files = files;

@@ -97,7 +97,7 @@ export const expansionsOf = (ask: Ask): string[] =>
   [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
 
 /** Way in which several expansions are written: a platform may know one and not another. */
-export function formOf({ query }: Pick<Ask, 'query'>): string {
+export function notationOf({ query }: Pick<Ask, 'query'>): string {
   const asked = query.filter(([name]) => name === 'expand' || name === 'expand[]');
   if (asked.some(([name]) => name === 'expand[]')) return 'bracketed';
   if (asked.some(([, value]) => value.includes(','))) return 'with commas';

@@ -22,7 +22,7 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   await walkAll();
   yield;
   await Promise.all(kinds.map((kind) => probe(ex, kind)));
-  await probeForms(ex, kinds);
+  await probeNotations(ex, kinds);
   for (const version of ex.versions) yield* inSteps(ex, plainReads(ex, version));
   const world = mayWrite(t) ? await makeWorld(ex) : undefined;
   if (world !== undefined) ex.tidy = () => world.writes.tidy();
@@ -94,7 +94,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
 }
 
 /** Learns which notations of several expansions work; the published document has `expand` repeat. */
-async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
+async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const names = Object.keys(RESOURCES[kind].expansions);
     const shownIn = (exchange: Exchange): string =>
@@ -115,11 +115,11 @@ async function probeForms(ex: Explorer, kinds: readonly ResourceKind[]): Promise
     const repeated = [await inOrder(one, other), await inOrder(other, one)];
     const isBoth = (names: readonly string[]): boolean => names.includes(one) && names.includes(other);
     const wrong = repeated.find((exchange) => !isBoth(shownIn(exchange).split(',')));
-    if (wrong === undefined) ex.model.forms.add('repeated');
+    if (wrong === undefined) ex.model.notations.add('repeated');
     else if (isBoth(await servedAlone()))
       ex.hold(wrong, false, { what: 'expansion', path: '?expand' }, `${both}, as expand may repeat`, shownIn(wrong));
-    if ((await shown(['expand[]', one])) === one) ex.model.forms.add('bracketed');
-    if ((await shown(['expand', `${other},${one}`])) === both) ex.model.forms.add('with commas');
+    if ((await shown(['expand[]', one])) === one) ex.model.notations.add('bracketed');
+    if ((await shown(['expand', `${other},${one}`])) === both) ex.model.notations.add('with commas');
     return;
   }
 }

@@ -4,7 +4,7 @@ import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
 import { isSame } from '../../../harness/runner/explore/same.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
-import { type Exchange, expansionsOf, formOf, valuesOf } from './exchange.ts';
+import { type Exchange, expansionsOf, notationOf, valuesOf } from './exchange.ts';
 import type { Found } from './found.ts';
 import { Judgement, UNSURE } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
@@ -108,8 +108,8 @@ function judgeCount(model: Model, judgement: Judgement, exchange: Exchange, { to
   if (names.includes('total_count')) {
     // Whether an expansion may stand beside it is not shown for lists.
     const path = names.length === 1 ? '/total_count' : '/total_count beside an expansion';
-    const form = formOf(exchange);
-    if (form === 'alone' || (form === 'repeated' && model.forms.has(form)))
+    const notation = notationOf(exchange);
+    if (notation === 'alone' || (notation === 'repeated' && model.notations.has(notation)))
       judgement.hold(isCount, 'count', path, expected, count ?? 'none');
   } else if (!names.some((name) => name.includes('total_count')))
     judgement.hold(

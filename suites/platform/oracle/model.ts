@@ -68,7 +68,7 @@ export class Model {
   readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
   readonly adoptions = new Adoptions<Seen>();
   /** Ways of writing expansions that take effect. */
-  readonly forms = new Set(['alone']);
+  readonly notations = new Set(['alone']);
   /** Operations with the versions in which they were served. */
   readonly served = new Set<string>();
   /** Number of comparisons, by cell. */

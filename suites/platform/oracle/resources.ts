@@ -6,7 +6,7 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import { isPlatformVersion, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { holds, isSame } from '../../../harness/runner/explore/same.ts';
-import { type Exchange, expansionsOf, formOf, type Seen, seenIn } from './exchange.ts';
+import { type Exchange, expansionsOf, notationOf, type Seen, seenIn } from './exchange.ts';
 import type { Found, What } from './found.ts';
 import { Judgement, type More, UNSURE, type Words } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
@@ -291,7 +291,7 @@ class OneResource {
       const is = (each: string, due: string): boolean => members.get(each)?.value === due;
       return is('device_id', this.#item.id) && is('activity_status', 'deployed') && is('target_status', 'deployed');
     });
-    const isRead = this.#place.expand.includes(name) && formOf(exchange) === 'alone' && this.#place.name === 'read';
+    const isRead = this.#place.expand.includes(name) && notationOf(exchange) === 'alone' && this.#place.name === 'read';
     const due = `${name}, as ${deployed?.id} is deployed on that device`;
     if (isRead && deployed?.members.get('error_status')?.value === 'none')
       this.#hold(isObject(value), 'expansion', name, due, value ?? 'nothing', { ...UNSURE, restsOn: deployed.id });
@@ -310,7 +310,7 @@ class OneResource {
   /** Learns whether an expansion is served in this way, which holds in each version and for each record. */
   #served(name: string, isShown: boolean): void {
     const { model, exchange, seen } = this.#answer;
-    if (!model.forms.has(formOf(exchange))) return;
+    if (!model.notations.has(notationOf(exchange))) return;
     const way = this.#place.expand.includes(name) ? 'by its name' : 'as a part of a nested one';
     const asked = `${this.#kind}.${name} in a ${this.#place.name}, ${way}`;
     const earlier = model.adoptions.take(asked, isShown ? 'shown' : 'absent', seen);

@@ -1,4 +1,5 @@
 /** Records that the run has made, and short sequences of commands on them. */
+import { randomInt } from 'node:crypto';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Ask, Exchange } from './exchange.ts';
 import { type Explorer, getOf, listOf, operation } from './explorer.ts';
@@ -28,7 +29,8 @@ export interface World {
 }
 
 export async function makeWorld(ex: Explorer): Promise<World> {
-  const writes = new Writes(ex, new Names(ex.draw.below(2 ** 31).toString(36)));
+  // Not drawn, since an earlier run of the same seed may have left its records there.
+  const writes = new Writes(ex, new Names(randomInt(2 ** 31).toString(36)));
   const world: World = { writes, types: [], parts: [], devices: [], groups: [], deployments: [] };
   const keep = <T>(list: T[], made: T | undefined): T | undefined => {
     if (made !== undefined) list.push(made);
