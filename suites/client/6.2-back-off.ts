@@ -157,3 +157,15 @@ check(hammering, { ...OPTIONS, aspect: 'ended' }, async (t) => {
   await expectNoHammering(run, { answer: (asked) => asked.accept().end(), how: 'for streams that end at once' });
   await expectBack(run);
 });
+const AFTER_ENDED = { ...OPTIONS, premises: [...OPTIONS.premises, `${hammering.id}.ended`] } as const;
+check(hammering, { ...AFTER_ENDED, aspect: 'retry-nonsense' }, async (t) => {
+  await using run: StreamRun = await cutOff(t);
+  await expectNoHammering(run, {
+    answer: (asked) => {
+      void asked.accept().send('retry: soon\n\n');
+      asked.end();
+    },
+    how: 'for streams that end at once, after `retry: soon`',
+  });
+  await expectBack(run);
+});

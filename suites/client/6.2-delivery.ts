@@ -47,6 +47,19 @@ check(cursor, { needs: FOLLOW, premises: RECONNECT, profile: 'core' }, async (t)
 
 const OF_CURSOR = { needs: FOLLOW, premises: [...RECONNECT, CURSOR] } as const;
 
+for (const last of ['end', 'cut'] as const)
+  check(reconnect, { ...OF_CURSOR, aspect: `with-its-${last}` }, async (t) => {
+    const all = eventsFrom(1, 6);
+    await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
+    const sent = run.current.send(frames(all.slice(2, 4)));
+    // The end shares a packet with the events; a cut would drop what is not sent yet.
+    if (last === 'cut') await sent;
+    run.current[last]();
+    const again = await run.stream();
+    await again.send(frames(all.slice(Number(again.cursor ?? 0))));
+    await expectDispatched(run, all);
+  });
+
 // Nothing says that ids begin with 1.
 check(cursor, { ...OF_CURSOR, aspect: 'zero' }, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [event(0)]);

@@ -1,5 +1,5 @@
 /** Section 7: a client whose cursor is older than the earliest retained event. */
-import { EXPIRED, event, frame } from '../../harness/contract/situations.ts';
+import { EXPIRED, event, frame, type SentEvent } from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import { startRun } from './support/client-run.ts';
 import type { ClientRequest } from './support/server.ts';
@@ -55,25 +55,39 @@ export const goesOn = requirement({
   id: 'client.expired.goes-on',
   text: 'A client that is answered 410 asks again without that cursor, and dispatches later events.',
 });
-/** Further requests with the expired cursor that are allowed. */
-const PATIENT = 5;
 check(goesOn, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
-  for (let attempt = 0; attempt < PATIENT; attempt += 1) {
+  await expectLater(run, [dead], event(50));
+});
+
+const AGAIN = { ...OPTIONS, aspect: 'again', premises: [...OPTIONS.premises, goesOn.id] } as const;
+check(goesOn, AGAIN, async (t) => {
+  await using run: StreamRun = await expired(t);
+  const [later, last] = [event(50), event(90)];
+  (await expectLater(run, [dead], later)).cut();
+  await expectLater(run, [dead, later], last);
+});
+
+/** Further requests with an expired cursor that are allowed. */
+const PATIENT = 5;
+
+/** Refuses the cursors of the events until the client asks without one, and expects it to dispatch a later event. */
+async function expectLater(run: StreamRun, gone: readonly SentEvent[], later: SentEvent): Promise<ClientRequest> {
+  for (let attempt = 0; attempt <= PATIENT; attempt += 1) {
     const asked = await run.request('the client to ask again without the cursor that has expired');
-    if (asked.cursor === dead.id) {
+    if (gone.some(({ id }) => id === asked.cursor)) {
       refuse(asked);
       continue;
     }
-    const later = event(50);
     await asked.accept().send(frame(later));
-    return await expectDispatched(run, [dead, later]);
+    await expectDispatched(run, [...gone, later]);
+    return asked;
   }
   throw run.violation({
     expected: 'a request without the cursor that has expired',
-    actual: `${PATIENT} more with the cursor ${dead.id}`,
+    actual: `${PATIENT + 1} more with the cursor ${gone.at(-1)?.id}`,
   });
-});
+}
 
 export const loop = requirement({
   id: 'client.expired.no-loop',

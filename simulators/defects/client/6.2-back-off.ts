@@ -58,6 +58,17 @@ export const defects = [
   defect('hammers-when-ended', 'Asks again at once when its stream ends.', ['client.back-off.hammering.ended'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 200 ? 0 : reconnect(why)) }),
   }),
+  defect(
+    'retry-nonsense-as-zero',
+    'Takes a retry field that is no number for 0, and asks again at once.',
+    ['client.back-off.hammering.retry-nonsense'],
+    {
+      stream: ({ field }) => ({
+        field: (line) => (/^retry: ?\D/.test(line) ? { name: 'retry', value: '0' } : field(line)),
+      }),
+      follow: ({ reconnect }) => ({ reconnect: (why) => (why.retryMs === 0 ? 0 : reconnect(why)) }),
+    },
+  ),
   defect('hammers-when-refused', 'Asks again at once when it is refused by a 4xx.', REFUSED, {
     follow: ({ reconnect }) => ({ reconnect: (why) => (isRefusal(why) && why.status !== 410 ? 0 : reconnect(why)) }),
   }),

@@ -11,6 +11,18 @@ export const defects = [
       reconnect: (why) => (why.status === 410 ? 200 : reconnect(why)),
     }),
   }),
+  defect('begins-anew-once', 'Begins anew after the first 410 alone.', ['client.expired.goes-on.again'], () => {
+    let times = 0;
+    return {
+      follow: ({ reconnect }) => ({
+        expired: (cursor) => {
+          times += 1;
+          return { told: true, cursor: times > 1 ? cursor : undefined };
+        },
+        reconnect: (why) => (why.status === 410 ? 200 : reconnect(why)),
+      }),
+    };
+  }),
   defect('gives-up-at-410', 'Gives up when its cursor has expired.', ['client.expired.goes-on'], {
     follow: ({ reconnect }) => ({ reconnect: (why) => (why.status === 410 ? undefined : reconnect(why)) }),
   }),
