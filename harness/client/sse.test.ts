@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createBrotliCompress, createGzip } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { HttpClient } from './http.ts';
@@ -70,6 +71,23 @@ describe('waits', () => {
     expect((await stream.next(wait('event 3'))).id).toBe('3');
     expect(stream.ended).toBeUndefined();
     expect(stream.lastEventId).toBe('3');
+  });
+
+  it.each([
+    ['gzip', createGzip],
+    ['br', createBrotliCompress],
+  ] as const)('give the frames of a stream in %s as they come', async (coding, packing) => {
+    const packed = packing();
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': coding }).flushHeaders();
+      packed.pipe(response);
+    };
+    const stream = await open();
+    for (const id of [1, 2]) {
+      packed.write(event(id));
+      packed.flush();
+      expect((await stream.next(wait(`event ${id}`))).id).toBe(String(id));
+    }
   });
 
   it('end with a timeout that names what was waited for', async () => {

@@ -3,6 +3,7 @@
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
 import { BothEnds } from './body.ts';
+import { decoded } from './codings.ts';
 import { describe, Unfinished } from './errors.ts';
 import type { HttpClient, OpenResponse } from './http.ts';
 import type { Recorder } from './recorder.ts';
@@ -300,10 +301,9 @@ export class EventStream {
   }
 
   async #pump(): Promise<void> {
-    const { body } = this.#response;
     try {
       await this.#held();
-      for await (const chunk of body) {
+      for await (const chunk of decoded(this.#response.body, this.headers['content-encoding'])) {
         // A chunk after `close` would be parsed from the middle of a line.
         if (this.#ended !== undefined) break;
         this.#take(chunk as Buffer, performance.now());

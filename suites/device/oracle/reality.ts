@@ -2,6 +2,7 @@
  * The agent under test beside its model, with several open streams, two of them through the whole exploration. Each
  * command ends once every stream has brought the events that it is owed, and every event is accounted for.
  */
+import { CODINGS } from '../../../harness/client/codings.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import type { EventStream, OpenEvents } from '../../../harness/client/sse.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
@@ -205,7 +206,8 @@ export class Reality {
       const what = stream.status === 410 ? 'refused' : 'not served';
       return this.departs(what, { expected: '200 and an event stream', actual }, client);
     }
-    const isFollowed = options.cutAfterBytes === undefined && stream.headers['content-encoding'] === undefined;
+    const coding = stream.headers['content-encoding'];
+    const isFollowed = options.cutAfterBytes === undefined && (coding === undefined || CODINGS.has(coding));
     if (stream.status === 200 && isFollowed) this.clients.push(client);
     else await stream.close();
   }
