@@ -66,6 +66,11 @@ export const defects = [
       session: ({ retained }) => ({ replay: (events) => events.filter(({ id }) => id !== retained.latest) }),
     },
   }),
+  defect('replay-compares-text', 'Compares ids as text in a replay.', REPLAY_COMPLETE, {
+    stream: {
+      session: ({ after }) => ({ replay: (events) => events.filter(({ id }) => String(id) > String(after)) }),
+    },
+  }),
   defect('replay-limited', 'Replays at most ten events.', REPLAY_COMPLETE, replaysAtMost(10)),
   defect('replay-newest-first', 'Replays newest first.', ['device.events.replay.complete', 'device.events.monotonic'], {
     stream: { session: () => ({ replay: (events) => events.toReversed() }) },
