@@ -47,6 +47,28 @@ export const defects = [
       authorized: (header, token, transport) => transport === 'unix' || header?.length === `Bearer ${token}`.length,
     },
   }),
+  defect('loopback-token-once', 'Asks for the token on a connection until it has come once.', BEARER_REQUIRED, () => {
+    const admitted = new WeakSet<object>();
+    let isCarried = true;
+    return {
+      transport: ({ authorized }) => ({
+        authorized: (header, token, transport) => {
+          isCarried = authorized(header, token, transport);
+          return true;
+        },
+      }),
+      http: ({ intercept }) => ({
+        intercept: (request, response) => {
+          if (!isCarried && !admitted.has(request.socket)) {
+            response.writeHead(401).end();
+            return true;
+          }
+          admitted.add(request.socket);
+          return intercept(request, response);
+        },
+      }),
+    };
+  }),
   defect('loopback-token-in-query', 'Accepts the token in the query as well.', BEARER_REQUIRED, () => {
     let secret: string | undefined;
     return {

@@ -41,6 +41,9 @@ export const defects = [
   defect('timestamps-without-t', 'Separates date and time by a space.', ['platform.timestamps'], {
     resource: (_kind, resource) => ({ ...resource, created_at: String(resource['created_at']).replace('T', ' ') }),
   }),
+  defect('timestamps-without-zone', 'Gives moments without a zone.', ['platform.timestamps'], {
+    resource: (_kind, resource) => ({ ...resource, created_at: String(resource['created_at']).replace(/Z$/, '') }),
+  }),
 ];
 
 export const variants = [

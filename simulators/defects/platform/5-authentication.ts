@@ -2,11 +2,14 @@ import { hash } from 'node:crypto';
 import type { KeyFacts } from '../../platform/behaviour.ts';
 import { defect, errors, type PlatformChange, variant } from '../define-platform.ts';
 
-/** The platform keeps the digest of a key alone, so each beginning of the text is tried. */
-function begins(presented: string, key: KeyFacts): boolean {
-  const digest = 'digest' in key ? String(key.digest) : '';
-  return Array.from(presented, (_, length) => hash('sha256', presented.slice(0, length), 'hex')).includes(digest);
-}
+/** Whether a text is the key, of which the platform keeps the digest alone. */
+const isKey = (text: string, key: KeyFacts): boolean => 'digest' in key && hash('sha256', text, 'hex') === key.digest;
+
+const begins = (presented: string, key: KeyFacts): boolean =>
+  Array.from(presented, (_, length) => presented.slice(0, length)).some((text) => isKey(text, key));
+
+const recased = (text: string): string =>
+  text.replaceAll(/[a-z]/gi, (letter) => (letter > 'Z' ? letter.toUpperCase() : letter.toLowerCase()));
 
 /** Serves some operations without a key. */
 const open = (match: (operation: string) => boolean): PlatformChange => ({
@@ -16,6 +19,9 @@ const open = (match: (operation: string) => boolean): PlatformChange => ({
 export const defects = [
   defect('key-by-prefix', 'Accepts any text that begins with a key.', ['platform.auth.key-wrong'], {
     authenticate: (found, presented = '', all) => found ?? all.find((key) => begins(presented, key)),
+  }),
+  defect('key-in-any-case', 'Accepts a key whose letters are in the other case.', ['platform.auth.key-wrong'], {
+    authenticate: (found, presented = '', all) => found ?? all.find((key) => isKey(recased(presented), key)),
   }),
   defect('key-unchecked', 'Accepts any key.', ['platform.auth.key-wrong'], {
     authenticate: (found, presented, all) => found ?? (presented === undefined ? undefined : all[0]),
