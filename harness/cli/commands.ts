@@ -158,6 +158,11 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     async () => (await import('./commands/compare.ts')).compare,
   ),
   entry(
+    'fit <path..>',
+    'Say which agents, platforms and clients go together, by their reports and certificates',
+    async () => (await import('./commands/fit.ts')).fit,
+  ),
+  entry(
     'verify <file>',
     'Check a certificate, and show what it claims and what it does not',
     async () => (await import('./commands/verify.ts')).verify,

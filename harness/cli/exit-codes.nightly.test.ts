@@ -50,6 +50,15 @@ function report(name: string, checks = GOOD): string {
   return at(name);
 }
 
+/** A platform and an agent that were tested together, or only each alone. */
+function fitted(outcome: 'pass' | 'fail' | undefined): string[] {
+  const target = { ...sampleReport([]).target, name: 'agent', platform: { name: 'hub' } };
+  const checks = outcome === 'fail' ? BAD : GOOD;
+  if (outcome !== undefined)
+    writeFileSync(at('both.json'), JSON.stringify(sampleReport(checks, { api: 'system', target, complete: true })));
+  return ['fit', outcome === undefined ? report('1.json') : at('both.json'), '--agent', 'agent', '--platform', 'hub'];
+}
+
 const compared = (before: string, after: string): string[] => ['compare', before, after, '--gate', 'regressions'];
 const gated = () => compared(report('1.json'), report('2.json'));
 
@@ -104,6 +113,13 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
     { code: 3, words: gated, env: FAULT },
     { code: 64, words: () => ['compare', at('none.json')] },
     ...onEach(() => ['compare', '--command', AGENT]),
+  ],
+  fit: [
+    { code: 0, words: () => fitted('pass') },
+    { code: 1, words: () => fitted('fail') },
+    { code: 2, words: () => fitted(undefined) },
+    { code: 3, words: () => fitted('pass'), env: FAULT },
+    { code: 64, words: () => ['fit', at('none.json')] },
   ],
   fleet: [
     { code: 0, words: held },
@@ -193,6 +209,7 @@ describe.each(EXIT_TABLES)('muster %s', { timeout: 240_000 }, (table) => {
 const COMMANDS: Readonly<Record<ExitTable, readonly string[]>> = {
   check: ['check device', 'check platform', 'check system', 'check client', 'replay'],
   compare: ['compare'],
+  fit: ['fit'],
   fleet: ['fleet', 'merge'],
   mutate: ['mutate client', 'mutate system'],
   verify: ['verify'],

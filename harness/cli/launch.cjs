@@ -11,7 +11,7 @@ const FAILED = 3;
 
 if (isOlder(process.versions.node, needed)) {
   const found = `this is Node ${process.versions.node} (${process.execPath})`;
-  process.stderr.write(`muster: needs Node ${needed} or later, and ${found}\n`);
+  process.stderr.write(`muster: needs Node ${needed} or later, and ${found}: npm i -D node brings one\n`);
   process.exitCode = FAILED;
 } else {
   // What never comes to its end is no success.

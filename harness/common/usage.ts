@@ -1,7 +1,17 @@
 /** Exit codes, UsageError, and the nearest known word for a mistyped one. */
 
 /** Commands whose exit codes have their own meanings; others exit 0 after their work. */
-export const EXIT_TABLES = ['check', 'compare', 'fleet', 'mutate', 'verify', 'simulate', 'doctor', 'watch'] as const;
+export const EXIT_TABLES = [
+  'check',
+  'compare',
+  'fit',
+  'fleet',
+  'mutate',
+  'verify',
+  'simulate',
+  'doctor',
+  'watch',
+] as const;
 export type ExitTable = (typeof EXIT_TABLES)[number];
 
 type ExitCode = { code: number } & { readonly [Table in ExitTable]?: string };
@@ -21,6 +31,7 @@ const EXIT_CODES = {
     code: 0,
     check: 'conformant',
     compare: 'the gate holds',
+    fit: 'all pairs fit',
     fleet: 'all thresholds met',
     mutate: 'the tests found what they were to find',
     verify: 'valid and conformant',
@@ -32,6 +43,7 @@ const EXIT_CODES = {
     code: 1,
     check: 'a MUST failed, or a SHOULD that fails the run',
     compare: 'the gate does not hold',
+    fit: 'a pair does not fit',
     fleet: 'an event stream lost or repeated events, or with --judge an answer broke a MUST',
     mutate: 'a defect survived, the score is too low, or the tests are brittle',
     watch: 'a MUST failed, or a SHOULD that fails the run',
@@ -41,6 +53,7 @@ const EXIT_CODES = {
     code: 2,
     check: 'incomplete (undecided, blocked, or not as declared)',
     compare: 'undecided',
+    fit: 'a pair was never tested, or not decided',
     fleet: 'incomplete, a threshold was not measured, or the platform did not answer',
     mutate: 'undecided: the tests fail on the faithful simulator, ask nothing, or are not the same each time',
     watch: 'nothing was seen that decides anything',

@@ -152,6 +152,9 @@ export const jsonReportShape = objectShape(
       dialect: optionalText,
       name: optionalText,
       version: optionalText,
+      platform: Type.Optional(
+        Type.Object({ name: text, version: optionalText }, { description: 'Platform of a system run, as named' }),
+      ),
       ended: Type.Optional(Type.Literal(true, { description: 'Muster started it for the run and ended it after' })),
       digest: told('sha256 of what Muster itself ran'),
       digest_of: Type.Optional(oneOf(['image', 'executable'])),

@@ -382,6 +382,8 @@ export interface TargetDescription {
   dialect?: string;
   name?: string;
   version?: string;
+  /** Platform of a system run, by the names that the tester gives it. */
+  platform?: { name: string; version?: string };
   /** `sha256:…` of the implementation that Muster ran, when it could be measured. */
   digest?: string;
   /** Marks a target that Muster started and ended, so that nothing serves at that address any more. */

@@ -201,6 +201,8 @@ export const platformFields = {
 /** Platform in which a device is enrolled already; options only. */
 export const systemFields = {
   platform: { help: 'Base URL of a platform that the agent is enrolled in' },
+  platformName: { help: 'Name of that platform, by which muster fit finds the pair' },
+  platformVersion: { help: 'Version of that platform' },
   apiKey: platformFields.apiKey,
   deviceId: { help: "The platform's id of the agent's device" },
   dialect: platformFields.dialect,

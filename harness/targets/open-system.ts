@@ -12,18 +12,20 @@ export interface SystemParts {
   /** Proxies between agent and platform, which take the agent offline. Without them it is stopped instead. */
   links: readonly { cut(): void; restore(): void }[] | undefined;
   platformName?: string;
+  /** Platform by the names that the tester gives it. */
+  named?: TargetDescription['platform'];
   close(): Promise<void>;
 }
 
 export function openSystemTarget({ device, platform, links, ...rest }: SystemParts): OpenedTarget<SystemContext> {
-  const { deviceId = '', platformName = platform.description.address, close } = rest;
+  const { deviceId = '', platformName = platform.description.address, named, close } = rest;
   const capabilities = new Set([...device.capabilities, ...platform.capabilities]);
   const description: TargetDescription = {
     ...device.description,
     kind: 'system',
     address: `${device.description.address} in ${platformName}`,
     capabilities: [...capabilities],
-    ...defined({ api_version: platform.description.api_version }),
+    ...defined({ api_version: platform.description.api_version, platform: named }),
   };
   const restore = (): void => {
     for (const link of links ?? []) link.restore();

@@ -13,6 +13,7 @@ import type { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
 import { poll, pollWithin } from '../../common/waiting.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../contract/versions.ts';
+import type { TargetDescription } from '../../runner/types.ts';
 import { type Control, ControlError } from '../../targets/control/control.ts';
 import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 import { PlatformClient, PlatformControl } from '../../targets/control/platform-control.ts';
@@ -312,6 +313,16 @@ export async function openSystem(
     platform,
     deviceId,
     ...(own === undefined ? { links: undefined } : { links, platformName: "Muster's own platform" }),
+    ...defined({ named: platformNamed(args) }),
     close: () => all.disposeAsync(),
   });
+}
+
+function platformNamed({
+  'platform-name': name,
+  'platform-version': version,
+}: OptionsOf<typeof systemTargetOptions>): TargetDescription['platform'] {
+  if (name !== undefined) return { name, ...defined({ version }) };
+  if (version !== undefined) throw new UsageError('--platform-version: give --platform-name, too');
+  return undefined;
 }

@@ -78,6 +78,7 @@ export const statement = shape(
         capabilities: Type.Array(oneOf(CAPABILITIES)),
         subject_name: Type.Optional(text),
         subject_version: Type.Optional(text),
+        platform: Type.Optional(exact({ name: text, version: Type.Optional(text) })),
         // Absent in certificates before 2026-11-22.
         digest_of: Type.Optional(oneOf(['image', 'executable', 'artifact', 'name'] as const)),
         executable: Type.Optional(text),
@@ -184,7 +185,7 @@ export function statementOf(report: Report, suites: SuitesDigest, words: Signers
         transport: target.kind,
         control: target.control,
         capabilities: target.capabilities,
-        ...defined({ subject_name: target.name, subject_version: target.version }),
+        ...defined({ subject_name: target.name, subject_version: target.version, platform: target.platform }),
         ...subjectDetails(target),
         verdicts: report.checks.map(judged),
         ...observedIn(report),

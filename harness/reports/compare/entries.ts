@@ -116,7 +116,7 @@ function entryFrom(value: unknown, file: string): Entry | undefined {
 }
 
 /** Statement of an envelope, without a look at the signature: `muster verify` checks it. */
-function certifiedBy(value: unknown): Statement | undefined {
+export function certifiedBy(value: unknown): Statement | undefined {
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;
   try {

@@ -1,0 +1,53 @@
+/** `muster fit`: which agents, platforms and clients go together, by the reports and certificates in a folder. */
+import { inert, printableJson } from '../../common/terminal.ts';
+import { exitCodesText } from '../../common/usage.ts';
+import { readEvidence } from '../../reports/fit/evidence.ts';
+import { type Fit, fitOf } from '../../reports/fit/fit.ts';
+import { fitJson, fitPage, fitText } from '../../reports/fit/fit-formats.ts';
+import { columns, command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
+import { paintOf, textWriter } from '../report-texts.ts';
+import { VERSION } from '../version.ts';
+
+const WHICH = 'as NAME, NAME@VERSION or sha256:…';
+
+export const fit = command({
+  options: {
+    path: OPTION.list('Reports in JSON, certificates, or folders of these', {
+      positional: true,
+      required: true,
+      path: wholePath,
+    }),
+    agent: OPTION.list(`Agent that goes out, ${WHICH}`, { defaultText: 'the newest version of each' }),
+    platform: OPTION.list(`Platform that it meets, ${WHICH}`, { defaultText: 'the newest version of each' }),
+    client: OPTION.list(`Client of either, ${WHICH}`, { defaultText: 'the newest version of each' }),
+    report: OPTION.list('Report: pretty, html or json, each with =FILE', {
+      defaultText: 'pretty',
+      path: pathAfterEquals,
+    }),
+  },
+  examples: [
+    ['muster fit reports/ --agent acme-agent@1.4 --platform hub@7', 'may this agent go out to that platform?'],
+    ['muster fit reports/ --report html=fit.html', 'every pair, as a page'],
+  ],
+  epilogue:
+    'A server and a client fit when each conforms by its newest run; an agent and a platform when muster check system ' +
+    'says so (--name, --platform-name). Certificates are read without a look at their signature: muster verify checks ' +
+    `it.\n\nExit codes: ${exitCodesText('fit')}.`,
+  run({ path, report = ['pretty'], ...wanted }) {
+    const write = textWriter(report, FORMATS);
+    const answer = fitOf(readEvidence(path, new Date().toISOString().slice(0, 10)), wanted);
+    write((format, isTerminal) => format.text(answer, isTerminal));
+    return answer.code;
+  },
+});
+
+interface FitFormat {
+  name: string;
+  text(fit: Fit, isTerminal: boolean): string;
+}
+
+const FORMATS: readonly FitFormat[] = [
+  { name: 'pretty', text: (answer, isTerminal) => inert(fitText(answer, paintOf(isTerminal), columns())) },
+  { name: 'html', text: (answer) => fitPage(answer, VERSION) },
+  { name: 'json', text: (answer) => `${printableJson(fitJson(answer), 2)}\n` },
+];

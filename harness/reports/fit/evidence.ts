@@ -1,0 +1,97 @@
+/** Evidence of `muster fit`: runs about one implementation, or about an agent and a platform together. */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { defined } from '../../common/defined.ts';
+import { UsageError } from '../../common/usage.ts';
+import type { Api, Report } from '../../runner/types.ts';
+import { verdictOf } from '../certificate/certificate.ts';
+import type { Statement } from '../certificate/statement.ts';
+import { certifiedBy } from '../compare/entries.ts';
+import { looksLikeReport, readJson, reportFrom } from '../json.ts';
+import { verdict } from '../verdict.ts';
+
+/** `unknown`: not decided, or by a certificate that has ended. */
+export type Answer = 'yes' | 'no' | 'unknown';
+
+export interface Subject {
+  name: string;
+  version?: string;
+  /** `sha256:…` of what ran, or of the file that the tester names. */
+  digest?: string;
+}
+
+/** One run. `platform`: that of a system run, where it is named. */
+export interface Evidence {
+  file: string;
+  api: Api;
+  startedAt: string;
+  subject: Subject;
+  platform?: Subject;
+  apiVersion?: string;
+  capabilities: readonly string[];
+  answer: Answer;
+  /** Verdict in words, e.g. `CONFORMANT: full, 2026-11-25`. */
+  words: string;
+}
+
+/**
+ * Evidence in files and folders, oldest first. Leaves out runs of implementations without a name or digest, which
+ * nothing could be matched with. `today`: YYYY-MM-DD, UTC.
+ *
+ * @throws UsageError with the file
+ */
+export function readEvidence(paths: readonly string[], today: string): Evidence[] {
+  const files = paths.flatMap((path) =>
+    statSync(path, { throwIfNoEntry: false })?.isDirectory() ? within(path) : path,
+  );
+  const found = files.flatMap((file) => evidenceIn(file, today) ?? []);
+  if (found.length === 0)
+    throw new UsageError(`${paths.join(', ')}: no report in JSON and no certificate says what was tested (--name)`);
+  return found.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+}
+
+const within = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .map((name) => join(folder, name));
+
+function evidenceIn(file: string, today: string): Evidence | undefined {
+  const value = readJson(file);
+  if (looksLikeReport(value)) return ofReport(reportFrom(value, file), file);
+  const certified = certifiedBy(value);
+  return certified && ofCertificate(certified, file, today);
+}
+
+function ofReport(report: Report, file: string): Evidence | undefined {
+  const { api, target, started_at: startedAt } = report;
+  const digest = target.digest ?? target.artifact?.digest;
+  const name = target.name ?? target.executable;
+  if (name === undefined) return undefined;
+  const { kind, word } = verdict(report);
+  return {
+    ...{ file, api, startedAt, words: word, capabilities: target.capabilities },
+    subject: { name, ...defined({ version: target.version, digest }) },
+    ...defined({ platform: target.platform, apiVersion: target.api_version }),
+    answer: kind === 'CONFORMANT' ? 'yes' : kind === 'NOT CONFORMANT' ? 'no' : 'unknown',
+  };
+}
+
+function ofCertificate({ subject: [what], predicate }: Statement, file: string, today: string): Evidence | undefined {
+  const { muster, result } = predicate;
+  const name = muster.subject_name ?? muster.executable;
+  if (name === undefined) return undefined;
+  const { valid_until: until = today } = muster;
+  const hasEnded = until < today;
+  const digest = muster.artifact?.digest.sha256 ?? (muster.digest_of === 'name' ? undefined : what?.digest.sha256);
+  return {
+    ...{ file, api: muster.api, startedAt: muster.started_at, capabilities: muster.capabilities },
+    subject: {
+      name,
+      ...defined({ version: muster.subject_version, digest: digest && `sha256:${digest}` }),
+    },
+    ...defined({ platform: muster.platform, apiVersion: muster.api_version }),
+    answer: result === 'FAILED' ? 'no' : hasEnded ? 'unknown' : 'yes',
+    words: `${verdictOf(predicate)}${hasEnded ? `, which ended on ${until}` : ''}`,
+  };
+}

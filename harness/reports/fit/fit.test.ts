@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Api, Report } from '../../runner/types.ts';
+import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
+import { readEvidence } from './evidence.ts';
+import { fitOf, type Wanted } from './fit.ts';
+import { fitPage } from './fit-formats.ts';
+
+const TODAY = '2026-11-29';
+
+interface Run {
+  api: Api;
+  target: Partial<Report['target']>;
+  day?: string;
+  outcome?: 'pass' | 'fail' | 'undecided';
+}
+
+function reportOf({ api, target, day = '01', outcome = 'pass' }: Run): Report {
+  const check = outcome === 'fail' ? sampleFailure() : sampleResult({ outcome });
+  const base = sampleReport([check], { api, complete: outcome !== 'undecided' });
+  return {
+    ...base,
+    started_at: `2026-11-${day}T10:00:00.000Z`,
+    target: { ...base.target, name: 'agent', version: '1', ...target },
+    ...(outcome === 'undecided' && { exit_code: 2 }),
+  };
+}
+
+/** Answers by pair, in words. */
+function answers(runs: readonly Run[], wanted: Wanted = {}): [pair: string, answer: string][] {
+  const folder = mkdtempSync(join(tmpdir(), 'fit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [index, run] of runs.entries())
+    writeFileSync(join(folder, `${index}.json`), JSON.stringify(reportOf(run)));
+  writeFileSync(join(folder, 'package.json'), '{"name":"no report"}');
+  return fitOf(readEvidence([folder], TODAY), wanted).pairs.map(({ pieces, answer }) => [
+    pieces.map(({ name, version }) => `${name} ${version}`).join(' + '),
+    answer,
+  ]);
+}
+
+const AGENT: Run = { api: 'device', target: { name: 'agent' } };
+const PLATFORM: Run = { api: 'platform', target: { name: 'hub', version: '7' } };
+const CLIENT: Run = { api: 'client', target: { name: 'ui', version: '3', capabilities: ['follow', 'list'] } };
+const BOTH: Run = { api: 'system', target: { name: 'agent', platform: { name: 'hub', version: '7' } } };
+const FAILED: Run = { ...BOTH, outcome: 'fail' };
+const LATER: Run = { ...BOTH, day: '02' };
+const FOLLOWER: Run = { ...CLIENT, target: { ...CLIENT.target, capabilities: ['follow'] } };
+
+describe('an agent and a platform', () => {
+  it.each([
+    ['fit when they passed together', [BOTH], 'yes'],
+    ['do not fit when they failed together', [FAILED], 'no'],
+    ['are unknown when each passed alone', [AGENT, PLATFORM], 'unknown'],
+    ['are judged by their newest run', [FAILED, LATER], 'yes'],
+    ['are unknown when that run decided nothing', [BOTH, { ...LATER, outcome: 'undecided' }], 'unknown'],
+  ] as const)('%s', (_, runs, answer) => {
+    expect(answers(runs)).toEqual([['agent 1 + hub 7', answer]]);
+  });
+});
+
+describe('a server and a client', () => {
+  it.each([
+    ['fit when each conforms', [AGENT, CLIENT], 'yes'],
+    ['do not fit when the client fails', [AGENT, { ...CLIENT, outcome: 'fail' }], 'no'],
+    ['do not fit when the server fails', [{ ...AGENT, outcome: 'fail' }, CLIENT], 'no'],
+    ['are unknown when one was not decided', [AGENT, { ...CLIENT, outcome: 'undecided' }], 'unknown'],
+  ] as const)('%s', (_, runs, answer) => {
+    expect(answers(runs)).toEqual([['agent 1 + ui 3', answer]]);
+  });
+
+  it('are no pair where the client does not use that API', () => {
+    expect(answers([PLATFORM, FOLLOWER])).toEqual([]);
+  });
+});
+
+describe('pieces', () => {
+  const versions: Run[] = ['1', '2'].map((version) => ({ ...AGENT, day: `0${version}`, target: { version } }));
+  const all = [...versions, { ...BOTH, target: { ...BOTH.target, version: '1' } }, CLIENT];
+
+  it('are the newest version of each name, or those that are named', () => {
+    expect(answers(all)).toEqual([
+      ['agent 2 + hub 7', 'unknown'],
+      ['agent 2 + ui 3', 'yes'],
+      ['hub 7 + ui 3', 'unknown'],
+    ]);
+    expect(answers(all, { agent: ['agent@1'], client: [] })).toEqual([['agent 1 + hub 7', 'yes']]);
+  });
+
+  it('that nobody tested are unknown', () => {
+    expect(answers(all, { agent: ['agent@9'], client: ['ui'], platform: [] })).toEqual([['agent 9 + ui 3', 'unknown']]);
+  });
+
+  it('of one version are told apart by their digests', () => {
+    const [old, built] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
+    const runs = [
+      { ...AGENT, target: { digest: old } },
+      { ...AGENT, day: '02', target: { digest: built }, outcome: 'fail' },
+      CLIENT,
+    ] as const;
+    expect(answers(runs)).toEqual([['agent 1 + ui 3', 'no']]);
+    expect(answers(runs, { agent: [old] })).toEqual([['agent 1 + ui 3', 'yes']]);
+  });
+});
+
+it('a folder without a named run is refused, and names are text on the page', () => {
+  expect(() => answers([])).toThrow(/no report in JSON and no certificate says what was tested/);
+  const page = fitPage(
+    {
+      pairs: [
+        {
+          pieces: [
+            { role: 'agent', name: '<b>' },
+            { role: 'client', name: 'ui' },
+          ],
+          answer: 'no',
+          why: '<i>',
+        },
+      ],
+      ...{ answer: 'no', code: 1, meaning: '1 of 1 pair do not fit' },
+    },
+    '1',
+  );
+  expect(page).toContain('&lt;b&gt;');
+  expect(page).not.toContain('<i>');
+});
