@@ -42,7 +42,8 @@ test('the package’s command is the launcher', () => {
 test.each(['12.22.12', `${major - 1}.99.0`, `${major}.${minor - 1}.9`])('Node %s is told what is needed', (version) => {
   const { code, stdout, stderr } = launchedOn(version);
   expect(stderr).toBe(
-    `muster: needs Node ${major}.${minor} or later, and this is Node ${version} (${process.execPath}): npm i -D node brings one\n`,
+    `muster: needs Node ${major}.${minor} or later, and this is Node ${version} (${process.execPath}): ` +
+      'npm i -D node brings one\n',
   );
   expect(stdout).toBe('');
   expect(code).toBe(EXIT.harness);

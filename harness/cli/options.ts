@@ -177,7 +177,7 @@ function wordsOf(
 }
 
 const shellWord = (word: string): string =>
-  /^[\w./:=,@%+*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 export const CONFIG_FILE = 'muster.yaml';
 

@@ -57,7 +57,13 @@ for (const last of ['end', 'cut'] as const)
     run.current[last]();
     const again = await run.stream();
     await again.send(frames(all.slice(Number(again.cursor ?? 0))));
-    await expectDispatched(run, all);
+    await run.untilDispatched('6');
+    // The window of a replay may repeat events.
+    const once = new Set(run.dispatched.map(({ id }) => id));
+    run.must([...once].join() === all.map(({ id }) => id).join(), {
+      expected: 'events 1 to 6 to be dispatched, in order',
+      actual: run.outcome,
+    });
   });
 
 // Nothing says that ids begin with 1.
