@@ -23,7 +23,6 @@ interface FleetRun {
   platform?: string;
   'agent-url'?: string;
   mqtt?: string;
-  apiKey?: string;
   scenario: string;
   /** Serves a page, whose address is given to this function. */
   onPage?(url: string): void;
@@ -33,11 +32,11 @@ interface FleetRun {
 
 /** Resolves with the result of the command. Rejects with its output when it left none. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
-  const { scenario, onPage, meanwhile, apiKey = 'bench', ...more } = run;
+  const { scenario, onPage, meanwhile, ...more } = run;
   using home = scratch();
   const [file, out] = [join(home.path, 'scenario.yaml'), join(home.path, 'out')];
   writeFileSync(file, scenario);
-  const words = wordsOf({ ...more, 'api-key': apiKey, scenario: file, out, state: home.path });
+  const words = wordsOf({ ...more, 'api-key': 'bench', scenario: file, out, state: home.path });
   await using fleet = startMuster(['fleet', ...words, ...(onPage === undefined ? [] : ['--ui'])]);
   if (onPage !== undefined) onPage((await fleet.said(/^ui: (\S+)\n/m))[1] ?? '');
   await meanwhile?.(fleet);

@@ -53,11 +53,6 @@ const BENCHES: Record<string, Bench> = {
     summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: four minutes',
     run: async () => (await import('./console.ts')).benchConsole(),
   },
-  calls: {
-    summary: '2,000 robots that call plain platforms, beside a client in Go (Go builds it): six minutes',
-    long: true,
-    run: async (robots) => (await import('./calls.ts')).benchCalls(robots),
-  },
   peers: {
     summary: 'muster fleet beside k6 and bare loops in Go and Node (Go builds the first two): six minutes',
     long: true,
@@ -71,7 +66,7 @@ const BENCHES: Record<string, Bench> = {
 };
 
 /** Benches that take a number of robots. */
-const SIZED = ['fleet', 'fleet.rollout', 'fleet.many', 'calls', 'storm'];
+const SIZED = ['fleet', 'fleet.rollout', 'fleet.many', 'storm'];
 const USAGE = `npm run bench -- [options]
 
 A figure whose name begins with \`muster\` is of the command as it is shipped, with all its processes. One that \
@@ -84,7 +79,7 @@ ${Object.entries(BENCHES)
 const { only, robots } = toolOptions(USAGE, {
   only: names('these, with commas between; without it all but those marked *, which take long', Object.keys(BENCHES)),
   robots: count(
-    `instead of 10,000 (100,000 of fleet.many, 2,000 of calls, 5,000 of storm): of ${SIZED.join(', ')}`,
+    `instead of 10,000 (100,000 of fleet.many, 5,000 of storm): of ${SIZED.join(', ')}`,
     undefined,
   ),
 });
