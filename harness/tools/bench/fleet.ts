@@ -21,8 +21,6 @@ interface FleetRun {
   workers?: number;
   /** `embedded`, or a URL; absent for robots without an uplink. */
   platform?: string;
-  'agent-url'?: string;
-  mqtt?: string;
   scenario: string;
   /** Serves a page, whose address is given to this function. */
   onPage?(url: string): void;

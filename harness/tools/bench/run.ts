@@ -45,10 +45,6 @@ const BENCHES: Record<string, Bench> = {
     summary: 'a roll-out to 10,000 connected robots, beside bare ends that do the same',
     run: async (robots) => (await import('./rollout.ts')).benchRollout(robots),
   },
-  storm: {
-    summary: '5,000 robots that reconnect, beside a simulation of when they do: two minutes',
-    run: async (robots) => (await import('./storm.ts')).benchStorm(robots),
-  },
   console: {
     summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: four minutes',
     run: async () => (await import('./console.ts')).benchConsole(),
@@ -66,7 +62,7 @@ const BENCHES: Record<string, Bench> = {
 };
 
 /** Benches that take a number of robots. */
-const SIZED = ['fleet', 'fleet.rollout', 'fleet.many', 'storm'];
+const SIZED = ['fleet', 'fleet.rollout', 'fleet.many'];
 const USAGE = `npm run bench -- [options]
 
 A figure whose name begins with \`muster\` is of the command as it is shipped, with all its processes. One that \
@@ -78,10 +74,7 @@ ${Object.entries(BENCHES)
   .join('')}`;
 const { only, robots } = toolOptions(USAGE, {
   only: names('these, with commas between; without it all but those marked *, which take long', Object.keys(BENCHES)),
-  robots: count(
-    `instead of 10,000 (100,000 of fleet.many, 5,000 of storm): of ${SIZED.join(', ')}`,
-    undefined,
-  ),
+  robots: count(`instead of 10,000 (100,000 of fleet.many): of ${SIZED.join(', ')}`, undefined),
 });
 if (robots !== undefined && (only ?? []).every((name) => !SIZED.includes(name)))
   exitWithUsage(`--robots: needs --only with one of ${SIZED.join(', ')}`);
