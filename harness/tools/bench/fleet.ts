@@ -22,21 +22,18 @@ interface FleetRun {
   /** `embedded`, or a URL; absent for robots without an uplink. */
   platform?: string;
   scenario: string;
-  /** Serves a page, whose address is given to this function. */
-  onPage?(url: string): void;
   /** Called with the running command. */
   meanwhile?(fleet: Running): Promise<void>;
 }
 
 /** Resolves with the result of the command. Rejects with its output when it left none. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
-  const { scenario, onPage, meanwhile, ...more } = run;
+  const { scenario, meanwhile, ...more } = run;
   using home = scratch();
   const [file, out] = [join(home.path, 'scenario.yaml'), join(home.path, 'out')];
   writeFileSync(file, scenario);
   const words = wordsOf({ ...more, 'api-key': 'bench', scenario: file, out, state: home.path });
-  await using fleet = startMuster(['fleet', ...words, ...(onPage === undefined ? [] : ['--ui'])]);
-  if (onPage !== undefined) onPage((await fleet.said(/^ui: (\S+)\n/m))[1] ?? '');
+  await using fleet = startMuster(['fleet', ...words]);
   await meanwhile?.(fleet);
   const { stderr } = await fleet.ended;
   try {
@@ -45,10 +42,6 @@ export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
     throw new Error(`muster fleet left no result: ${stderr}`, { cause: error });
   }
 }
-
-/** Runs a fleet against a stand-in for a platform, on this port of 127.0.0.1, with one worker. See `fleetCommand`. */
-export const runFleet = ({ port, ...run }: FleetRun & { port: number }): Promise<FleetResult> =>
-  fleetCommand({ workers: 1, platform: `http://127.0.0.1:${port}/beta`, ...run });
 
 /** Resolves when all robots of a fleet that holds are online. */
 export const untilOnline = (fleet: Running, robots: number): Promise<unknown> =>

@@ -4,7 +4,7 @@ import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { atMost, type Figure } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
-import { runFleet } from './fleet.ts';
+import { fleetCommand } from './fleet.ts';
 
 const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
@@ -85,7 +85,7 @@ export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<Fl
   const head = 'name: open loop\nuplink: polling\npoll_every: 1h\nsubscribers: 0\n';
   const ramp = 'phases:\n  - { do: ramp, over: 0s, measure: false }\n';
   const scenario = `${head}${ramp}${warmUpS > 0 ? hold(warmUpS, false) : ''}${hold(seconds, true)}`;
-  return runFleet({ robots: 1, port, scenario });
+  return fleetCommand({ robots: 1, workers: 1, platform: `http://127.0.0.1:${port}/beta`, scenario });
 }
 
 /** Requests of the phases; robots ask for other pages. */

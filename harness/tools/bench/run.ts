@@ -45,10 +45,6 @@ const BENCHES: Record<string, Bench> = {
     summary: 'a roll-out to 10,000 connected robots, beside bare ends that do the same',
     run: async (robots) => (await import('./rollout.ts')).benchRollout(robots),
   },
-  console: {
-    summary: 'the page and the report of 10,000 robots in a browser, and what the page costs a fleet: four minutes',
-    run: async () => (await import('./console.ts')).benchConsole(),
-  },
   peers: {
     summary: 'muster fleet beside k6 and bare loops in Go and Node (Go builds the first two): six minutes',
     long: true,
