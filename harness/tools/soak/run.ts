@@ -8,10 +8,8 @@ import process from 'node:process';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { killLoop } from '../../../simulators/device/testing/kill-loop.ts';
 import { readableDuration } from '../../common/durations.ts';
-import { count, exitWithUsage, names, seed, toolOptions } from '../options.ts';
-import { crashMatrix as crashDevice } from './crash-device.ts';
-import { crashMatrix as crashPlatform } from './crash-platform.ts';
-import type { CrashMatrix } from './crash-points.ts';
+import { count, exitWithUsage, seed, toolOptions } from '../options.ts';
+import { crashMatrix } from './crash.ts';
 import { randomEnds } from './ends.ts';
 import { runMixed } from './mixed.ts';
 import { reconnectStorms, Undecided } from './reconnect-storms.ts';
@@ -25,32 +23,18 @@ function show(problems: readonly string[]): void {
   if (problems.length > MOST_SHOWN) write(`  and ${problems.length - MOST_SHOWN} more\n`);
 }
 
-const MATRICES = { device: crashDevice, platform: crashPlatform } satisfies Record<string, CrashMatrix>;
-const APIS = Object.keys(MATRICES) as (keyof typeof MATRICES)[];
 const MEMORY = '/dev/shm';
 
 /** Resolves with whether nothing was lost. */
 async function runCrash(words: readonly string[]): Promise<boolean> {
-  const options = {
-    points: count('crashes to inject, in each API', 10_000),
-    seed: seed('draws their moments and kinds'),
-    api: names(`one of ${APIS.join(', ')}`, APIS),
-  };
-  const { points, seed: drawn, api: asked = APIS } = toolOptions('npm run soak -- crash [options]', options, { words });
-  let held = true;
-  for (const api of asked) {
-    using folder = scratch(inMemory());
-    const started = performance.now();
-    const result = await MATRICES[api]({ seed: drawn, points, dir: folder.path });
-    const { injected, lost, violations } = result;
-    show(violations);
-    const kinds = Object.entries(injected).map(([kind, times]) => `${times} × ${kind}`);
-    const took = readableDuration(performance.now() - started);
-    write(`${api}: ${result.points} points in ${took}, seed ${drawn} (${kinds.join(', ')}): ${lost} lost, `);
-    write(`${violations.length} violations\n`);
-    held &&= violations.length === 0 && lost === 0 && result.points >= points;
-  }
-  return held;
+  const options = { points: count('crashes to inject', 10_000), seed: seed('draws their moments and kinds') };
+  const { points, seed: drawn } = toolOptions('npm run soak -- crash [options]', options, { words });
+  using folder = scratch(inMemory());
+  const { injected, violations } = await crashMatrix({ seed: drawn, points, dir: folder.path });
+  show(violations);
+  const kinds = Object.entries(injected).map(([kind, times]) => `${times} × ${kind}`);
+  write(`device: ${points} points, seed ${drawn} (${kinds.join(', ')}): ${violations.length} violations\n`);
+  return violations.length === 0;
 }
 
 /** Folder in memory, if there is one: states on a disk are computed, and need no durability. */

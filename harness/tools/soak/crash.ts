@@ -3,18 +3,28 @@
  * runs on a recorded disk on which operations sometimes fail; the real code opens the state after a kill or a power
  * loss at any step.
  */
-import { constants, mkdirSync } from 'node:fs';
-import type { Random } from '../../../simulators/common/random.ts';
+import { constants, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Random, random } from '../../../simulators/common/random.ts';
+import { leave } from '../../../simulators/common/testing/scratch.ts';
 import type { LogBehaviour } from '../../../simulators/device/behaviour.ts';
 import { referenceBehaviour } from '../../../simulators/device/index.ts';
 import type { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { type DiskIo, DURABLE, disk } from '../../../simulators/device/log/io.ts';
 import { type Failure, open, RecordedDisk } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
-import { type Crash, type CrashOptions, type CrashResult, type History, tryPoints } from './crash-points.ts';
+
+export interface CrashResult {
+  /** Faults injected by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
+  injected: Record<string, number>;
+  /** Problems, each with the seed and the point that show it again. */
+  violations: string[];
+}
 
 const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
 const RETAIN = 60;
+/** Crashes that share a log. */
+const POINTS_OF_A_LOG = 50;
 
 /** Knowledge of clients after a number of steps of the disk. */
 interface Delivered {
@@ -23,7 +33,7 @@ interface Delivered {
   json: string;
 }
 
-interface LogHistory extends History {
+interface LogHistory {
   durable: boolean;
   rules: LogBehaviour;
   disk: RecordedDisk;
@@ -32,46 +42,68 @@ interface LogHistory extends History {
   written: Map<number, Set<string>>;
   /** First ids that compactions wanted to keep, with the step at which they began. */
   cuts: { step: number; from: number }[];
-  failures: Map<Failure, number>;
 }
 
 /**
- * Resolves with the crashes and their problems, the same for the same seed. `rules`: a faulty log, to prove that faults
- * are found.
+ * Resolves with the crashes and their problems, the same for the same seed. `dir`: an empty folder, removed by the
+ * caller. `rules`: a faulty log, to prove that faults are found.
  */
-export const crashMatrix = (
-  options: CrashOptions,
+export async function crashMatrix(
+  { seed, points, dir }: { seed: number; points: number; dir: string },
   rules: LogBehaviour = referenceBehaviour.log,
-): Promise<CrashResult> =>
-  tryPoints<LogHistory>(options, {
-    pointsEach: 50,
-    runLog: (source, folder) => live(source, folder, rules),
-    // An answered operation was over.
-    underWay: ({ delivered }, after) => !delivered.some(({ step }) => step === after),
-    judge: judgeCrash,
-  });
+): Promise<CrashResult> {
+  const result: CrashResult = { injected: {}, violations: [] };
+  const inject = (kind: string): void => {
+    result.injected[kind] = (result.injected[kind] ?? 0) + 1;
+  };
+  for (let done = 0, number = 0; done < points; number += 1) {
+    const source = random(`${seed}/${number}`);
+    const lived = join(dir, `log${number}`);
+    const history = await live(source, lived, rules, inject);
+    const { steps } = history.disk;
+    for (let point = 0; point < POINTS_OF_A_LOG && done < points; point += 1, done += 1) {
+      const after = source.integer(0, steps.length);
+      const lottery = source.chance(0.7) ? source.fork(`power loss ${point}`) : undefined;
+      const kind = lottery ? 'power loss' : 'kill';
+      inject(kind);
+      const folder = join(dir, `point${done}`);
+      mkdirSync(folder);
+      // The step before the crash may be unfinished, unless a client knew of its end.
+      const underWay = !history.delivered.some(({ step }) => step === after);
+      leave(steps, after, folder, lottery && { lottery, underWay });
+      const problems = await judgeCrash(history, after, lottery !== undefined, folder);
+      const where = `seed ${seed}, log ${number} (${history.durable ? 'sync' : 'os'}), ${kind} after step ${after}`;
+      result.violations.push(...problems.map((problem) => `${where} of ${steps.length}: ${problem}`));
+      rmSync(folder, { recursive: true });
+    }
+    rmSync(lived, { recursive: true });
+  }
+  return result;
+}
 
 /** Uses a log: appends, compactions, stops and kills, while some operations fail. */
-async function live(source: Random, folder: string, rules: LogBehaviour): Promise<LogHistory> {
+async function live(
+  source: Random,
+  folder: string,
+  rules: LogBehaviour,
+  inject: (failure: Failure) => void,
+): Promise<LogHistory> {
   mkdirSync(folder);
   const recorded = new RecordedDisk(folder);
   const durable = source.chance(0.6);
   const history: LogHistory = {
     durable,
-    mode: durable ? 'sync' : 'os',
-    steps: recorded.steps,
     rules,
     disk: recorded,
     delivered: [],
     written: new Map(),
     cuts: [],
-    failures: new Map(),
   };
   const risk = source.chance(0.6) ? 0.06 : 0;
   recorded.fails = () => {
     if (!source.chance(risk)) return undefined;
     const failure = FAILURES[source.integer(0, FAILURES.length - 1)] ?? 'EIO';
-    history.failures.set(failure, (history.failures.get(failure) ?? 0) + 1);
+    inject(failure);
     return failure;
   };
   let log = openLog(folder, recorded.io, history);
@@ -100,7 +132,7 @@ const drafts = (source: Random) =>
 function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   const log = history.rules;
   const onTheWay = io === history.disk.io;
-  const step = (): number => history.steps.length;
+  const step = (): number => history.disk.steps.length;
   const behaviour = {
     ...referenceBehaviour,
     log: {
@@ -139,7 +171,7 @@ const HASTY: DiskIo = {
 };
 
 /** Opens the state after a crash, goes on, and compares with the clients' knowledge. */
-async function judgeCrash(history: LogHistory, { after: steps, powerLoss, folder }: Crash) {
+async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean, folder: string): Promise<string[]> {
   const problems: string[] = [];
   const known = new Map<number, string>();
   for (const { step, id, json } of history.delivered) if (step <= steps) known.set(id, json);
@@ -148,7 +180,7 @@ async function judgeCrash(history: LogHistory, { after: steps, powerLoss, folder
   try {
     log = openLog(folder, HASTY, history);
   } catch (error) {
-    return { lost: 0, problems: [`does not open: ${error instanceof Error ? error.message : String(error)}`] };
+    return [`does not open: ${error instanceof Error ? error.message : String(error)}`];
   }
   const mayLose = powerLoss && !history.durable;
   const found = readAll(log);
@@ -177,7 +209,7 @@ async function judgeCrash(history: LogHistory, { after: steps, powerLoss, folder
   if (reopened.latest !== last || readAll(reopened).length !== after.length)
     problems.push('another start finds other events');
   await reopened.close();
-  return { lost: missing.length, problems };
+  return problems;
 }
 
 function readAll(log: EventLog): [id: number, json: string][] {
