@@ -1,11 +1,10 @@
-/** Measurements of processes and folders over time: samples, growth of their series, and charts. */
+/** Measurements of processes and folders over time: samples, and growth of their series. */
 
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { escapeAttribute } from '../../common/html.ts';
 import { sparkline } from '../../common/terminal.ts';
 import { MIB, median } from './figure.ts';
 import { memoryOf, textOf } from './process.ts';
@@ -239,8 +238,6 @@ export interface JudgedSeries extends Series {
 export const judgeSeries = (all: Iterable<Series>): JudgedSeries[] =>
   [...all].map((series) => ({ ...series, slope: slopeOf(series.samples, series.noise) }));
 
-const WIDTH = 360;
-const HEIGHT = 90;
 const SPARK_COUNT = 24;
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
@@ -273,32 +270,4 @@ function spark({ samples }: Series): string {
   const low = Math.min(...values);
   const some = Array.from({ length: SPARK_COUNT }, (_, at) => values[Math.floor((at * values.length) / SPARK_COUNT)]);
   return sparkline(some.map((value = low) => value - low));
-}
-
-/** Page with a small chart for each series, growing ones first. */
-export function pageOf(title: string, all: readonly JudgedSeries[]): string {
-  const charts = all.toSorted((a, b) => Number(b.slope?.grows ?? false) - Number(a.slope?.grows ?? false)).map(chart);
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>
-<style>body{font:14px system-ui;margin:2em}figure{display:inline-block;margin:.5em}svg{border:1px solid #ccc}\
-.grows{color:#b00}</style>
-<h1>${escapeAttribute(title)}</h1>
-${charts.join('\n')}
-</html>
-`;
-}
-
-function chart(one: JudgedSeries): string {
-  const { samples, subject, what } = one;
-  const end = samples.at(-1)?.[0] ?? 1;
-  const high = Math.max(...samples.map(([, value]) => value), 1e-9) * 1.05;
-  const points = samples
-    .map(
-      ([seconds, value]) => `${((seconds / end) * WIDTH).toFixed(1)},${(HEIGHT - (value / high) * HEIGHT).toFixed(1)}`,
-    )
-    .join(' ');
-  const name = escapeAttribute(`${subject}: ${what}`);
-  const verdict = escapeAttribute(verdictOf(one));
-  const line = `<polyline fill="none" stroke="currentColor" points="${points}"/>`;
-  return `<figure class="${one.slope?.grows ? 'grows' : 'flat'}"><figcaption><b>${name}</b><br>${verdict}</figcaption>
-<svg role="img" aria-label="${name}" width="${WIDTH}" height="${HEIGHT}">${line}</svg></figure>`;
 }

@@ -3,18 +3,35 @@
  * runs on a recorded disk on which operations sometimes fail; the real code opens the state after a kill or a power
  * loss at any step.
  */
-import { constants, mkdirSync, rmSync } from 'node:fs';
+import { constants, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Random, random } from '../../../simulators/common/random.ts';
-import { leave } from '../../../simulators/common/testing/scratch.ts';
+import { leave, scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { LogBehaviour } from '../../../simulators/device/behaviour.ts';
 import { referenceBehaviour } from '../../../simulators/device/index.ts';
 import type { EventLog } from '../../../simulators/device/log/event-log.ts';
 import { type DiskIo, DURABLE, disk } from '../../../simulators/device/log/io.ts';
 import { type Failure, open, RecordedDisk } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
+import { count, seed, toolOptions } from '../options.ts';
 
-export interface CrashResult {
+/** Folder in memory, where there is one: states on the disk are computed, and need no durability. */
+const MEMORY = '/dev/shm';
+
+export const crash = {
+  about: "power loss, full disks and torn writes at seeded points of every write of a device's log",
+  run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
+    const options = { points: count('crashes to inject', 10_000), seed: seed('draws their moments and kinds') };
+    const { points, seed: drawn } = toolOptions('npm run soak -- crash [options]', options, { words });
+    using folder = scratch(existsSync(MEMORY) ? MEMORY : undefined);
+    const { injected, violations } = await crashMatrix({ seed: drawn, points, dir: folder.path });
+    const kinds = Object.entries(injected).map(([kind, times]) => `${times} × ${kind}`);
+    say(`${points} points, seed ${drawn}: ${kinds.join(', ')}`);
+    return violations;
+  },
+};
+
+interface CrashResult {
   /** Faults injected by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
   injected: Record<string, number>;
   /** Problems, each with the seed and the point that show it again. */

@@ -7,27 +7,13 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { type Random, random } from '../../../simulators/common/random.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { MAIN, Running } from '../../cli/testing/muster.ts';
 import { sweep } from '../../common/owner.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { isBesideName } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
-
-export interface EndsOptions {
-  ends: number;
-  seed: number;
-  /** An empty folder, removed by the caller. */
-  dir: string;
-  /** Receives a line for each end. */
-  say(line: string): void;
-}
-
-export interface EndsResult {
-  /** Remains, and commands with a wrong exit. */
-  problems: string[];
-  /** Commands that were still running at their end. */
-  inTheMiddle: number;
-}
+import { count, seed, toolOptions } from '../options.ts';
 
 const AT_ONCE = 2;
 /** Limit for a busy machine; only a command that does not end reaches it. */
@@ -85,24 +71,32 @@ const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
 };
 
 /** Linux only: it finds processes by their environment. */
-export async function randomEnds({ ends, seed, dir, say }: EndsOptions): Promise<EndsResult> {
-  const dice = random(seed);
-  const problems: string[] = [];
-  let inTheMiddle = 0;
-  const numbers = Array.from({ length: ends }, (_, number) => number);
-  const names = Object.keys(COMMANDS);
-  await inParallel(numbers, AT_ONCE, async (number) => {
-    const name = names[number % names.length] ?? '';
-    // Every command meets every way, whatever the numbers of both are.
-    const way = WAYS[(number + Math.floor(number / names.length)) % WAYS.length] ?? 'SIGKILL';
-    const place = join(dir, String(number));
-    const found = await ended({ name, way, place, tag: `${seed}-${number}`, dice: dice.fork(number) });
-    if (found.underWay) inTheMiddle += 1;
-    say(`${number + 1}. ${found.line}: ${found.problems.length === 0 ? 'nothing is left' : found.problems.join('; ')}`);
-    problems.push(...found.problems.map((problem) => `${found.line}: ${problem}`));
-  });
-  return { problems, inTheMiddle };
-}
+export const ends = {
+  about: 'all commands, ended at any moment, by every signal and with their terminal',
+  run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
+    const options = { times: count('ends of commands', 200), seed: seed('draws when each one comes') };
+    const { times, seed: drawn } = toolOptions('npm run soak -- ends [options]', options, { words });
+    using folder = scratch();
+    const dice = random(drawn);
+    const problems: string[] = [];
+    let inTheMiddle = 0;
+    const numbers = Array.from({ length: times }, (_, number) => number);
+    const names = Object.keys(COMMANDS);
+    await inParallel(numbers, AT_ONCE, async (number) => {
+      const name = names[number % names.length] ?? '';
+      // Every command meets every way, whatever the numbers of both are.
+      const way = WAYS[(number + Math.floor(number / names.length)) % WAYS.length] ?? 'SIGKILL';
+      const place = join(folder.path, String(number));
+      const found = await ended({ name, way, place, tag: `${drawn}-${number}`, dice: dice.fork(number) });
+      if (found.underWay) inTheMiddle += 1;
+      const remains = found.problems.length === 0 ? 'nothing is left' : found.problems.join('; ');
+      say(`${number + 1}. ${found.line}: ${remains}`);
+      problems.push(...found.problems.map((problem) => `${found.line}: ${problem}`));
+    });
+    say(`seed ${drawn}: ${inTheMiddle} of ${times} commands were still running at their end`);
+    return inTheMiddle > 0 ? problems : [...problems, 'no command was ended in the middle'];
+  },
+};
 
 interface End {
   name: string;

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { RolloutRow } from '../../../simulators/fleet/host/host.ts';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import {
@@ -17,25 +18,17 @@ import {
   totalOf,
 } from '../../cli/fleet-faults/testing/faulted-fleet.ts';
 import { type Ended, Running } from '../../cli/testing/muster.ts';
-import { unlessAborted } from '../../client/http.ts';
 import { poll, runningMs } from '../../common/waiting.ts';
 import { wordsOf } from '../measure/process.ts';
+import { count, toolOptions } from '../options.ts';
 
-export interface StormOptions {
+interface StormOptions {
   robots: number;
   seed: number;
   /** An empty folder, removed by the caller. */
   dir: string;
   /** Receives a line for each event. */
   say(line: string): void;
-  /** Ends everything; the run then rejects with its reason. */
-  signal: AbortSignal;
-}
-
-export interface StormResult {
-  /** Deployments that were lost or applied twice, and facts that the result lacks. */
-  problems: string[];
-  figures: Record<string, number>;
 }
 
 /** Robots to start, and deployments to post, in a second. */
@@ -52,12 +45,29 @@ export class Undecided extends Error {
   override name = 'Undecided';
 }
 
-/** Rejects with Undecided when a storm could not be made. */
-export async function reconnectStorms(options: StormOptions): Promise<StormResult> {
+const USAGE = `npm run soak -- faults [options]
+
+A platform that keeps a file, and a fleet with three roll-outs. In the first one the platform is killed with its \
+broker, in the second it ends by SIGTERM; both times it comes back, and all robots reconnect at once. Afterwards the \
+robots' event logs are compared with its records. It waits for robots and deployments and not for a time. It is \
+undecided (exit code 2) when nothing moves for three minutes.`;
+
+export const faults = {
+  about: 'a platform that dies and comes back under 5,000 robots',
+  run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
+    const options = { robots: count('robots of the fleet', 5000), seed: count('seed of the fleet', 1, 0) };
+    const { robots, seed } = toolOptions(USAGE, options, { words });
+    using folder = scratch();
+    return await reconnectStorms({ robots, seed, dir: folder.path, say });
+  },
+};
+
+/** Resolves with problems. Rejects with Undecided when a storm could not be made. */
+async function reconnectStorms(options: StormOptions): Promise<string[]> {
   const { robots, seed, dir, say } = options;
   await using all = new AsyncDisposableStack();
   const start = (words: readonly string[]): Running =>
-    all.use(new Running(words, { cwd: dir, env: { MUSTER_API_KEY: API_KEY, TMPDIR: dir } }));
+    all.use(new Running(words, { cwd: dir, env: { MUSTER_API_KEY: API_KEY, TMPDIR: dir }, detached: false }));
   const platform = await startPlatform(start, dir, seed);
   const fleet = start(fleetWords(options, platform));
   const reach = reacher(options, fleet);
@@ -79,14 +89,14 @@ export async function reconnectStorms(options: StormOptions): Promise<StormResul
     say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
   }
   // The fleet ends by its own time limits.
-  return await compareRecords(options, platform.url, await unlessAborted(fleet.ended, options.signal));
+  return await compareRecords(options, platform.url, await fleet.ended);
 }
 
 /**
  * Waits until `what` reaches `goal`; false when the fleet ended before, where it may. It goes by progress and not by
  * the clock: a slow machine may take its time, and one that stands still is reported.
  */
-function reacher({ say, signal }: StormOptions, fleet: Running) {
+function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
   void fleet.ended.then((how) => {
     ended = how;
@@ -111,7 +121,7 @@ function reacher({ say, signal }: StormOptions, fleet: Running) {
       }
       return undefined;
     };
-    return await poll(what, look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 100, signal });
+    return await poll(what, look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 100 });
   };
 }
 
@@ -179,7 +189,7 @@ async function compareRecords(
   { robots, dir, say }: StormOptions,
   url: string,
   { code, stderr }: Ended,
-): Promise<StormResult> {
+): Promise<string[]> {
   const file = join(dir, 'out', 'result.json');
   if (!existsSync(file)) throw new Error(`the fleet left no result (exit code ${code}): ${stderr}`);
   const result = JSON.parse(readFileSync(file, 'utf8')) as FleetResult;
@@ -204,15 +214,11 @@ async function compareRecords(
     ...missingFacts(result, robots, code),
   ];
   if (files.length !== robots) problems.push(`${files.length} of ${robots} robots left files`);
-  const figures = {
-    robots,
-    'connections lost': result.counters['uplink.lost'] ?? 0,
-    'deployments posted': rows.length,
-    acknowledged: acknowledged.size,
-    applied: files.reduce((sum, { deployed }) => sum + deployed.length, 0),
-    missed: result.counters['rollout.missed'] ?? 0,
-  };
-  return { problems, figures };
+  if (rows.length !== robots * (SIGNALS.length + 1)) problems.push(`${rows.length} deployments were posted`);
+  const applied = files.reduce((sum, { deployed }) => sum + deployed.length, 0);
+  const { 'uplink.lost': lost = 0, 'rollout.missed': missed = 0 } = result.counters;
+  say(`${lost} connections lost, ${acknowledged.size} deployments acknowledged, ${applied} applied, ${missed} missed`);
+  return problems;
 }
 
 /** Facts about the two storms that the fleet's result lacks. */

@@ -1,7 +1,4 @@
-/**
- * Kills a real agent process under load, again and again, and compares what clients saw with what it has afterwards:
- * `npm run soak -- kills`.
- */
+/** Kills a real agent under load, again and again, and compares what clients saw with what it has afterwards. */
 import { random } from '../../common/random.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
 import { EventStream, scratch } from './robot.ts';

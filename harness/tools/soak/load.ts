@@ -1,0 +1,190 @@
+/** Simulators under load, each in a process of its own and sampled: nothing may grow, and nothing be lost. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import type { Running } from '../../cli/testing/muster.ts';
+import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
+import { Recorder } from '../../client/recorder.ts';
+import { type EventStream, openEvents } from '../../client/sse.ts';
+import { type Server, startServer } from '../fuzz/servers.ts';
+import { PROBE, startMuster } from '../measure/process.ts';
+import { judgeSeries, Sampler, tableOf, verdictOf } from '../measure/series.ts';
+import { amount, toolOptions } from '../options.ts';
+
+/** Timeouts in the words of the client, which checks and fleets pass on. */
+const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d/;
+
+const PAUSE_MS = 100;
+const SAMPLE_MS = 5000;
+
+/** Servers, what is done with them, and what must have been done. */
+interface Scene {
+  sample(sampler: Sampler): void;
+  /** Starts the work, which goes on until the time is up. */
+  work(tally: Tally): Promise<void>[];
+  /** Work whose count must not be 0 in the end. */
+  least: readonly string[];
+  /** Looks at everything once more after the work. */
+  end(tally: Tally): Promise<void>;
+}
+
+/** Folder of a scene, and its processes, which end with it. */
+interface Stage {
+  at(name: string): string;
+  simulate(...words: readonly string[]): Promise<Server>;
+  watch(...words: readonly string[]): Running;
+}
+
+type Say = (line: string) => void;
+
+/** Sets up a scene, loads it for as many minutes as the words ask for, and resolves with its problems. */
+export const underLoad =
+  (usage: string, setUp: (stage: Stage, say: Say) => Promise<Scene>) =>
+  async (words: readonly string[], say: Say): Promise<readonly string[]> => {
+    const { minutes } = toolOptions(usage, { minutes: amount('how long', 30) }, { words });
+    await using all = new AsyncDisposableStack();
+    const { path } = all.use(scratch());
+    const at = (name: string): string => join(path, name);
+    mkdirSync(at('probes'));
+    const probed = { MUSTER_SOAK: at('probes') };
+    const loaded = { TMPDIR: path, NODE_OPTIONS: `--import=${PROBE}`, ...probed };
+    const { sample, work, least, end } = await setUp(
+      {
+        at,
+        simulate: async (...of) => all.use(await startServer(of, path, probed)),
+        watch: (...of) => all.use(startMuster(['watch', ...of], loaded)),
+      },
+      say,
+    );
+    const sampler = new Sampler(at('probes'));
+    const over = new AbortController();
+    const tally = new Tally(over.signal);
+    const working = work(tally);
+    const until = performance.now() + 60_000 * minutes;
+    for (sample(sampler); performance.now() < until; sample(sampler))
+      await delay(Math.min(SAMPLE_MS, Math.max(0, until - performance.now())));
+    over.abort();
+    await Promise.all(working);
+    await end(tally);
+    for (const what of least) if (!tally.done.has(what)) tally.problems.push(`no ${what} in the whole time`);
+    const judged = judgeSeries(sampler.series.values());
+    say(tableOf(judged));
+    for (const slow of new Set(tally.slow)) say(`· ${slow}`);
+    say([...tally.done].map(([what, times]) => `${times.toLocaleString('en')} ${what}`).join(', '));
+    const growing = judged.filter(({ slope }) => slope?.grows ?? false);
+    return [
+      ...new Set(tally.problems),
+      ...growing.map((series) => `${series.subject} ${series.what} ${verdictOf(series)}`),
+    ];
+  };
+
+/** Counts of the work, its problems, and timeouts, which a busy machine explains. */
+export class Tally {
+  readonly done = new Map<string, number>();
+  readonly problems: string[] = [];
+  readonly slow: string[] = [];
+  /** Aborts when the time is up. */
+  readonly signal: AbortSignal;
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal;
+  }
+
+  count(what: string, times = 1): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + times);
+  }
+
+  /** Counts as slow when every reason is a timeout, else as a problem. */
+  note(what: string, reasons: readonly string[]): void {
+    const slow = reasons.length > 0 && reasons.every((reason) => WAITED.test(reason));
+    (slow ? this.slow : this.problems).push(`${what}: ${reasons.join('; ')}`);
+  }
+
+  /** Rejects when the time is up before. */
+  async pause(ms = PAUSE_MS): Promise<void> {
+    await delay(ms, undefined, { signal: this.signal });
+  }
+
+  /** Repeats the work until the time is up; an error is a problem or a timeout, and it goes on after a pause. */
+  async repeat(what: string, work: (round: number) => Promise<void>): Promise<void> {
+    for (let round = 1; !this.signal.aborted; round += 1) {
+      try {
+        await work(round);
+      } catch (error) {
+        if (this.signal.aborted) return;
+        this.note(what, [error instanceof Error ? error.message : String(error)]);
+        await this.pause().catch(() => {});
+      }
+    }
+  }
+}
+
+/** Client that waits for a busy machine. */
+export const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
+
+/** Client without a growing recorder. */
+export const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
+
+/** Publishes a few events at a time, and sometimes compacts. `latest` is the last acknowledged id. */
+export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+  tally.repeat('publish', async (round) => {
+    const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
+    // While it restarts, the agent says that it is down.
+    if (status === 200) {
+      state.latest = (json as { last_id: number }).last_id;
+      tally.count('events published', 1 + (round % 20));
+    } else if (status !== 409 && status !== 503) throw new Error(`answered ${status}`);
+    if (round % 200 === 0) {
+      await fresh(control).post('/compact');
+      tally.count('compactions');
+    }
+    await tally.pause();
+  });
+
+/** Follows the stream, and reconnects with its cursor, after a pause. No id may be missing or come twice. */
+export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
+  let last: number | undefined;
+  return tally.repeat('subscribe', async (round) => {
+    let stream: EventStream;
+    try {
+      stream = await openEvents(fresh(http).with({ signal: tally.signal }), last === undefined ? {} : { after: last });
+    } catch {
+      await tally.pause();
+      return;
+    }
+    tally.count('streams opened');
+    if (stream.status === 410) {
+      last = undefined;
+      tally.count('cursors expired');
+    }
+    try {
+      for (let frames = 0; stream.status === 200 && frames < 500 * (1 + (round % 5)); frames += 1) {
+        const frame = await stream.next({ within: 3_600_000, for: 'an event' });
+        const id = Number(frame.id);
+        if (last !== undefined && id !== last + 1) tally.problems.push(`subscribe: event ${id} came after ${last}`);
+        last = id;
+        tally.count('events received');
+      }
+    } catch {
+      // The agent restarts.
+    } finally {
+      await stream.close();
+    }
+    await tally.pause(pauseMs);
+  });
+}
+
+/** Stops and starts the agent, with either signal; nothing acknowledged may be gone. */
+export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
+  tally.repeat('restart', async (round) => {
+    await tally.pause(20_000);
+    await fresh(control).post('/stop', { signal: round % 2 === 0 ? 'SIGTERM' : 'SIGKILL' });
+    const acknowledged = state.latest;
+    const { status, text } = await fresh(control).post('/start');
+    if (status !== 204) throw new Error(`start is answered ${status} ${text}`);
+    const { json } = await fresh(control).post('/events', { count: 1 });
+    const { first_id: next = 0 } = (json ?? {}) as { first_id?: number };
+    if (next <= acknowledged) throw new Error(`event ${next} was assigned after ${acknowledged} was acknowledged`);
+    tally.count('restarts');
+  });
