@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { LimitReached, NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { exchange, parseResponse } from '../../client/raw.ts';
-import { bytesOf, cuts, type Damage, damagesFrom, type End, piecesOf, withDamages } from './bytes.ts';
+import { bytesOf, cuts, type Damage, damagesFrom, piecesOf, withDamages } from './bytes.ts';
 import { fuzzer, type Subject } from './engine.ts';
 import { answerText } from './http.ts';
 import { attackClients } from './servers.ts';
@@ -18,7 +18,7 @@ interface AnswersInput {
   answers: string[];
   damages: Damage[];
   cuts: number[];
-  end: End;
+  end: 'end' | 'reset';
   method: 'GET' | 'HEAD';
 }
 
@@ -38,7 +38,7 @@ const TIMEOUT_MS = 20_000;
 
 function open(): Promise<Subject<AnswersInput>> {
   let parts: Buffer[] = [];
-  let end: End = 'end';
+  let end: AnswersInput['end'] = 'end';
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {

@@ -37,13 +37,6 @@ export async function writeParts(stream: Writable, parts: readonly Buffer[]): Pr
   }
 }
 
-export type End = 'end' | 'reset';
-
-export function endWith(end: End, socket: Socket): void {
-  if (end === 'end') socket.end();
-  else socket.resetAndDestroy();
-}
-
 /** Resolves with whether the connection closes in time, for whatever reason. */
 export async function isClosedWithin(socket: Socket, withinMs: number): Promise<boolean> {
   if (socket.closed) return true;

@@ -5,11 +5,10 @@ import { answers } from './answers.ts';
 import { type AnyFuzzer, runSession, type SessionResult } from './engine.ts';
 import { http } from './http.ts';
 import { json } from './json.ts';
-import { log, logLines } from './log.ts';
-import { mqttBroker, mqttClient } from './mqtt.ts';
+import { logLines } from './log.ts';
 import { sse, streams } from './sse.ts';
 
-export const FUZZERS: readonly AnyFuzzer[] = [json, http, answers, mqttBroker, mqttClient, log, logLines, sse, streams];
+export const FUZZERS: readonly AnyFuzzer[] = [json, http, answers, logLines, sse, streams];
 
 /** Note of an attacking process: its progress, or a find. */
 export type FuzzNote = { tried: number } | { find: { wrong: string; input: unknown } };

@@ -110,8 +110,6 @@ export type ServerName = 'device' | 'deviceControl' | 'platform' | 'platformCont
 
 /** A device and a platform, each with its control API. */
 export class Servers implements AsyncDisposable {
-  /** Address of the platform's broker. */
-  readonly mqttUrl: string;
   readonly #clients: Record<ServerName, HttpClient>;
   readonly #processes: readonly [device: Server, platform: Server];
   readonly #home: Scratch;
@@ -120,7 +118,6 @@ export class Servers implements AsyncDisposable {
     this.#home = home;
     this.#processes = processes;
     const { ready } = processes[1];
-    this.mqttUrl = String(ready['mqtt']);
     const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 30_000 });
     this.#clients = {
       device: client(onSocket(join(home.path, 'd.sock'), '/v0.2')),
