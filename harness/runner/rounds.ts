@@ -1,13 +1,14 @@
-/** Runs the checks of a plan in one or more rounds, and merges the results of each. */
+/** Runs the checks of a plan in one or more rounds, retries findings, and merges the results of each. */
 
 import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
+import { readableDuration } from '../common/durations.ts';
 import { Attempts, isDecided, isFinding } from './attempts.ts';
+import { leadsFirst } from './causes.ts';
 import { runOverReason } from './check-result.ts';
 import type { FormVariation } from './form-variation.ts';
 import { type Plan, runInLanes, type Tries } from './plan.ts';
 import { resultOf } from './results.ts';
-import { retryFindings } from './retries.ts';
 import { seedOf } from './run-check.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckResult } from './types.ts';
@@ -87,7 +88,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
       const { deviation } = result.outcome === 'fail' ? check : {};
       return { ...result, ...defined({ deviation }), ...(inProfile && { in_profile: true }) };
     });
-  const why = await retryUnexcused(options, worst(), attempts, started);
+  const why = await retryFindings(options, worst(), attempts, started);
   const isRated = ({ id }: CheckResult): boolean => why.has(id) || (repeat > 1 && due.some((check) => check.id === id));
   return {
     results: worst().map((result) =>
@@ -109,35 +110,66 @@ function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): 
   return checks.toSorted((a, b) => place(a) - place(b) || seedOf(seed, a.id) - seedOf(seed, b.id));
 }
 
-/** Retries findings that no baseline excuses. Returns reasons, by id, of those that were not retried. */
-async function retryUnexcused<Context>(
+const SHARE_OF_THE_RUN = 1 / 3;
+
+/**
+ * Retries findings that no baseline excuses, alone, before the run ends, as `muster replay` would: all that lead once,
+ * the most telling first, then once more, as long as time is left. Whether a finding comes every time, sometimes, or
+ * only beside other requests shows where to look for its cause; a retry never excuses a failure. Returns reasons, by
+ * id, of those that were not retried, and undefined for the others.
+ */
+async function retryFindings<Context>(
   options: RoundsOptions<Context>,
   results: readonly CheckResult[],
   attempts: Attempts,
   started: number,
 ): Promise<Map<string, string | undefined>> {
   const { plan, tries = plan.tries, excuses = () => false, signal, session, group, run } = options;
-  if (tries.times === 0) return new Map();
+  const why = new Map<string, string | undefined>();
+  if (tries.times === 0) return why;
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
   // A rule cannot be retried alone.
   const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
     (result) => checkOf(result).rule === undefined,
   );
-  const why = await retryFindings(found, {
-    tries,
-    elapsedMs: performance.now() - started,
-    signal,
-    async retry(finding, until) {
-      const check = checkOf(finding);
-      const fresh = session.forRetry();
-      for (const { check: other } of plan.checks)
-        if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
-          fresh.deviations.set(other.deviation, other.requirement.id);
-      return await attempts.make(() => run(check, fresh, { retry: { finding, signal: until } }), isDecided);
-    },
-  });
-  return new Map(found.map(({ id }) => [id, why.get(id)]));
+  for (const { id, consequence_of: cause } of found) why.set(id, cause && `may follow from ${cause}`);
+  const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, (performance.now() - started) * SHARE_OF_THE_RUN));
+  const end = performance.now() + budgetMs;
+  const over = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(budgetMs))]);
+  const retry = (finding: CheckResult): Promise<CheckResult> => {
+    const fresh = session.forRetry();
+    for (const { check: other } of plan.checks)
+      if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
+        fresh.deviations.set(other.deviation, other.requirement.id);
+    return attempts.make(() => run(checkOf(finding), fresh, { retry: { finding, signal: over } }), isDecided);
+  };
+  const decided = new Set<string>();
+  for (let time = 0; time < tries.times; time += 1) {
+    for (const lead of leadsFirst(found)) {
+      let reason = whyNotRetried(lead, signal, end);
+      if (reason === undefined) {
+        const result = await retry(lead);
+        if (isDecided(result)) decided.add(lead.id);
+        else reason = over.aborted ? whyNotRetried(lead, signal, 0) : `undecided when it was tried: ${result.reason}`;
+      }
+      if (decided.has(lead.id)) reason = undefined;
+      why.set(lead.id, reason);
+    }
+  }
+  return why;
+}
+
+/** `end`: of the time for retries. The run of a counterexample alone is cheaper than the search for it. */
+function whyNotRetried(
+  { path, duration_ms: tookMs }: CheckResult,
+  signal: AbortSignal,
+  end: number,
+): string | undefined {
+  if (signal.aborted) return `the run was over: ${runOverReason(signal).reason}`;
+  const leftMs = end - performance.now();
+  if (leftMs <= 0) return 'no time left';
+  return path === undefined && tookMs > leftMs ? `no time left: it takes ${readableDuration(tookMs)}` : undefined;
 }
 
 function roundRunner<Context>(

@@ -2,10 +2,11 @@
  * Parses the bytes of one connection into requests, their answers in order, and blocks of event streams. A connection
  * that is no HTTP/1.1, or is ambiguous, is lost: it is reported no further.
  */
+import { SseParser } from '../client/sse-parser.ts';
+import { Bytes } from '../common/bytes.ts';
 import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
 import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
-import { StreamReader } from './stream-reader.ts';
 import type { Ended, TakeTraffic } from './traffic.ts';
 
 /** Limit of unanswered requests, above any real client. */
@@ -213,5 +214,49 @@ export class ConnectionReader {
     const torn = exchange.stream?.torn;
     const rest = { ...(body && { body }), ...(torn !== undefined && { torn }) };
     this.#options.take({ kind: 'over', at, exchange: exchange.id, ended, ...rest });
+  }
+}
+
+/** Bytes kept of an incomplete block. */
+const LONGEST_TORN = 4096;
+
+/** Parses an event stream by blocks, and keeps the bytes of the unfinished one. */
+class StreamReader {
+  readonly #parser: SseParser;
+  readonly #tail = new Bytes(LONGEST_TORN);
+  /** Offset after the last whole block or comment. */
+  #end = 0;
+
+  /** Throws BlockTooLarge from `push`. */
+  constructor(frame: (fields: Pairs, at: number) => void) {
+    this.#parser = new SseParser({
+      frame: ({ fields, at, end }) => {
+        this.#end = end;
+        frame(
+          fields.map(({ name, value }) => [name, value]),
+          at,
+        );
+      },
+      comment: ({ end }) => {
+        this.#end = end;
+      },
+    });
+  }
+
+  push(piece: Buffer, at: number): void {
+    const before = this.#parser.bytes;
+    const from = this.#end;
+    this.#parser.push(piece, at);
+    if (this.#end > from) this.#tail.drop(this.#tail.length);
+    this.#tail.append(piece.subarray(Math.max(0, this.#end - before)));
+  }
+
+  get held(): number {
+    return this.#parser.held + this.#tail.capacity;
+  }
+
+  /** Bytes of an unfinished block; undefined if there are none. */
+  get torn(): string | undefined {
+    return this.#parser.unfinished && this.#tail.length > 0 ? this.#tail.view().toString('utf8') : undefined;
   }
 }
