@@ -3,7 +3,7 @@
  * and the target is started again for the others if Muster can.
  */
 import { NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
-import type { HttpClient } from '../client/http.ts';
+import { type HttpClient, unlessAborted } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
 import { type Recorded, Recorder, type Snapshot } from '../client/recorder.ts';
 import { pollWithin, runningMs } from '../common/waiting.ts';
@@ -114,7 +114,7 @@ export class TargetLife {
   async #begin(run: Running): Promise<void> {
     const cut = this.#cutOff.get(run.id);
     if (cut !== undefined) await this.#alone(run);
-    else while (this.#cutOff.size > 0) await within(this.#calm.promise, run.signal);
+    else while (this.#cutOff.size > 0) await unlessAborted(this.#calm.promise, run.signal);
     if (this.#over !== undefined && (await this.#isGone(run.signal))) throw this.#gone(this.#over, run, cut);
     this.#over = undefined;
     const ended = cut === undefined ? await this.#endedMeanwhile(run.signal) : this.#ending?.how;
@@ -146,7 +146,7 @@ export class TargetLife {
     const before = this.#turn;
     this.#turn = promise;
     run.leave = resolve;
-    await within(before, run.signal);
+    await unlessAborted(before, run.signal);
     const look = () => this.#running.size === 0 || undefined;
     await pollWithin('the other checks to end', look, {
       timeoutMs: OTHERS_MS,
@@ -404,16 +404,4 @@ async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
     ...(request_body !== undefined && { body: request_body }),
   });
   answer.abort();
-}
-
-async function within(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

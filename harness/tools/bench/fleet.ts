@@ -89,10 +89,10 @@ const CONNECTED: RobotKind = {
 };
 
 /** Takes some minutes, most of them for bringing robots up. */
-export async function benchFleet(count = ROBOTS): Promise<Figure[]> {
-  const bare = await bytesOf('listen', count);
-  const connected = await bytesOf('connect', Math.min(count, CONNECTED_FLOOR));
-  return [...(await weighRobots(IDLE, count, bare)), ...(await weighRobots(CONNECTED, count, connected))];
+export async function benchFleet(): Promise<Figure[]> {
+  const bare = await bytesOf('listen', ROBOTS);
+  const connected = await bytesOf('connect', Math.min(ROBOTS, CONNECTED_FLOOR));
+  return [...(await weighRobots(IDLE, bare)), ...(await weighRobots(CONNECTED, connected))];
 }
 
 /** All ends of their sockets are in one process: five descriptors each. */
@@ -133,28 +133,28 @@ const SETTLE_MS = 10_000;
 
 /**
  * Memory of the whole process tree, measured from outside, beside the command's own figure. `floor`: bytes of the
- * barest robot, if known.
+ * barest robot.
  */
-async function weighRobots(kind: RobotKind, robots: number, floor?: number): Promise<Figure[]> {
-  const over = Math.max(2, Math.ceil(robots / kind.perSecond));
+async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {
+  const over = Math.ceil(ROBOTS / kind.perSecond);
   const scenario = `${kind.head}phases:\n  - { do: ramp, over: ${over}s }\n  - { do: hold, for: 1h }\n`;
   let bytes = Number.NaN;
   const meanwhile = async (fleet: Running): Promise<void> => {
-    await untilOnline(fleet, robots);
+    await untilOnline(fleet, ROBOTS);
     await wait(SETTLE_MS);
     bytes = pssBytes(treeOf(fleet.child.pid ?? 0));
     fleet.child.kill('SIGTERM');
   };
-  const result = await fleetCommand({ robots, scenario, meanwhile, ...defined({ platform: kind.platform }) });
+  const result = await fleetCommand({ robots: ROBOTS, scenario, meanwhile, ...defined({ platform: kind.platform }) });
   const whole = result.costs?.parts.whole;
-  const name = `muster fleet: ${kind.name}, ${robots.toLocaleString('en')} of them`;
+  const name = `muster fleet: ${kind.name}, ${ROBOTS.toLocaleString('en')} of them`;
   const told = (whole?.end_bytes ?? 0) / MIB;
   const why = partsOf(result, (part) => part.end_bytes / MIB, 'MiB');
   const ratio = told / (bytes / MIB);
   const more = (whole?.robot_marginal_bytes ?? Number.NaN) / KIB;
   return [
-    atMost(`${name}: all processes (PSS), each`, bytes / robots / KIB, kind.goals.whole, 'KiB', defined({ why })),
-    atMost(`${name}: one more`, more, kind.goals.marginal, 'KiB', floor === undefined ? {} : { floor: floor / KIB }),
+    atMost(`${name}: all processes (PSS), each`, bytes / ROBOTS / KIB, kind.goals.whole, 'KiB', defined({ why })),
+    atMost(`${name}: one more`, more, kind.goals.marginal, 'KiB', { floor: floor / KIB }),
     {
       name: `${name}: what the result says beside what was weighed`,
       value: told,
@@ -166,10 +166,12 @@ async function weighRobots(kind: RobotKind, robots: number, floor?: number): Pro
   ];
 }
 
+const MANY = 100_000;
+
 /** Takes some minutes and several GB. */
-export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
-  const workers = Math.ceil((count * 1.4) / (descriptorLimit() * 0.85));
-  const result = await fleetCommand({ robots: count, workers, scenario: `${UNCONNECTED}${RAMP}` });
+export async function benchFleetMany(): Promise<Figure[]> {
+  const workers = Math.ceil((MANY * 1.4) / (descriptorLimit() * 0.85));
+  const result = await fleetCommand({ robots: MANY, workers, scenario: `${UNCONNECTED}${RAMP}` });
   const started = result.metrics['start.ms']?.count ?? 0;
   const each = (result.costs?.parts.whole.robot_whole_bytes ?? Number.NaN) / KIB;
   const beside = `started in ${(result.start_ms / 1000).toFixed(1)} s, ${each.toFixed(1)} KiB`;
@@ -177,9 +179,9 @@ export async function benchFleetMany(count = 100_000): Promise<Figure[]> {
     {
       name: `muster fleet: idle robots on this machine, over ${workers} workers`,
       value: started,
-      goal: `${count.toLocaleString('en')} (${beside} each over all processes)`,
+      goal: `${MANY.toLocaleString('en')} (${beside} each over all processes)`,
       unit: 'robots',
-      met: started === count,
+      met: started === MANY,
     },
   ];
 }

@@ -23,10 +23,10 @@ interface Seen {
 const AT_REST = 100;
 
 /** Takes about two minutes. */
-export async function benchLateness(rates: readonly number[] = RATES): Promise<Figure[]> {
+export async function benchLateness(): Promise<Figure[]> {
   const { p99 = Number.NaN } = (await run(AT_REST, false)).result.metrics['schedule.lateness.ms'] ?? {};
   const figures = [atMost(`muster fleet: p99 of the lateness at rest, ${AT_REST} requests a second`, p99, 2, 'ms')];
-  for (const rate of rates) {
+  for (const rate of RATES) {
     for (const stalls of [false, true]) figures.push(...figuresOf(rate, stalls, await run(rate, stalls)));
   }
   return figures;

@@ -22,17 +22,17 @@ const CONNECTIONS = 16;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = Buffer.from('ontent-length: ');
 
-export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
+export async function benchPlatform(): Promise<Figure[]> {
   await using platform = new Task<typeof tasks>(import.meta.url);
   await using bare = new Task<typeof tasks>(import.meta.url);
-  const { port, startMs } = await platform.call('platform', devices);
+  const { port, startMs } = await platform.call('platform');
   const headers = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION };
   const page = (query: string) => ({ port, path: `/beta/devices${query}`, headers });
   const pages = {
     first: page('?limit=10&offset=0'),
-    last: page(`?limit=10&offset=${devices - 10}`),
-    filtered: page(`?limit=10&offset=${Math.floor(devices * 0.8)}&status=offline`),
-    combined: page(`?limit=10&offset=${Math.floor(devices * 0.1)}&status=offline&agent_version=v0.9.0|v0.10.0`),
+    last: page(`?limit=10&offset=${DEVICES - 10}`),
+    filtered: page(`?limit=10&offset=${Math.floor(DEVICES * 0.8)}&status=offline`),
+    combined: page(`?limit=10&offset=${Math.floor(DEVICES * 0.1)}&status=offline&agent_version=v0.9.0|v0.10.0`),
   };
   const bytes: number[] = [];
   for (const [name, request] of Object.entries(pages)) {
@@ -48,7 +48,7 @@ export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
     last: [pages.last],
     filtered: [pages.filtered],
     combined: [pages.combined],
-    anywhere: scattered(devices).map((offset) => page(`?limit=10&offset=${offset}`)),
+    anywhere: scattered().map((offset) => page(`?limit=10&offset=${offset}`)),
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
@@ -70,19 +70,19 @@ export async function benchPlatform(devices = DEVICES): Promise<Figure[]> {
 }
 
 /** Offsets all over the list, many more than one round asks for, so that most rows are rendered for the first time. */
-function scattered(devices: number): number[] {
+function scattered(): number[] {
   const offsets: number[] = [];
-  for (let offset = 0; offset + 10 <= devices; offset += 10) offsets.push(offset);
+  for (let offset = 0; offset + 10 <= DEVICES; offset += 10) offsets.push(offset);
   // 7,919 is prime: neighbours are never asked for in sequence, and none is left out.
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
 /** Servers in processes of their own: Muster's platform, or one that answers every request with that many bytes. */
 const tasks = {
-  platform: async (devices: number): Promise<{ port: number; startMs: number }> => {
+  platform: async (): Promise<{ port: number; startMs: number }> => {
     const start = performance.now();
     const keys = [{ key: KEY, scopes: 'all' as const }];
-    const { url } = await simulatePlatform({ devices, seed: 1, mqtt: false, keys });
+    const { url } = await simulatePlatform({ devices: DEVICES, seed: 1, mqtt: false, keys });
     return { port: Number(new URL(url).port), startMs: performance.now() - start };
   },
   floor: async (bytes: number): Promise<number> => {
