@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { Server as NetServer } from 'node:net';
 import { join } from 'node:path';
-import { type Scratch, scratch } from '../../../simulators/common/testing/scratch.ts';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
@@ -109,58 +109,53 @@ export async function attackClients<T>(
 export type ServerName = 'device' | 'deviceControl' | 'platform' | 'platformControl';
 
 /** A device and a platform, each with its control API. */
-export class Servers implements AsyncDisposable {
-  readonly #clients: Record<ServerName, HttpClient>;
-  readonly #processes: readonly [device: Server, platform: Server];
-  readonly #home: Scratch;
-
-  private constructor(home: Scratch, processes: readonly [device: Server, platform: Server]) {
-    this.#home = home;
-    this.#processes = processes;
-    const { ready } = processes[1];
-    const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 30_000 });
-    this.#clients = {
-      device: client(onSocket(join(home.path, 'd.sock'), '/v0.2')),
-      deviceControl: client(onSocket(join(home.path, 'c.sock'))),
-      platform: client(onPlatform(ready)),
-      platformControl: client(onPlatformControl(ready)),
-    };
-  }
-
-  /** Resolves when both serve. */
-  static async start(): Promise<Servers> {
-    const home = scratch();
-    const at = (name: string): string => join(home.path, name);
-    const places = ['--socket', at('d.sock'), '--control', at('c.sock'), '--dir', at('robot')];
-    const device = ['device', ...places, '--seed', '1', '--durability', 'os', '--retain', '500'];
-    const start = (words: readonly string[]) => startServer(words, home.path, { MUSTER_WATCH: '1' });
-    return new Servers(home, await Promise.all([start(device), start(platformWords(12, '--control', '0'))]));
-  }
-
+export interface Servers extends AsyncDisposable {
   /** A client for one of them, with a recorder of its own. */
-  client(name: ServerName): HttpClient {
-    return this.#clients[name].with({ recorder: new Recorder() });
-  }
-
+  client(name: ServerName): HttpClient;
   /** Resolves with the failure of a process, or of its answer to a plain request. */
-  async trouble(): Promise<string | undefined> {
-    const ended = (): string | undefined => this.#processes.map((server) => server.trouble).find((it) => it);
-    try {
-      const health = await this.client('device').get('/health');
-      if (health.status !== 200) return `GET /health is answered ${health.status}`;
-      const devices = await this.client('platform').get('/devices?limit=1');
-      if (devices.status !== 200) return `GET /devices is answered ${devices.status}`;
-      return ended();
-    } catch (error) {
-      return ended() ?? `a plain request fails: ${error instanceof Error ? error.message : String(error)}`;
-    }
-  }
+  trouble(): Promise<string | undefined>;
+}
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(Object.values(this.#clients).map((client) => client.close()));
-    await Promise.all(this.#processes.map((server) => server[Symbol.asyncDispose]()));
-    this.#home[Symbol.dispose]();
-  }
+/** Resolves when both serve. */
+async function startServers(): Promise<Servers> {
+  await using starting = new AsyncDisposableStack();
+  const { path } = starting.use(scratch());
+  const at = (name: string): string => join(path, name);
+  const start = async (words: readonly string[]) => starting.use(await startServer(words, path, { MUSTER_WATCH: '1' }));
+  const places = ['--socket', at('d.sock'), '--control', at('c.sock'), '--dir', at('robot')];
+  const [device, platform] = await Promise.all([
+    start(['device', ...places, '--seed', '1', '--durability', 'os', '--retain', '500']),
+    start(platformWords(12, '--control', '0')),
+  ]);
+  const reaching = (options: HttpClientOptions): HttpClient => {
+    const http = new HttpClient({ ...options, timeoutMs: 30_000 });
+    starting.defer(() => http.close());
+    return http;
+  };
+  const clients: Record<ServerName, HttpClient> = {
+    device: reaching(onSocket(at('d.sock'), '/v0.2')),
+    deviceControl: reaching(onSocket(at('c.sock'))),
+    platform: reaching(onPlatform(platform.ready)),
+    platformControl: reaching(onPlatformControl(platform.ready)),
+  };
+  const client = (name: ServerName): HttpClient => clients[name].with({ recorder: new Recorder() });
+  const ended = (): string | undefined => device.trouble ?? platform.trouble;
+  const all = starting.move();
+  return {
+    client,
+    trouble: async () => {
+      try {
+        const health = await client('device').get('/health');
+        if (health.status !== 200) return `GET /health is answered ${health.status}`;
+        const devices = await client('platform').get('/devices?limit=1');
+        if (devices.status !== 200) return `GET /devices is answered ${devices.status}`;
+        return ended();
+      } catch (error) {
+        return ended() ?? `a plain request fails: ${error instanceof Error ? error.message : String(error)}`;
+      }
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }
 
 /** Attacks after which the servers start afresh, because their state grows. */
@@ -170,7 +165,7 @@ const FRESH_AFTER = 5_000;
 export async function againstServers<T>(
   attack: (servers: Servers, input: T) => Promise<string | undefined>,
 ): Promise<Subject<T>> {
-  let servers = await Servers.start();
+  let servers = await startServers();
   let attacks = 0;
   const subject = {
     unharmed: true,
@@ -178,7 +173,7 @@ export async function againstServers<T>(
       attacks += 1;
       if (attacks % FRESH_AFTER === 0) {
         await servers[Symbol.asyncDispose]();
-        servers = await Servers.start();
+        servers = await startServers();
       }
       const wrong = await attack(servers, input);
       const trouble = await servers.trouble();

@@ -4,13 +4,15 @@
  */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
+import { random } from '../../../simulators/common/random.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { readableDuration } from '../../common/durations.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { count, exitWithUsage, seed, toolOptions } from '../options.ts';
-import { drawPerturbation } from './draw.ts';
+import { deviceChange } from './draw-device.ts';
+import { platformChange } from './draw-platform.ts';
 import { isFalse, OUTCOMES, type Tried, tryOut } from './outcome.ts';
-import { cellText, descriptionOf, isOpen, type Perturbation } from './perturbation.ts';
+import { cellText, descriptionOf, isOpen, kindsOf, type Perturbation } from './perturbation.ts';
 import { SERVERS, type Server, type Survey, surveyOf } from './servers.ts';
 
 const values = toolOptions(
@@ -28,6 +30,25 @@ const values = toolOptions(
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 const lineFor = (it: Perturbation): string => `${it.api} ${it.seed} ${it.server}  ${it.kind}: ${cellText(it)}`;
+
+const OPEN_SHARE = 0.2;
+
+/** Draws the perturbation of a seed: one that some exchange can show, and a client can notice. */
+function drawPerturbation(api: Perturbation['api'], seed: number, servers: readonly [Server, Survey][]): Perturbation {
+  const chance = random(`${api}/${seed}`);
+  const [server, survey] = chance.pick(servers.flatMap((one) => Array.from({ length: one[0].weight }, () => one)));
+  const origin = { api, seed, server: server.name };
+  if (chance.chance(OPEN_SHARE)) {
+    const kind = chance.pick([...kindsOf('json', 'bytes'), ...(api === 'device' ? kindsOf('stream') : [])]);
+    const isWide = chance.chance(0.6) || !kindsOf('json').includes(kind);
+    const operations = api === 'platform' ? [...survey.keys()] : ['GET /deployments/current', 'GET /events'];
+    return { ...origin, kind, cell: isWide ? {} : { operation: chance.pick(operations) } };
+  }
+  for (;;) {
+    const made = api === 'device' ? deviceChange(chance) : platformChange({ chance, server, survey });
+    if (made !== undefined) return { ...origin, ...made };
+  }
+}
 
 /** Number of perturbations by outcome, one row a kind. */
 function table(all: readonly Tried[]): string[] {
