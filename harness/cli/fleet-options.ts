@@ -9,7 +9,6 @@ import { leastRobotsOf } from '../../simulators/fleet/scenario/classes.ts';
 import { contradictionsIn, parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
 import { LARGEST_FLEET, type Phase, ratePerSecond, type Scenario } from '../../simulators/fleet/scenario/scenario.ts';
 import { TRAFFIC_NAMES, UPLINKS } from '../../simulators/fleet/scenario/uplinks.ts';
-import { isAddress } from '../common/otlp.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
@@ -117,10 +116,6 @@ export const fleetOptions = {
   ),
   out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet', path: wholePath }),
   ...consoleOptions,
-  otlp: RESULT.text(
-    'Push OpenTelemetry metrics, and traces of roll-outs, to this OTLP/HTTP address, or write them to this file',
-    { path: (value: string) => (isAddress(value) ? undefined : value) },
-  ),
   'metrics-port': RESULT.whole('Serve Prometheus metrics on this port', { from: 0, to: 65_535 }),
   'metrics-host': RESULT.text('Address to serve metrics on', { default: '127.0.0.1' }),
 } as const satisfies OptionTable;
@@ -198,7 +193,7 @@ function atRate(scenario: Scenario, rate: number): Scenario {
 
 /** Set by the fleet or its connections; another value would break them. */
 const OWN_HEADERS = [
-  ...['x-api-key', 'authorization', 'host', 'connection', 'content-.*', 'transfer-encoding', 'traceparent'],
+  ...['x-api-key', 'authorization', 'host', 'connection', 'content-.*', 'transfer-encoding'],
   ...Object.values(DIALECT_NAMES).flatMap(({ versionHeader, agentHeaderPrefix: agent }) => [
     versionHeader,
     `${agent}-.*`,

@@ -27,7 +27,6 @@ export const KIND = { internal: 1, client: 3 } as const;
 export const ERROR = 2;
 
 const SENDING_MS = 10_000;
-const PATHS = { traces: '/v1/traces', metrics: '/v1/metrics' } as const;
 
 export const newId = (bytes: number): string => randomBytes(bytes).toString('hex');
 
@@ -41,18 +40,13 @@ export const attributesOf = (values: Readonly<Record<string, string | number | u
     value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: String(value) },
   }));
 
-export const muster = (version: string) => ({
-  resource: { attributes: attributesOf({ 'service.name': 'muster', 'service.version': version }) },
-  scope: { name: 'muster', version },
-});
-
 export function spansMessage(version: string, spans: readonly Span[]): object {
-  const { resource, scope } = muster(version);
-  return { resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] };
+  const resource = { attributes: attributesOf({ 'service.name': 'muster', 'service.version': version }) };
+  return { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'muster', version }, spans }] }] };
 }
 
 /** Sends a message. Rejects with the reason of a refusal. */
-export type Send = (signal: keyof typeof PATHS, message: object) => Promise<void>;
+export type Send = (message: object) => Promise<void>;
 
 export const isAddress = (where: string): boolean => /^[a-z]+:\/\//i.test(where);
 
@@ -69,10 +63,10 @@ function sender({ where, option, headers = {} }: OtlpOptions): Send {
   const base = URL.parse(where);
   if (base === null || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
     throw new UsageError(`${option}: must be http://HOST:PORT or https://HOST, without credentials, or a file`);
-  return async (signal, message) => {
+  return async (message) => {
     const url = new URL(base);
     const folder = url.pathname.replace(/\/(v1\/(traces|metrics))?$/, '');
-    url.pathname = folder + PATHS[signal];
+    url.pathname = `${folder}/v1/traces`;
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -87,7 +81,7 @@ function sender({ where, option, headers = {} }: OtlpOptions): Send {
 function writer({ where, option }: OtlpOptions): Send {
   const file = prepareFile(option, where);
   writeFileSync(file, '');
-  return async (_signal, message) => appendFileSync(file, `${JSON.stringify(message)}\n`);
+  return async (message) => appendFileSync(file, `${JSON.stringify(message)}\n`);
 }
 
 export const HEADERS_VARIABLE = 'OTEL_EXPORTER_OTLP_HEADERS';

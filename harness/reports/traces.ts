@@ -102,7 +102,7 @@ export class Traces {
     this.#sending = this.#sending.then(async () => {
       while (this.#waiting.length > 0) {
         const spans = this.#waiting.splice(0, BATCH);
-        await this.#send('traces', spansMessage(this.#version, spans)).catch((error: unknown) => {
+        await this.#send(spansMessage(this.#version, spans)).catch((error: unknown) => {
           this.#why ??= error;
           this.#lost += spans.length;
         });

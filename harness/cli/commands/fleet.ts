@@ -21,7 +21,6 @@ import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { defined } from '../../common/defined.ts';
 import { durationMs } from '../../common/durations.ts';
-import { HEADERS_VARIABLE, headersIn, newId, otlp } from '../../common/otlp.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
@@ -216,7 +215,6 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       own: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix,
-      ...pushed(args.otlp, robots, place),
       ui: uiPort === undefined ? undefined : { port: uiPort },
       metrics: port === undefined ? undefined : { port, host: args['metrics-host'] },
     }),
@@ -277,16 +275,6 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
     regions: regionsFrom(args.region, scenario),
     ...defined({ apiVersion: args['api-version'] }),
   };
-}
-
-/** Robots traced, so that a phase has about a hundred traces. */
-const TRACED = 100;
-
-function pushed(where: string | undefined, robots: number, { identity }: Place): Pick<RunOptions, 'otlp' | 'traced'> {
-  if (where === undefined) return {};
-  const headers = headersIn(process.env[HEADERS_VARIABLE]);
-  const traced = { salt: identity?.runId ?? newId(16), every: Math.ceil(robots / TRACED) };
-  return { otlp: otlp({ where, option: '--otlp', headers }), traced };
 }
 
 /** Throws UsageError, also if this machine lacks the first address of the range. */

@@ -21,7 +21,6 @@ import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import { type ActionKind, scheduleMs } from '../schedule/schedule.ts';
 import { addFailure } from './failures.ts';
 import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
-import { traceparentOf } from './traced.ts';
 
 // Follows each roll-out from the POST to the event read on the robot, and times its legs.
 
@@ -289,12 +288,8 @@ export class Actions {
     const within = phase.do === 'rollout' ? withinMs(phase) : 0;
     try {
       if (deviceId === undefined || release === undefined) return recordLateness(action);
-      const { traced, scenario } = this.#options.config;
-      // A phase by hand is numbered after the scenario's phases and carries no trace.
-      const traceparent =
-        index < scenario.phases.length ? traceparentOf(traced, { phase: index, round, robot: robot.index }) : undefined;
       const { id: deploymentId } = await this.#http(action, 'deploy.ms', (client, sending) =>
-        client.deploy(deviceId, release, `Roll-out of phase ${index}`, { ...sending, traceparent }),
+        client.deploy(deviceId, release, `Roll-out of phase ${index}`, sending),
       );
       row.deployment_id = deploymentId;
       await this.rollouts.follow({
@@ -303,7 +298,7 @@ export class Actions {
         posted: intended,
         record,
         row,
-        reports: uplinkOf(scenario, robot.index) === 'agent',
+        reports: uplinkOf(this.#options.config.scenario, robot.index) === 'agent',
         deadline: intended + within,
         deadlines: this.#deadlines,
       });

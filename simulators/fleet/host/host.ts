@@ -11,7 +11,6 @@ import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
 import type { ActionKind } from '../schedule/schedule.ts';
 import type { FailedAction } from './failures.ts';
-import type { TracedRollouts } from './traced.ts';
 
 export type RolloutState = 'pending' | 'reached' | 'missed';
 
@@ -108,8 +107,6 @@ export interface HostConfig {
   watched?: boolean;
   /** Initial bytes a second of platform answers passed on for judging. Default: none. */
   sampled?: number;
-  /** Roll-outs that carry a `traceparent`. Default: none. */
-  traced?: TracedRollouts;
   trace?: boolean;
   /** Defects by robot: names in `simulators/defects/device`. */
   defects?: Record<number, string>;

@@ -85,18 +85,3 @@ it('measures what it measures once', async () => {
     await expect(call).rejects.toMatchObject({ status: 429 });
   expect(seen).toHaveLength(3);
 });
-
-it('sends the trace of a roll-out with its POST, and with no other request', async () => {
-  const traces: unknown[] = [];
-  const { client } = await platformWith((_n, { headers }) => {
-    traces.push(headers['traceparent']);
-    return { status: 200, body: { id: 'dpl_1', data: [] } };
-  });
-  const release = { releaseId: 'rls_1', configInstanceIds: [] };
-  await client.deploy('dvc_1', release, 'traced', {
-    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-  });
-  await client.deploy('dvc_1', release, 'plain');
-  await client.readDevice('dvc_1');
-  expect(traces).toEqual(['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined, undefined]);
-});

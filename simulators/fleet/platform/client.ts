@@ -147,9 +147,7 @@ interface PlatformClientOptions
   setUpMs?: number;
 }
 
-export interface Sending extends Pick<ApiRequest, 'onSent' | 'patient'> {
-  traceparent?: string | undefined;
-}
+export type Sending = Pick<ApiRequest, 'onSent' | 'patient'>;
 
 /** Release deployable to any device, and the way to deploy it. */
 export interface ReleaseFixture {
@@ -293,10 +291,8 @@ export class PlatformClient {
     return this.#send({ method: 'GET', path, headers: this.#headers, ...sending }, answer);
   }
 
-  #post<T>(path: string, body: object, answer: AnswerShape<T>, sending: Sending = {}): Promise<T> {
-    const { traceparent, ...more } = sending;
-    const headers = traceparent === undefined ? this.#headers : { ...this.#headers, traceparent };
-    return this.#send({ method: 'POST', path, headers, body, ...more }, answer);
+  #post<T>(path: string, body: object, answer: AnswerShape<T>, sending?: Sending): Promise<T> {
+    return this.#send({ method: 'POST', path, headers: this.#headers, body, ...sending }, answer);
   }
 
   #send<T>(request: ApiRequest, answer: AnswerShape<T>): Promise<T> {

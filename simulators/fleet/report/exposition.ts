@@ -44,12 +44,12 @@ export async function expose(options: {
 const PERCENTS = [50, 90, 95, 99, 99.9];
 
 /** One value of a figure, absent if not known, and its labels. */
-export type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
+type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
 
-/** Samples of the figures that Prometheus and OTLP share, each with its labels. Durations in milliseconds. */
-export function samplesOf({ tick, robots, phase, metrics, counters, times, thresholds }: Exposed) {
+/** Samples of a duration by its name, milliseconds: the usual percentiles, and those of thresholds. */
+function quantilesIn({ times, thresholds }: Exposed): (key: string) => Sample[] {
   const wanted = thresholds.map(({ expr }) => parseThreshold(expr));
-  const quantilesOf = (key: string): Sample[] => {
+  return (key) => {
     const { name: metric, labels } = unlabelled(key);
     const all = times(key);
     if (all === undefined) return [];
@@ -59,25 +59,15 @@ export function samplesOf({ tick, robots, phase, metrics, counters, times, thres
       { metric, quantile: String(Number((percent / 100).toFixed(6))), ...labels },
     ]);
   };
-  const eventOf = ([key, count]: [string, number]): Sample => {
-    const { name: event, labels } = unlabelled(key);
-    return [count, { event, ...labels }];
-  };
-  // A counter that appears with its first event would show no rate for it.
-  const zero = Object.fromEntries(COUNTERS.map((event) => [event, 0]));
-  return {
-    robots: Object.entries(tick?.robots ?? { waiting: robots }).map(([state, count]): Sample => [count, { state }]),
-    phase: [[1, { phase }]] satisfies Sample[],
-    durations: DURATIONS.flatMap(quantilesOf),
-    events: Object.entries({ ...zero, ...ofWhole(counters) }).map(eventOf),
-    // Separate figures, so that a sum never adds parts to the whole.
-    partDurations: Object.keys(ofParts(metrics)).flatMap(quantilesOf),
-    partEvents: Object.entries(ofParts(counters)).map(eventOf),
-    thresholds: thresholds.map(({ expr, ok }): Sample => [ok ? 1 : 0, { threshold: expr }]),
-  };
+}
+
+function eventOf([key, count]: [string, number]): Sample {
+  const { name: event, labels } = unlabelled(key);
+  return [count, { event, ...labels }];
 }
 
 function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Registry {
+  const { tick, robots, phase, keysReady, metrics, counters, thresholds, costs } = figures;
   const registry = new Registry();
   registry.setDefaultLabels(defaultLabels);
   const meter = (
@@ -90,23 +80,32 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
     const own = new Meter({ name, help, labelNames, registers: [registry] });
     for (const [value, labels = {}] of samples) if (value !== undefined) own.inc(defined(labels), value);
   };
-  const { tick, robots, keysReady, metrics, costs } = figures;
-  const samples = samplesOf(figures);
+  const quantilesOf = quantilesIn(figures);
+  // A counter that appears with its first event would show no rate for it.
+  const zero = Object.fromEntries(COUNTERS.map((event) => [event, 0]));
+  const states = Object.entries(tick?.robots ?? { waiting: robots }).map(
+    ([state, count]): Sample => [count, { state }],
+  );
+  const events = Object.entries({ ...zero, ...ofWhole(counters) }).map(eventOf);
   const counts = DURATIONS.map((metric): Sample => [metrics[metric]?.count ?? 0, { metric }]);
+  const met = thresholds.map(({ expr, ok }): Sample => [ok ? 1 : 0, { threshold: expr }]);
   const stalls = 'Longest stall of an event loop of the generator in the last second';
-  meter('muster_robots', 'Robots by state', ['state'], samples.robots);
-  meter('muster_phase', '1 for the current phase', ['phase'], samples.phase);
+  meter('muster_robots', 'Robots by state', ['state'], states);
+  meter('muster_phase', '1 for the current phase', ['phase'], [[1, { phase }]]);
   meter('muster_keys_ready', 'Key pairs of robots that are ready', [], [[keysReady]]);
   meter('muster_keys_wanted', 'Key pairs of robots that are needed', [], [[robots]]);
   const quantiles = 'Durations measured so far, by quantile';
-  meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], samples.durations);
+  meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], DURATIONS.flatMap(quantilesOf));
   meter('muster_duration_count', 'Number of durations measured so far', ['metric'], counts);
-  meter('muster_events_total', 'Counters of the run', ['event'], samples.events, Counter);
+  meter('muster_events_total', 'Counters of the run', ['event'], events, Counter);
+  // Separate figures, so that a sum never adds parts to the whole.
   const parts = 'The same by class of robot and phase';
+  const partDurations = Object.keys(ofParts(metrics)).flatMap(quantilesOf);
+  const partEvents = Object.entries(ofParts(counters)).map(eventOf);
   const ofPart = ['class', 'phase'];
-  meter('muster_part_duration_milliseconds', parts, ['metric', 'quantile', ...ofPart], samples.partDurations);
-  meter('muster_part_events_total', parts, ['event', ...ofPart], samples.partEvents, Counter);
-  meter('muster_threshold_met', '1 for a threshold that is met so far', ['threshold'], samples.thresholds);
+  meter('muster_part_duration_milliseconds', parts, ['metric', 'quantile', ...ofPart], partDurations);
+  meter('muster_part_events_total', parts, ['event', ...ofPart], partEvents, Counter);
+  meter('muster_threshold_met', '1 for a threshold that is met so far', ['threshold'], met);
   meter('muster_cpu_cores', 'Cores used by the generator', [], [[tick?.cpu]]);
   meter('muster_resident_bytes', 'Resident memory of the generator', [], [[tick?.rss_bytes]]);
   meter('muster_stall_milliseconds', stalls, [], [[tick?.loop_max_ms]]);

@@ -99,7 +99,7 @@ export class Fleet implements AsyncDisposable {
 
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
-    const { trace, defects, keep, offer, onStates, source, traced, judge } = this.options;
+    const { trace, defects, keep, offer, onStates, source, judge } = this.options;
     const sampled = judge && this.#sampled / this.#hostCount;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
@@ -120,7 +120,6 @@ export class Fleet implements AsyncDisposable {
         keep,
         offer,
         source,
-        traced,
         sampled,
         watched: onStates === undefined ? undefined : true,
       }),

@@ -1,6 +1,5 @@
 /** Options of a fleet, and of its run of a scenario. */
 
-import type { Send } from '../../../harness/common/otlp.ts';
 import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { AnswersTold } from '../platform/answers.ts';
@@ -12,7 +11,7 @@ import type { Shard } from '../schedule/schedule.ts';
 
 type OfHosts = Pick<
   HostConfig,
-  'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'traced' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
+  'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
 /** Judges answers of a platform. The caller supplies it, because a fleet knows no requirement. */
@@ -80,8 +79,6 @@ export interface RunOptions extends CommonOptions {
   abortOn?: readonly string[];
   /** Address for Prometheus metrics. Default: none. */
   metrics?: { port: number; host: string };
-  /** Sends figures every ten seconds, and traces of `traced` roll-outs. Default: none. */
-  otlp?: Send;
   /** Port of the console; 0 picks a free one. Default: no console. */
   ui?: { port: number };
   /** Creates the judge of this platform's answers. Default: none. */

@@ -7,7 +7,6 @@ import { DirectoryInUseError, type Lock, lockDirectory } from '../../device/devi
 import type { RunCosts } from '../measure/costs.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import type { Survey } from '../platform/survey.ts';
-import type { TelemetryOptions } from '../report/telemetry.ts';
 import { evaluatedThresholds } from '../result/thresholds.ts';
 import { uplinkOf } from '../scenario/classes.ts';
 import { membersOf, type Shard } from '../schedule/schedule.ts';
@@ -80,42 +79,34 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
 }
 
 /**
- * Serves figures for Prometheus and pushes them by OTLP, if requested, until the stack is disposed of. Rejects with
- * PreflightError if the port cannot be used.
+ * Serves figures for Prometheus, if requested, until the stack is disposed of. Rejects with PreflightError if the port
+ * cannot be used.
  */
 export async function publishFigures(
   options: RunOptions,
   stack: AsyncDisposableStack,
   current: () => { record: FleetRecord; costs: RunCosts | undefined },
 ): Promise<void> {
-  const robots = membersOf(options.robots, options.shard).length;
-  const read: TelemetryOptions['read'] = () => {
+  const { metrics, scenario, shard, screen } = options;
+  if (metrics === undefined) return;
+  const { host, port } = metrics;
+  const robots = membersOf(options.robots, shard).length;
+  const read = () => {
     const { record, costs } = current();
     const { standing, phase, keysReady, progress } = record;
     const thresholds = evaluatedThresholds(options, standing);
-    return { record, exposed: { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs } };
+    return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
   };
-  const { metrics, otlp: send, traced, version, scenario, shard, screen } = options;
   const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
-  if (metrics !== undefined) {
-    const { host, port } = metrics;
-    // Loaded on demand: most runs have none.
-    const { expose } = await import('../report/exposition.ts');
-    const served = await expose({ port, host, labels, read: () => read().exposed }).catch((error: unknown) => {
-      const why = codeOf(error);
-      const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
-      throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${why}); 0 takes any free port`);
-    });
-    stack.use(served);
-    screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
-  }
-  if (send === undefined || traced === undefined) return;
-  const { Telemetry } = await import('../report/telemetry.ts');
-  const telemetry = new Telemetry({ send, traced, version, labels, read });
-  stack.defer(async () => {
-    const lost = await telemetry.close();
-    if (lost !== undefined) screen.write(`${lost}\n`);
+  // Loaded on demand: most runs have none.
+  const { expose } = await import('../report/exposition.ts');
+  const served = await expose({ port, host, labels, read }).catch((error: unknown) => {
+    const why = codeOf(error);
+    const option = why === 'EADDRINUSE' || why === 'EACCES' ? '--metrics-port' : '--metrics-port, --metrics-host';
+    throw new PreflightError(`${option}: cannot listen on ${host}:${port} (${why}); 0 takes any free port`);
   });
+  stack.use(served);
+  screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
 }
 
 /**
