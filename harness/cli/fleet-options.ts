@@ -58,19 +58,9 @@ export const fleetOptions = {
   'start-within': FLEET.text('Time for all shards of a run to come up; they begin together', { default: '30m' }),
   seed: FLEET.whole('Seed of arrivals, shares and faults', { default: 1 }),
   uplink: FLEET.oneOf(UPLINKS, "Uplink to use instead of the scenario's"),
-  devices: FLEET.text(
-    'File with the ids of devices that robots of polling or calls are: one a line, CSV or JSON lines',
-    {
-      defaultText: 'those that the platform lists',
-      path: wholePath,
-    },
-  ),
-  tokens: FLEET.text(
-    'File with a provisioning token or a key for each robot of the uplink agent: a token a line, CSV or JSON lines',
-    { defaultText: 'the platform issues one', path: wholePath },
-  ),
-  'token-command': FLEET.text('Line of a shell that prints the provisioning token of the robot in $MUSTER_ROBOT', {
-    conflicts: 'tokens',
+  devices: FLEET.text('File with the ids of devices that robots of polling or calls are, one a line', {
+    defaultText: 'those that the platform lists',
+    path: wholePath,
   }),
   source: FLEET.text(
     'Range of addresses of this machine; each robot connects from its own, e.g. 127.0.0.0/8 to a local platform',
@@ -270,6 +260,24 @@ export async function defectsFrom(
       return [Number(index), findByName('--defect', name, deviceDefects, 'device').name];
     }),
   );
+}
+
+/** Ids of devices, one a line; `#` begins a comment. Throws UsageError. */
+export function devicesFrom(file: string): string[] {
+  const refuse = (why: string) =>
+    new UsageError(`--devices: ${file}${why}; accepted: a file with an id on each line, and comments after #`);
+  let text: string;
+  try {
+    text = readInputText(file);
+  } catch (error) {
+    throw refuse(` cannot be read (${whyNot(error)})`);
+  }
+  const ids = text.split('\n').map((line) => line.replace(/(^|\s)#.*/, '').trim());
+  const wrong = ids.findIndex((id) => /\s/.test(id));
+  if (wrong >= 0) throw refuse(`:${wrong + 1}: is not an id alone`);
+  const devices = ids.filter((id) => id !== '');
+  if (devices.length === 0) throw refuse(' has no id');
+  return devices;
 }
 
 /** Throws UsageError for the first invalid expression. `scenario`: defines the parts that expressions may name. */

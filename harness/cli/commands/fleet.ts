@@ -25,10 +25,10 @@ import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
 import { whyNot } from '../../common/user-files.ts';
-import { idsFrom, tokensFrom } from '../fleet-devices.ts';
 import {
   conditionsFrom,
   defectsFrom,
+  devicesFrom,
   emptyClasses,
   type FleetArguments,
   fleetOptions,
@@ -209,10 +209,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       workers,
       connections,
       defects,
-      devices: args.devices === undefined ? undefined : idsFrom(args.devices),
+      devices: args.devices === undefined ? undefined : devicesFrom(args.devices),
       source: args.source === undefined ? undefined : await sourceFrom(args.source, scenario),
-      tokenCommand: args['token-command'],
-      own: args.tokens === undefined ? undefined : tokensFrom(args.tokens, robots),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix,
       ui: uiPort === undefined ? undefined : { port: uiPort },

@@ -203,7 +203,7 @@ export class Actions {
     const { keys, config } = this.#options;
     if (keys !== undefined && uplinkOf(config.scenario, robot.index) === 'agent') {
       const identity = join(config.robotsDir, String(robot.index), 'identity', 'private-key.pem');
-      await installKey(keyFile(keys, robot.index), identity, config.offer?.own?.[robot.index]?.key);
+      await installKey(keyFile(keys, robot.index), identity);
     }
     await robot.start();
     await this.#online(robot);

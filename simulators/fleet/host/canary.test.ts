@@ -63,7 +63,7 @@ describe('a canary', () => {
     expect(JSON.stringify(outcome)).not.toContain('s3cret');
   });
 
-  it.each<[string, Error, number, string, { tokenCommand: string }?]>([
+  it.each<[string, Error, number, string]>([
     [
       'there is no agent API',
       new ApiError(404, 'not_found', PROVISION),
@@ -79,15 +79,8 @@ describe('a canary', () => {
       `${PROVISION}; a device .*--name-pre`,
     ],
     ['the token is not taken', new ApiError(401, 'invalid_token', PROVISION), 1024, `${PROVISION}$`],
-    [
-      'a command prints wrong tokens',
-      new ApiError(401, 'invalid_token', PROVISION),
-      2048,
-      '; --token-command prints tokens that the platform',
-      { tokenCommand: 'make-token' },
-    ],
-  ])('may be refused alone when %s', async (_what, error, keyBits, words, offer) => {
-    const canary = new Canary({ platform, keyBits, ...(offer && { offer }) });
+  ])('may be refused alone when %s', async (_what, error, keyBits, words) => {
+    const canary = new Canary({ platform, keyBits });
     const outcome = await canary.outcomeOf(robot, Promise.reject(error), new Deadlines());
     expect(outcome).toMatchObject({ end: 'refused', message: expect.stringMatching(words) });
   });

@@ -8,14 +8,13 @@ import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { isPassing, isPermanent as isPermanentFailure, masked, PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
-import { indexIn } from '../scenario/uplinks.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import type { CanaryOutcome, HostConfig } from './host.ts';
 
 /** Smallest RSA key that platforms usually accept, bits. */
 const USUAL_KEY_BITS = 2048;
 
-type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits' | 'offer'>;
+type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
 
 /** Decides from the failures of one robot whether the others could come online. */
 export class Canary {
@@ -58,7 +57,7 @@ export class Canary {
   }
 
   #fatalOutcome(name: string, error: Error): CanaryOutcome {
-    const { end, remedy } = judged(name, error, this.#config, this.#region);
+    const { end, remedy } = judged(error, this.#config, this.#region);
     const others = this.#region === undefined ? 'no other robot' : `no other robot of the region ${this.#region}`;
     const why = [masked(error.message, this.#config.platform), ...(remedy === undefined ? [] : [remedy])].join('; ');
     return { end, message: `the canary ${name} did not come online, and ${others} would: ${why}` };
@@ -70,7 +69,6 @@ const brokerRemedy = (region: string | undefined): string =>
   '(`muster simulate platform` prints it as "mqtt" when it is ready)';
 
 function judged(
-  name: string,
   error: Error,
   config: CanaryConfig,
   region: string | undefined,
@@ -82,7 +80,7 @@ function judged(
   const end = error.message.includes('/devices/provision') ? 'refused' : 'fatal';
   if (end === 'fatal' && region === undefined) return { end };
   if (!(error instanceof ApiError) || error.status === 404) return { end, remedy: addressRemedy(config, region) };
-  const remedy = end === 'refused' ? provisionRemedy(error, config, indexIn(name)) : undefined;
+  const remedy = end === 'refused' ? provisionRemedy(error, config) : undefined;
   return { end, ...defined({ remedy }) };
 }
 
@@ -92,19 +90,14 @@ function addressRemedy({ platform }: CanaryConfig, region: string | undefined): 
   return `--region ${region}=URL sets the address of its robots (now ${agentUrl})`;
 }
 
-function provisionRemedy(error: ApiError, { keyBits, offer = {} }: CanaryConfig, robot: number): string | undefined {
-  const own = offer.own?.[robot];
+function provisionRemedy(error: ApiError, { keyBits }: CanaryConfig): string | undefined {
   if (error.status === 409) {
     return (
       'a device of this name has another key: --state FOLDER names the keys of the run that made it, and ' +
       '--name-prefix NAME makes devices with other names'
     );
   }
-  if (error.unauthorized) {
-    if (offer.tokenCommand !== undefined) return '--token-command prints tokens that the platform does not take';
-    return own && `the platform does not take what line ${own.line} of --tokens has`;
-  }
-  if (![400, 422].includes(error.status) || keyBits >= USUAL_KEY_BITS || own?.key !== undefined) return undefined;
+  if (![400, 422].includes(error.status) || keyBits >= USUAL_KEY_BITS) return undefined;
   return (
     `the robots have ${keyBits}-bit keys: use --key-bits ${USUAL_KEY_BITS} (\`muster simulate platform ` +
     `--min-key-bits ${keyBits}\` accepts the short ones)`

@@ -133,7 +133,6 @@ export class RobotHost implements Host {
     if (this.#client !== undefined) loadCompiler();
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     this.#makeUplink = fleetUplinks(this.#config, this.#client, {
-      signal: this.#abort.signal,
       onRetry: (error, robot) =>
         this.#disturbance('request.retries', error, robot === undefined ? undefined : indexIn(robot)),
       onCrowded: () => this.#metrics.of().count('uplink.crowded'),
@@ -152,9 +151,7 @@ export class RobotHost implements Host {
   async #ensureKeys(robots: readonly number[], onProgress: (done: number) => void): Promise<void> {
     const keys = this.#keys;
     if (keys === undefined) return;
-    const { scenario, offer } = this.#config;
-    const needsKey = (robot: number) => uplinkOf(scenario, robot) === 'agent' && offer?.own?.[robot]?.key === undefined;
-    const agents = robots.filter(needsKey);
+    const agents = robots.filter((robot) => uplinkOf(this.#config.scenario, robot) === 'agent');
     const others = robots.length - agents.length;
     const { signal } = this.#abort;
     await ensureKeys({ keys, robots: agents, signal, onProgress: (done) => onProgress(done + others) });

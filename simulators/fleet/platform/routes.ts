@@ -105,7 +105,7 @@ export const ROUTES = {
     section: '9',
     of: { agent: 'always' },
     fields: '`token`',
-    instead: '`--tokens FILE`, `--token-command CMD`, `--uplink polling` or `--uplink calls`',
+    instead: '`--uplink polling` or `--uplink calls`',
   },
   agent: {
     route: '/agent/v1 of --agent-url, and a broker (MQTT)',

@@ -26,19 +26,10 @@ import {
 } from './client.ts';
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
-/** One row of `--tokens`: a key that the platform knows, or a token to provision with. */
-export interface OwnDevice {
-  line: number;
-  token?: string;
-  key?: string;
-}
-
 /** Replacements for routes that the platform lacks, and the devices that robots stand for. */
 export interface Offer {
   /** Device ids, robot 0 first. Robots of `calls` beyond the list share its devices; others find theirs by name. */
   devices?: string[];
-  own?: OwnDevice[];
-  tokenCommand?: string;
   collection?: string;
   /** Reads pages of one device, because single devices cannot be read. */
   readsPages?: true;
@@ -77,8 +68,6 @@ export interface SurveyOptions {
   namePrefix: string;
   first: number;
   devices?: readonly string[] | undefined;
-  own?: readonly OwnDevice[] | undefined;
-  tokenCommand?: string | undefined;
   signal: AbortSignal;
 }
 
@@ -167,8 +156,6 @@ class Surveyor {
       ...TRAFFIC_NAMES.filter((name) => phases.some((phase) => phase[name] !== undefined)),
       ...phases.flatMap((phase) => (phase.do === 'rollout' ? [phase.do] : [])),
     ]);
-    if (options.own !== undefined) this.offer.own = [...options.own];
-    if (options.tokenCommand !== undefined) this.offer.tokenCommand = options.tokenCommand;
     if (options.devices === undefined) return;
     this.offer.devices = [...options.devices];
     this.#own = this.#some = options.devices[options.first] ?? options.devices[0];
@@ -337,10 +324,8 @@ class Surveyor {
       else this.offer.takesStaged = true;
       return why;
     },
-    token: async () => {
-      if (this.offer.own !== undefined || this.offer.tokenCommand !== undefined) return undefined;
-      return (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why;
-    },
+    token: async () =>
+      (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why,
     agent: async () => {
       const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
       // A platform may check the key before the route; the Platform API key goes only to its own host.

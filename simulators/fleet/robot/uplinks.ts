@@ -1,10 +1,10 @@
 /**
  * Uplinks of all robots in a process: the code of a single device's uplink, observed, and able to be cut and restored.
- * They share HTTP connections and a provisioning token, renewed before it expires.
+ * They share HTTP connections and a provisioning token.
  */
 
 import { generateKeyPair } from 'node:crypto';
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,7 +28,6 @@ import { figuresOf, networkOf, settingsOf, uplinkOf } from '../scenario/classes.
 import type { NetworkFields, Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
 import { RobotNetwork, sourceIn } from './network.ts';
-import { tokensOf } from './tokens.ts';
 
 export const UPLINK_CONNECTIONS = 64;
 
@@ -42,8 +41,6 @@ export interface UplinkSettings {
 }
 
 interface UplinkEvents {
-  /** Ends work for robots outside their uplinks, e.g. token commands. */
-  signal: AbortSignal;
   /** A request of a robot met a network error and will be retried. `robot`: name, if it has connections of its own. */
   onRetry(error: Error, robot?: string): void;
   /** A request of a robot waits because all shared connections are in use. */
@@ -81,7 +78,7 @@ function uplinkOptions(
   platform: PlatformAddress,
   { offer = {}, scenario, seed, keyBits, platform: main }: UplinkSettings,
   client: PlatformClient,
-  { onRetry, onCrowded, onAnswer, signal }: UplinkEvents,
+  { onRetry, onCrowded, onAnswer }: UplinkEvents,
 ): UplinkOptions {
   const { devices = [], takesStaged } = offer;
   const { dialect = 'spec', apiVersion, headers = {} } = platform;
@@ -108,7 +105,31 @@ function uplinkOptions(
     ...defined({ mqtt: platform.mqttUrl }),
     keyBits,
     versionOf: (name) => settingsOf(scenario, indexIn(name)).agent_version,
-    token: tokensOf({ offer, apiKey: platform.apiKey, signal, issue: () => client.provisioningToken() }),
+    token: sharedToken(() => client.provisioningToken()),
+  };
+}
+
+/** Shares one token among all callers until renewal or refusal; a clock that was turned may end it early. */
+function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
+  let token: Promise<string> | undefined;
+  let issued: string | undefined;
+  let until = 0;
+  return (refused) => {
+    const isRefused = refused !== undefined && refused === issued;
+    if (token === undefined || isRefused || performance.now() > until) {
+      // Tokens are valid for five minutes, so they are renewed well before.
+      until = performance.now() + 120_000;
+      token = issue();
+      token.then(
+        (text) => {
+          issued = text;
+        },
+        () => {
+          token = undefined;
+        },
+      );
+    }
+    return token;
   };
 }
 
@@ -333,12 +354,11 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   }
 }
 
-/** Puts a robot's key into its identity folder unless it has one. `pem`: a key of the user. */
-export async function installKey(file: string, identityFile: string, pem?: string): Promise<void> {
+/** Puts a robot's key into its identity folder unless it has one. */
+export async function installKey(file: string, identityFile: string): Promise<void> {
   await mkdir(dirname(identityFile), { recursive: true, mode: 0o700 });
   try {
-    if (pem === undefined) await copyFile(file, identityFile, 1 /* COPYFILE_EXCL */);
-    else await writeFile(identityFile, pem, { flag: 'wx', mode: SECRET_MODE });
+    await copyFile(file, identityFile, 1 /* COPYFILE_EXCL */);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

@@ -4,7 +4,6 @@ import type { Output } from '../../../harness/common/terminal.ts';
 import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { AnswersTold } from '../platform/answers.ts';
 import type { PlatformAddress } from '../platform/client.ts';
-import type { OwnDevice } from '../platform/survey.ts';
 import type { Judged } from '../result/judged.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import type { Shard } from '../schedule/schedule.ts';
@@ -69,10 +68,6 @@ export interface RunOptions extends CommonOptions {
   platform: PlatformAddress | 'embedded' | undefined;
   /** Device ids for robots of `polling` or `calls`. Default: devices listed by the platform. */
   devices?: readonly string[];
-  /** Tokens or keys of robots with the uplink `agent`, robot 0 first. Default: the platform issues a token. */
-  own?: readonly OwnDevice[];
-  /** Shell command that prints the token of the robot in `MUSTER_ROBOT`, in place of `own`. */
-  tokenCommand?: string;
   workers?: number;
   out: string;
   thresholds: readonly string[];

@@ -58,7 +58,7 @@ function missingFolders(folder: string): string[] {
  * the key is rejected, and with UnreachableError.
  */
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
-  const { scenario, robots, shard, devices, own, tokenCommand, screen, signal } = options;
+  const { scenario, robots, shard, devices, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
   // Loaded on demand: a fleet without a platform does without it.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
@@ -66,8 +66,7 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
     const members = membersOf(robots, shard);
     // Only a polling robot needs an existing device.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
-    const given = { devices, own, tokenCommand };
-    const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, ...given, signal });
+    const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
     return survey;
   } catch (error) {

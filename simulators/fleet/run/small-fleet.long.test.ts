@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../platform/index.ts';
-import { PlatformClient } from '../platform/client.ts';
 import { closedPort } from '../testing/scratch.ts';
 import type { FleetOptions } from './plan.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
@@ -12,11 +11,6 @@ const fleets = useFleets();
 const devicesOf = async (platform: SimulatedPlatform): Promise<number> =>
   (await listOf(platform, '/devices?limit=100')).length +
   (await listOf(platform, '/devices?limit=100&offset=100')).length;
-
-async function tokenOf(platform: SimulatedPlatform): Promise<string> {
-  const client = new PlatformClient(platform);
-  return await client.provisioningToken().finally(() => client.close());
-}
 
 describe('a scenario', () => {
   it('runs without a violation through storms, kills, partitions and skewed clocks', async () => {
@@ -132,30 +126,6 @@ describe('the canary of a fleet', () => {
     const message = await fleet.runCanary([]);
     expect(message).toMatch(/^the canary fleet-\d+-000000 did not come online, and no other robot would: HTTP 400/);
     expect(message).toMatch(/--key-bits 2048 .*--min-key-bits 1024/);
-  });
-
-  it('comes online with its own token, and says which was refused', async () => {
-    const tokens = [await tokenOf(fleets.platform), 'never issued'];
-    const own = tokens.map((token, at) => ({ line: at + 3, token }));
-    await using fleet = create({ robots: 2, offer: { own } });
-    expect(await fleet.runCanary([])).toBeUndefined();
-    await using other = create({ robots: 2, offer: { own: own.toReversed() } });
-    expect(await other.runCanary([])).toMatch(
-      /the token in line 4 of --tokens was refused by the platform; .*--token-command/,
-    );
-  });
-
-  it('comes online with the token that a command prints for it, and says how the command ended', async () => {
-    const token = await tokenOf(fleets.platform);
-    for (const [tokenCommand, said] of [
-      [`case "$MUSTER_ROBOT" in fleet-*-000000) echo ${token};; esac`, /^undefined$/],
-      ['exit 3', /--token-command for fleet-\d+-000000 ended with 3$/],
-      ['echo two words', /printed more than a token: it has blanks or several lines/],
-      ['true', /--token-command for fleet-\d+-000000 printed no token/],
-    ] as const) {
-      await using fleet = create({ robots: 1, offer: { tokenCommand } });
-      expect(String(await fleet.runCanary([]))).toMatch(said);
-    }
   });
 
   it('reports the address of the broker, and the option for another', async () => {
