@@ -62,12 +62,6 @@ export const fleetOptions = {
     defaultText: 'those that the platform lists',
     path: wholePath,
   }),
-  source: FLEET.text(
-    'Range of addresses of this machine; each robot connects from its own, e.g. 127.0.0.0/8 to a local platform',
-    {
-      defaultText: 'the system chooses',
-    },
-  ),
   'key-bits': FLEET.whole('RSA key of a robot', {
     from: 1024,
     to: 8192,

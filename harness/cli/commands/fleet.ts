@@ -1,7 +1,6 @@
 /** `muster fleet`: runs a scenario of thousands of simulated robots against a platform. */
 
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { PlatformAddress } from '../../../simulators/fleet/index.ts';
@@ -16,7 +15,6 @@ import {
   shardFolder,
   writeFailed,
 } from '../../../simulators/fleet/result/shards.ts';
-import { sourceIn } from '../../../simulators/fleet/robot/network.ts';
 import type { RunOptions } from '../../../simulators/fleet/run/run.ts';
 import type { Scenario } from '../../../simulators/fleet/scenario/scenario.ts';
 import { defined } from '../../common/defined.ts';
@@ -24,7 +22,6 @@ import { durationMs } from '../../common/durations.ts';
 import { interruptedCode } from '../../common/signals.ts';
 import { printable } from '../../common/terminal.ts';
 import { EXIT, exitCodesText, headerSecret, UsageError, usage } from '../../common/usage.ts';
-import { whyNot } from '../../common/user-files.ts';
 import {
   conditionsFrom,
   defectsFrom,
@@ -210,7 +207,6 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
       connections,
       defects,
       devices: args.devices === undefined ? undefined : devicesFrom(args.devices),
-      source: args.source === undefined ? undefined : await sourceFrom(args.source, scenario),
       dir: args.dir === undefined ? undefined : resolve(args.dir),
       namePrefix: prefix,
       ui: uiPort === undefined ? undefined : { port: uiPort },
@@ -273,18 +269,4 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
     regions: regionsFrom(args.region, scenario),
     ...defined({ apiVersion: args['api-version'] }),
   };
-}
-
-/** Throws UsageError, also if this machine lacks the first address of the range. */
-async function sourceFrom(range: string, { uplink = 'agent' }: Scenario): Promise<string> {
-  if (uplink !== 'agent' && uplink !== 'polling')
-    throw new UsageError(`--source: needs robots with connections of their own (agent, polling), not ${uplink}`);
-  const first = usage('--source', () => sourceIn(range, 0));
-  const server = createServer();
-  const problem = await new Promise<Error | undefined>((resolve) => {
-    server.once('error', resolve).listen(0, first, () => resolve(undefined));
-  });
-  server.close();
-  if (problem === undefined) return range;
-  throw new UsageError(`--source: this machine has no address ${first} (${whyNot(problem)})`);
 }

@@ -91,8 +91,6 @@ export interface HostConfig {
   connections?: number;
   /** Replacements for routes that the platform lacks. Default: none. */
   offer?: Offer;
-  /** Range of local addresses to connect from, e.g. 127.0.0.0/8. Default: the system chooses. */
-  source?: string;
   keyBits: number;
   /** Robots are named `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. */
   namePrefix: string;

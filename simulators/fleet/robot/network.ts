@@ -3,8 +3,8 @@
  * and a real socket, so every protocol, with TLS or without, meets the same delays. Chance is drawn from the robot's
  * own seed.
  */
-import { connect, isIPv4, Socket } from 'node:net';
-import { defined } from '../../../harness/common/defined.ts';
+import { connect, Socket } from 'node:net';
+import type { Dial } from '../../common/platform-http.ts';
 import type { Random } from '../../common/random.ts';
 
 /** Behaviour of a network; delays are one-way. */
@@ -136,53 +136,29 @@ class Arrivals {
   }
 }
 
-export interface Address {
-  host: string;
-  port: number;
-  localAddress?: string | undefined;
-}
-
-/**
- * Address of this robot in a range such as `10.0.0.0/16`, without its first and last address. Throws RangeError with
- * the accepted form.
- */
-export function sourceIn(range: string, robot: number): string {
-  const [, base = '', bits = ''] = /^(\d+\.\d+\.\d+\.\d+)\/(\d+)$/.exec(range) ?? [];
-  if (isIPv4(base) && Number(bits) >= 1 && Number(bits) <= 30) {
-    const size = 2 ** (32 - Number(bits));
-    const first = base.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-    const at = Math.floor(first / size) * size + 1 + (robot % (size - 2));
-    return [24, 16, 8, 0].map((shift) => Math.floor(at / 2 ** shift) % 256).join('.');
-  }
-  throw new RangeError(`'${range}' is no range of addresses; accepted: IPv4 with 1 to 30 bits, e.g. 127.0.0.0/8`);
-}
-
 export class RobotNetwork {
   readonly #network: Network;
   readonly #random: Random;
-  readonly #localAddress: string | undefined;
   readonly #offsetMs: number;
   readonly #began = performance.now();
   readonly #up: Line;
   readonly #down: Line;
   #connections = 0;
 
-  constructor(network: Network, random: Random, localAddress?: string) {
+  constructor(network: Network, random: Random) {
     this.#network = network;
     this.#random = random;
-    this.#localAddress = localAddress;
     this.#offsetMs = random.next() * (network.outages?.everyMs ?? 0);
     this.#up = new Line(network.upBits);
     this.#down = new Line(network.downBits);
   }
 
   /** Opens a connection; `connect` is emitted once the handshake has crossed the network. */
-  readonly dial = (to: Omit<Address, 'localAddress'>): Socket => {
+  readonly dial: Dial = (to) => {
     this.#connections += 1;
     const own = this.#random.fork(this.#connections);
     const lane = (name: string, line: Line) => new Lane(this.#network, line, own.fork(name));
-    const address = { ...to, localAddress: this.#localAddress };
-    return new ShapedSocket(address, {
+    return new ShapedSocket(to, {
       up: lane('up', this.#up),
       down: lane('down', this.#down),
       now: () => performance.now() - this.#began + this.#offsetMs,
@@ -210,12 +186,12 @@ class ShapedSocket extends Socket {
   #inBytes = 0;
   #writer: (() => void) | undefined;
 
-  constructor(address: Address, link: Link) {
+  constructor(to: Parameters<Dial>[0], link: Link) {
     super();
     this.#link = link;
     this.#out = new Arrivals(link.now);
     this.#in = new Arrivals(link.now);
-    this.#inner = connect({ ...defined(address), noDelay: true });
+    this.#inner = connect({ ...to, noDelay: true });
     this.#inner.once('connect', () => {
       const asked = link.up.arrival(0, link.now());
       this.#in.add(link.down.arrival(0, asked), () => {

@@ -5,14 +5,13 @@
 
 import { generateKeyPair } from 'node:crypto';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { defined } from '../../../harness/common/defined.ts';
 import { durationMs } from '../../../harness/common/durations.ts';
 import { replaceWith, SECRET_MODE, whyNot } from '../../../harness/common/user-files.ts';
-import type { Dial, PlatformHttpOptions } from '../../common/platform-http.ts';
+import type { PlatformHttpOptions } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
 import type { DeploymentPort, SyncResult, Uplink, UplinkStatus } from '../../device/ports.ts';
 import {
@@ -25,9 +24,9 @@ import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
 import { figuresOf, networkOf, settingsOf, uplinkOf } from '../scenario/classes.ts';
-import type { NetworkFields, Scenario } from '../scenario/scenario.ts';
+import type { Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
-import { RobotNetwork, sourceIn } from './network.ts';
+import { RobotNetwork } from './network.ts';
 
 export const UPLINK_CONNECTIONS = 64;
 
@@ -35,7 +34,6 @@ export interface UplinkSettings {
   platform: PlatformAddress | undefined;
   offer?: Offer;
   scenario: Scenario;
-  source?: string;
   seed: number;
   keyBits: number;
 }
@@ -133,27 +131,23 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
   };
 }
 
-/** Robots on a scenario's network or with an address of their own get own connections; all others share. */
+/** Robots on a scenario's network get own connections; all others share. */
 function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: UplinkEvents): MakeUplink {
-  const { scenario, seed, source } = settings;
+  const { scenario, seed } = settings;
   const usual = observedUplinks(createUplink(options));
   const known = new Map<string, MakeUplink>();
-  const ownOf = (name: string, network: NetworkFields | undefined): MakeUplink => {
-    const localAddress = source === undefined ? undefined : sourceIn(source, indexIn(name));
-    const dial: Dial =
-      network === undefined
-        ? (to) => connect({ ...defined({ ...to, localAddress }), noDelay: true })
-        : new RobotNetwork(figuresOf(network), random(`${seed}/network/${name}`), localAddress).dial;
-    const onRetry = (error: Error): void => events.onRetry(error, name);
-    // Waiting for its own connections says nothing about the generator.
-    return observedUplinks(createUplink({ ...options, connections: 4, dial, onRetry, onCrowded: () => {} }));
-  };
   return (port, identity, listener) => {
     const { name } = identity;
     const network = networkOf(scenario, indexIn(name));
-    if (network === undefined && source === undefined) return usual(port, identity, listener);
-    const make = known.get(name) ?? ownOf(name, network);
-    known.set(name, make);
+    if (network === undefined) return usual(port, identity, listener);
+    let make = known.get(name);
+    if (make === undefined) {
+      const { dial } = new RobotNetwork(figuresOf(network), random(`${seed}/network/${name}`));
+      const onRetry = (error: Error): void => events.onRetry(error, name);
+      // Waiting for its own connections says nothing about the generator.
+      make = observedUplinks(createUplink({ ...options, connections: 4, dial, onRetry, onCrowded: () => {} }));
+      known.set(name, make);
+    }
     return make(port, identity, listener);
   };
 }

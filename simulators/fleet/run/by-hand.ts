@@ -62,7 +62,7 @@ export class ByHand {
     if (!Number.isInteger(count) || count < 1 || count > MOST_AT_ONCE)
       throw new RangeError(`add 1 to ${MOST_AT_ONCE} robots, not ${count}`);
     if (options.shard !== undefined) throw new Error('a shard has the robots that its number gives it');
-    const cost = robotCost(options.scenario, options.source);
+    const cost = robotCost(options.scenario);
     const free = machineLimits(dir);
     const processes = { workers: options.workers, platform: false, filesInMemory: isInMemory(dir) };
     // Descriptors and ports are checked for the whole fleet, memory and disk for the added robots.

@@ -56,13 +56,12 @@ const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
 const PLATFORM_BYTES = 115 * MIB;
 
-/** Cost by uplink, subscribers, networks and phases. `source`: whether each robot has an address of its own. */
-export function robotCost(scenario: Partial<Scenario>, source?: string): RobotCost {
+/** Cost by uplink, subscribers, networks and phases. */
+export function robotCost(scenario: Partial<Scenario>): RobotCost {
   const { uplink = 'agent', phases = [] } = scenario;
   const usual = subscribersOf(scenario);
   const subscribers = meanOf(scenario, ({ subscribers: own = usual }) => own);
-  const own =
-    source === undefined ? meanOf(scenario, ({ network = scenario.network }) => (network === undefined ? 0 : 1)) : 1;
+  const own = meanOf(scenario, ({ network = scenario.network }) => (network === undefined ? 0 : 1));
   const connected = meanOf(scenario, ({ uplink: each = uplink }) => (each === 'agent' ? 1 : 0));
   const events = phases.reduce((sum, phase) => sum + (('events' in phase ? phase.events : undefined) ?? 0), 0);
   const logBytes = EVENT_BYTES * meanOf(scenario, ({ retain = USUAL_RETAIN }) => Math.min(retain, events));

@@ -49,7 +49,7 @@ export class Fleet implements AsyncDisposable {
   constructor(options: FleetOptions) {
     this.options = options;
     const { robots, scenario, shard, dir, setUpMs } = options;
-    const cost = robotCost(scenario, options.source);
+    const cost = robotCost(scenario);
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
     // A short path, because paths of Unix sockets are limited.
@@ -99,7 +99,7 @@ export class Fleet implements AsyncDisposable {
 
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
-    const { trace, defects, keep, offer, onStates, source, judge } = this.options;
+    const { trace, defects, keep, offer, onStates, judge } = this.options;
     const sampled = judge && this.#sampled / this.#hostCount;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
@@ -119,7 +119,6 @@ export class Fleet implements AsyncDisposable {
         defects,
         keep,
         offer,
-        source,
         sampled,
         watched: onStates === undefined ? undefined : true,
       }),

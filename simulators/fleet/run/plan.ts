@@ -10,7 +10,7 @@ import type { Shard } from '../schedule/schedule.ts';
 
 type OfHosts = Pick<
   HostConfig,
-  'robots' | 'scenario' | 'seed' | 'connections' | 'source' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
+  'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
 /** Judges answers of a platform. The caller supplies it, because a fleet knows no requirement. */

@@ -175,9 +175,9 @@ async function openConsole(options: RunOptions, onEnd: () => void): Promise<Flee
  * small.
  */
 function checkMachine(options: RunOptions) {
-  const { scenario, robots, shard, dir, workers: wanted, platform, screen, force, source } = options;
+  const { scenario, robots, shard, dir, workers: wanted, platform, screen, force } = options;
   const members = membersOf(robots, shard).length;
-  const cost = robotCost(scenario, source);
+  const cost = robotCost(scenario);
   const base = baseDirFor(members * cost.memoryDiskBytes, dir);
   const limits = machineLimits(base);
   // Every worker has a robot.

@@ -1,7 +1,7 @@
 /** The same work over Muster's network and over that of a kernel. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import type { Address } from '../network.ts';
+import type { Dial } from '../../../common/platform-http.ts';
 
 export interface Work {
   connections: number;
@@ -13,7 +13,7 @@ export interface Work {
 }
 
 /** Answers requests, which say their own length and that of the answer. */
-export async function answering({ host, port }: Address) {
+export async function answering({ host, port }: Parameters<Dial>[0]) {
   const server = createServer({ noDelay: true }, (socket) => {
     let left = 0;
     let down = 0;
@@ -30,7 +30,7 @@ export async function answering({ host, port }: Address) {
 }
 
 /** How long the round trips took, milliseconds; not the first of a connection, before which TCP knows nothing. */
-export async function roundTrips(dial: (to: Address) => Socket, to: Address, work: Work): Promise<number[]> {
+export async function roundTrips(dial: Dial, to: Parameters<Dial>[0], work: Work): Promise<number[]> {
   const each = Array.from({ length: work.connections }, () => ofOne(dial(to), work));
   return (await Promise.all(each)).flat();
 }
