@@ -133,7 +133,7 @@ describe('the summary of a fleet', () => {
     ],
     [
       { missed: ['robot-3'], counters: { 'rollout.attempts': 4, 'rollout.missed': 1 } },
-      /✗ 1 of 4 roll-outs missed: robot-3/,
+      /✗ 1 of 4 roll-outs missed \(0 arrived late, 1 never\): robot-3/,
       /report: /,
     ],
   ])('says what is wrong with %j, and how it ends', (change, reason, end) => {

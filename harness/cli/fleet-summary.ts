@@ -138,7 +138,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   const row = (label: string, metric: Summary | undefined): string[] => {
     if (metric === undefined) return [];
     const percents = [metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
-    const cells = percents.map((ms) => (ms === undefined ? '–' : readableDuration(ms)).padStart(CELL_COLUMNS)).join('');
+    const cells = percents.map((ms) => readableDuration(ms).padStart(CELL_COLUMNS)).join('');
     return [`${label.padEnd(NAME_COLUMNS)}${digits(metric.count).padStart(CELL_COLUMNS)}${cells}`];
   };
   const classes = classesIn(result);
@@ -199,9 +199,9 @@ function wrong(result: FleetResult, paint: Paint): string[] {
   const streams = result.violations.map(
     ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
   );
-  const { late = 0, lost = 0, attempts, split } = reachOf(result) ?? {};
+  const { late = 0, lost = 0, attempts } = reachOf(result) ?? {};
   const of = attempts === undefined ? '' : `${digits(late + lost)} of ${digits(attempts)} `;
-  const how = split === true ? ` (${digits(late)} arrived late, ${digits(lost)} never)` : '';
+  const how = ` (${digits(late)} arrived late, ${digits(lost)} never)`;
   const others = result.missed.length <= MOST_LISTED ? '' : ' and others';
   const names = result.missed.slice(0, MOST_LISTED).join(', ');
   const missed = names === '' ? [] : [`${of}roll-outs missed${how}: ${names}${others}`];

@@ -19,7 +19,7 @@ const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> =
   broker: [benchBroker, 'pings there and back per second'],
   fleet: [benchFleet, 'memory of all processes with 10,000 robots, idle and connected: some minutes'],
   start: [benchStart, 'processor time until check device, simulate device and fleet do their work: half a minute'],
-  watch: [benchWatch, '* muster watch beside nginx and HAProxy, and the time that it adds (needs both, and wrk): two minutes'],
+  watch: [benchWatch, '* muster watch beside nginx and HAProxy, and what it adds (needs both, and wrk): two minutes'],
   lateness: [benchLateness, "muster fleet's own lateness beside that on the wire, up to 20,000 a second: two minutes"],
   'fleet.rollout': [benchRollout, 'a roll-out to 10,000 connected robots, beside bare ends that do the same'],
   peers: [benchPeers, '* muster fleet beside k6 and bare loops in Go and Node (Go builds the first two): six minutes'],

@@ -82,8 +82,7 @@ export const summaryFields = Type.Object({
   count: Type.Integer(),
   p50: Type.Number(),
   p90: Type.Number(),
-  // Absent in results of older versions.
-  p95: Type.Optional(Type.Number()),
+  p95: Type.Number(),
   p99: Type.Number(),
   p999: Type.Number(),
   max: Type.Number(),

@@ -1,6 +1,6 @@
 /**
- * Draws lines or cells without a script: SVG that takes any width, with text labels at percentages of it. The page's
- * script adds values under the pointer.
+ * Draws lines without a script: SVG that takes any width, with text labels at percentages of it. The page's script adds
+ * values under the pointer.
  */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
@@ -30,26 +30,15 @@ export interface Series {
   tone?: 'late';
 }
 
-interface Figure {
+export interface Plot {
+  id: string;
   title: string;
   about: string;
   x: Axis;
   y: Axis;
   bands: Band[];
-}
-
-export interface Plot extends Figure {
-  id: string;
   at: number[];
   series: Series[];
-}
-
-export interface CellPlot extends Figure {
-  columns: number;
-  rows: number;
-  cells: { column: number; row: number; kind: string }[];
-  legend: { kind: string; words: string }[];
-  data: object;
 }
 
 const SIZE = 1000;
@@ -90,35 +79,14 @@ export function chart(plot: Plot): Markup {
   });
   const drawing = html`<svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none"
 role="img" aria-label="${title}. ${about}">${shapes}${grid(x, y)}${lines}</svg>`;
-  const legend = series.map(({ name, tone }, index) => ({ kind: colour(index, tone), words: name }));
-  return html`<figure class="chart" data-chart="${id}">${captioned(plot, drawing)}
-${series.length < 2 ? NOTHING : legendOf(legend)}
+  const legend = series.map(({ name, tone }, index) => html`<li><i class="${colour(index, tone)}"></i>${name}</li>`);
+  return html`<figure class="chart" data-chart="${id}"><figcaption><b>${title}</b> <span>${about}</span></figcaption>
+<div class="frame">${bandLabels(x, bands)}<div class="area">${drawing}
+${labels(x, y)}</div></div>
+${series.length < 2 ? NOTHING : html`<ul class="legend">${legend}</ul>`}
 ${valuesTable(plot)}</figure>
 `;
 }
-
-export function cellChart(plot: CellPlot): Markup {
-  const { title, about, x, y, columns, rows, cells, legend } = plot;
-  const paths = new Map<string, string>();
-  for (const { column, row, kind } of cells) {
-    paths.set(kind, `${paths.get(kind) ?? ''}M${column} ${row}h1v1h-1z`);
-  }
-  const shapes = [...paths].map(([kind, d]) => html`<path class="cell ${kind}" d="${d}"/>`);
-  const drawing = html`<svg viewBox="0 0 ${columns} ${rows}" preserveAspectRatio="none"
-role="img" aria-label="${title}. ${about}" shape-rendering="crispEdges">${shapes}</svg>
-<svg class="lines" viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" aria-hidden="true">${grid(x, y)}</svg>`;
-  return html`<figure class="chart map" data-map>${captioned(plot, drawing)}
-${legendOf(legend.map(({ kind, words }) => ({ kind: `cell ${kind}`, words })))}</figure>
-`;
-}
-
-const legendOf = (entries: CellPlot['legend']): Markup =>
-  html`<ul class="legend">${entries.map(({ kind, words }) => html`<li><i class="${kind}"></i>${words}</li>`)}</ul>`;
-
-const captioned = ({ title, about, x, y, bands }: Figure, drawing: Markup): Markup =>
-  html`<figcaption><b>${title}</b> <span>${about}</span></figcaption>
-<div class="frame">${bandLabels(x, bands)}<div class="area">${drawing}
-${labels(x, y)}</div></div>`;
 
 const colour = (index: number, tone?: string): string =>
   tone ?? `c${index % LINE_COLOURS}${index >= LINE_COLOURS ? ' dashed' : ''}`;

@@ -5,8 +5,7 @@ import { defined } from '../../../harness/common/defined.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { DURATION_NAMES, decode, isDuration, ofWhole, percentileMs } from '../measure/metrics.ts';
 import type { FleetResult, Reach, Tick } from '../result/result.ts';
-import { type Cell, cellsOf } from '../result/rollout-map.ts';
-import type { Axis, Band, CellPlot, Plot, Series, Unit } from './chart.ts';
+import type { Axis, Band, Plot, Series, Unit } from './chart.ts';
 
 const RATES: Readonly<Record<string, string>> = {
   'sse.events': 'events read',
@@ -232,60 +231,4 @@ export function percentText(part: number, of: number): string {
   if (part < of && percent > 99.99) return '99.99 %';
   if (part > 0 && percent < 0.01) return '0.01 %';
   return `${Number(percent.toFixed(percent > 99 || percent < 1 ? 2 : 1))} %`;
-}
-
-const SHADES = 6;
-
-export function rolloutMapPlot(result: FleetResult): CellPlot | undefined {
-  const { rollouts, fleet_robots: robots } = result;
-  if (rollouts === undefined || rollouts.map.cells.length === 0) return undefined;
-  const { bands: rows, column_ms: columnMs } = rollouts.map;
-  const cells = cellsOf(rollouts.map);
-  const ends = shadeEnds(cells);
-  const used = cells.map(({ column }) => column);
-  const first = Math.min(...used);
-  const columns = Math.max(...used) - first + 1;
-  const [from, to] = [(first * columnMs) / 1000, ((first + columns) * columnMs) / 1000];
-  const drawn = cells.map((cell) => ({ column: cell.column - first, row: cell.band, kind: kindOf(cell, ends) }));
-  const wrong = cells.filter(({ late, lost }) => late + lost > 0).length;
-  const wrongCells = wrong === 0 ? 'No cell has' : `${wrong} of ${cells.length} cells have`;
-  const perRow = Math.ceil(robots / rows);
-  const inView = phaseBands(result).filter((band) => band.to > from && band.from < to);
-  const shades = ends.map((end, step) => ({ kind: `h${step}`, words: `up to ${readableDuration(end)}` }));
-  const others = Object.entries({ late: 'arrived late', lost: 'never arrived', pending: 'not known' }).map(
-    ([kind, words]) => ({ kind, words }),
-  );
-  return {
-    title: 'Roll-outs by robot and time',
-    about:
-      `Each row is ${perRow === 1 ? 'a robot' : `${perRow} robots`}, each column ${readableDuration(columnMs)} ` +
-      'in which POSTs were sent; the colour is the slowest arrival. ' +
-      `${wrongCells} a robot that missed its roll-out.`,
-    x: { unit: 's', from, to, ticks: ticks(from, to, 8) },
-    y: { unit: 'number', from: robots, to: 0, ticks: ticks(0, robots, 4) },
-    bands: inView.map((band) => ({ ...band, from: Math.max(band.from, from), to: Math.min(band.to, to) })),
-    columns,
-    rows,
-    cells: drawn,
-    legend: [...shades, ...others.filter(({ kind }) => drawn.some((cell) => cell.kind === kind))],
-    data: { columns, first, bands: rows, columnMs, robots, cells: rollouts.map.cells },
-  };
-}
-
-/** Upper ends of shades, milliseconds, ascending: even on a logarithmic scale, two digits. */
-function shadeEnds(cells: readonly Cell[]): number[] {
-  const times = cells.flatMap(({ slowestMs }) => (slowestMs > 0 ? [slowestMs] : []));
-  if (times.length === 0) return [];
-  const [low, high] = [Math.min(...times), Math.max(...times)];
-  const ends = Array.from({ length: SHADES }, (_, step) => low * (high / low) ** ((step + 1) / SHADES));
-  return [...new Set(ends.map((end, step) => (step === SHADES - 1 ? high : Number(end.toPrecision(2)))))].sort(
-    (a, b) => a - b,
-  );
-}
-
-function kindOf({ slowestMs, late, lost }: Cell, ends: readonly number[]): string {
-  if (lost > 0) return 'lost';
-  if (late > 0) return 'late';
-  const shade = ends.findIndex((end) => slowestMs <= end);
-  return shade < 0 ? 'pending' : `h${shade}`;
 }

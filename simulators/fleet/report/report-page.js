@@ -28,11 +28,9 @@ function follow(area, places, tipOf) {
   const tip = make('div', 'tip');
   tip.setAttribute('role', 'status');
   let at = -1;
-  const show = (index, vertical) => {
+  const show = (index) => {
     at = Math.max(0, Math.min(places.length - 1, index));
-    const rows = tipOf(at, vertical);
-    if (rows === undefined) return hide();
-    tip.replaceChildren(...rows);
+    tip.replaceChildren(...tipOf(at));
     if (hideLast !== hide) hideLast();
     hideLast = hide;
     area.append(cursor, tip);
@@ -54,18 +52,18 @@ function follow(area, places, tipOf) {
   };
   area.addEventListener('pointermove', (event) => {
     const box = area.getBoundingClientRect();
-    show(nearest((event.clientX - box.left) / box.width), (event.clientY - box.top) / box.height);
+    show(nearest((event.clientX - box.left) / box.width));
   });
   area.addEventListener('pointerleave', hide);
   area.addEventListener('blur', hide);
   area.addEventListener('focus', () => {
-    if (area.matches(':focus-visible')) show(Math.max(at, 0), 0.5);
+    if (area.matches(':focus-visible')) show(Math.max(at, 0));
   });
   area.addEventListener('keydown', (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    show(at + step, 0.5);
+    show(at + step);
   });
   area.tabIndex = 0;
   area.setAttribute('role', 'group');
@@ -79,27 +77,4 @@ for (const chart of data.charts) {
       values[index] == null ? [] : [row(colour, name, write[chart.unit](values[index]))],
     ),
   ]);
-}
-
-if (data.map) {
-  const { columns, first, bands, columnMs, robots, cells } = data.map;
-  const byPlace = new Map(cells.map((cell) => [`${cell[0]} ${cell[1]}`, cell]));
-  const places = Array.from({ length: columns }, (_, column) => (column + 0.5) / columns);
-  follow(document.querySelector('[data-map] .area'), places, (column, vertical) => {
-    const band = Math.max(0, Math.min(bands - 1, Math.floor(vertical * bands)));
-    const from = Math.ceil((band * robots) / bands);
-    const to = Math.ceil(((band + 1) * robots) / bands) - 1;
-    const who = to > from ? `robots ${from} to ${to}` : `robots ${from}`;
-    const head = make('div', '', `${who}, POST from ${time((column + first) * columnMs)} on`);
-    const cell = byPlace.get(`${band} ${column + first}`);
-    if (!cell) return [head, make('div', '', 'no roll-out')];
-    const [, , attempts, slowest, late, lost] = cell;
-    return [
-      head,
-      row('', 'roll-outs', attempts),
-      ...(slowest > 0 ? [row('', 'slowest in time', time(slowest))] : []),
-      ...(late > 0 ? [row('late', 'late', late)] : []),
-      ...(lost > 0 ? [row('lost', 'never', lost)] : []),
-    ];
-  });
 }

@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
   it('is of a run that had robots in time, late and lost', () => {
     expect(result.counters).toMatchObject({ 'rollout.attempts': 30, 'rollout.missed': 24 });
     expect(result.metrics['rollout.late.ms']?.count).toBe(12);
-    expect(result.rollouts?.missed.filter(({ late_ms }) => late_ms !== null)).toHaveLength(12);
+    expect(result.rollouts.missed.filter(({ late_ms }) => late_ms !== null)).toHaveLength(12);
   });
 
   it.each(FORMS)('tells all of it in $name', async (form) => {
@@ -76,8 +76,6 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
     ])
       expect(text).toContain(words);
     expect(await page.locator('[data-chart] svg path:not(.grid)').count()).toBeGreaterThan(5);
-    expect(await page.locator('[data-map] path.late').count()).toBe(1);
-    expect(await page.locator('[data-map] path.lost').count()).toBe(1);
   });
 
   it.each(FORMS.filter(({ script }) => script))('has nothing that axe finds serious in $name', async (form) => {
@@ -97,9 +95,5 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
     await area.focus();
     await page.keyboard.press('End');
     expect(await tip.textContent()).toMatch(/arrived in time20 %with those that came late60 %/);
-    const map = page.locator('[data-map] .area');
-    const box = await map.boundingBox();
-    await map.hover({ position: { x: (box?.width ?? 0) - 2, y: 5 } });
-    expect(await tip.textContent()).toMatch(/robots 0, POST from/);
   });
 });

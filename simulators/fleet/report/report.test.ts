@@ -29,7 +29,6 @@ const whole = resultWith({
     { do: 'ramp', started_ms: 1000, duration_ms: 1000, measured: false, actions: 10 },
     { do: 'rollout', started_ms: 2000, duration_ms: 1000, measured: true, actions: 10, within_ms: 60_000 },
   ],
-  rollouts: { missed: [], map: { bands: 10, column_ms: 10, cells: [[0, 0, 1, 12, 0, 0]] } },
   series: [tick(1), tick(2), tick(3)],
 });
 const page = reportHtml(whole);
@@ -99,7 +98,7 @@ describe('the report page', () => {
     const drawn = [...bodyOf(page).matchAll(/data-chart="([^"]+)"/g)].map(([, id]) => id);
     expect(drawn.sort()).toEqual(charts.map(({ id }) => id).sort());
     expect(drawn).toEqual(expect.arrayContaining(['reach', 'percentiles', 'rates', 'states', 'load']));
-    expect(page.match(/<svg[^>]*role="img" aria-label="[^"]{20,}"/g)).toHaveLength(drawn.length + 1);
+    expect(page.match(/<svg[^>]*role="img" aria-label="[^"]{20,}"/g)).toHaveLength(drawn.length);
     for (const { at, labels, lines } of charts) {
       expect(at.every((x, index) => index === 0 || x >= (at[index - 1] ?? 0))).toBe(true);
       expect(labels).toHaveLength(at.length);
@@ -125,23 +124,8 @@ describe('the report page', () => {
       { name: 'robot-2', posted_ms: 20, late_ms: null },
     ];
     const counters = { 'rollout.attempts': 1002, 'rollout.missed': 2 };
-    const cells = [
-      [0, 0, 1, 0, 1, 0],
-      [1, 0, 1, 0, 0, 1],
-    ];
-    const rollouts = { missed, map: { bands: 10, column_ms: 10, cells } };
-    const body = bodyOf(reportHtml({ ...whole, counters, rollouts }));
+    const body = bodyOf(reportHtml({ ...whole, counters, rollouts: { missed } }));
     expect(body).toMatch(/robot-1<\/th>.*late, after 1\.5 s.*robot-2<\/th>.*never/s);
-    expect(body).toMatch(/<path class="cell late" d="M0 0h1v1h-1z"\/><path class="cell lost" d="M0 1h1v1h-1z"\/>/);
-  });
-
-  it('shows a result of an older version, which does not tell them apart', () => {
-    const { rollouts: _, ...older } = whole;
-    const counters = { 'rollout.attempts': 1017, 'rollout.missed': 17 };
-    const body = bodyOf(reportHtml({ ...older, counters, missed: ['robot-5'] }));
-    expect(body).toContain('17 of 1,017 missed');
-    expect(body).toContain('robot-5');
-    expect(body).not.toContain('data-map');
   });
 
   it('has no headings for a run that measured nothing', () => {
@@ -180,12 +164,10 @@ describe('the report page', () => {
   });
 
   it('is small for a large fleet and a long run', () => {
-    const cellAt = (cell: number) => [cell % 50, Math.floor(cell / 50), 3, 10 + (cell % 700), 0, 0];
-    const cells = Array.from({ length: 6000 }, (_, cell) => cellAt(cell));
     const missedBy = (robot: number) => ({ name: `robot-${robot}`, posted_ms: robot, late_ms: null });
     const missed = Array.from({ length: 100 }, (_, robot) => missedBy(robot));
     const series = Array.from({ length: 3600 }, (_, second) => tick(second + 1));
-    const large = { ...whole, robots: 10_000, series, rollouts: { missed, map: { bands: 50, column_ms: 640, cells } } };
+    const large = { ...whole, robots: 10_000, series, rollouts: { missed } };
     expect(reportHtml(large).length).toBeLessThan(1_000_000);
   });
 
@@ -211,7 +193,6 @@ function ran({ inTime, late = 0, missed = late, attempts }: Ran) {
     histograms: snapshot.histograms,
     metrics: summariesOf(snapshot),
     counters: { 'rollout.attempts': attempts, 'rollout.missed': missed },
-    rollouts: { missed: [], map: { bands: 1, column_ms: 10, cells: [] } },
   });
 }
 
@@ -239,7 +220,7 @@ describe('the reach of a roll-out', () => {
 
   it('draws late ones apart, up to where they came, and counts lost ones', () => {
     const result = ran({ inTime: 50, late: 30, missed: 40, attempts: 100 });
-    expect(reachOf(result)).toEqual({ attempts: 100, inTime: 50, late: 30, lost: 10, pending: 10, split: true });
+    expect(reachOf(result)).toEqual({ attempts: 100, inTime: 50, late: 30, lost: 10, pending: 10 });
     const { series, about } = plotOf(result);
     expect(series.map(({ values }) => values.at(-1))).toEqual([50, 80]);
     expect(about).toMatch(/It ends at 50 %, and at 80 % with those that came late\.$/);

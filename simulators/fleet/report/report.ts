@@ -22,17 +22,9 @@ import {
   timesOf,
 } from '../result/result.ts';
 import { parseThreshold } from '../result/thresholds.ts';
-import { cellChart, chart, chartData, tableOf } from './chart.ts';
+import { chart, chartData, tableOf } from './chart.ts';
 import { partsOf } from './parts.ts';
-import {
-  metricName,
-  percentilePlot,
-  percentText,
-  ROLLOUT_LEGS,
-  reachPlot,
-  rolloutMapPlot,
-  timePlots,
-} from './plots.ts';
+import { metricName, percentilePlot, percentText, ROLLOUT_LEGS, reachPlot, timePlots } from './plots.ts';
 
 function costPart(costs: RunCosts | undefined): Markup {
   if (costs === undefined) return NOTHING;
@@ -61,11 +53,11 @@ function costPart(costs: RunCosts | undefined): Markup {
 peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
 }
 
-function shares({ attempts, inTime, late, lost, pending, split }: Reach): Markup {
+function shares({ attempts, inTime, late, lost, pending }: Reach): Markup {
   const parts = [
     { name: 'in-time', number: inTime, words: 'arrived in time' },
     { name: 'late', number: late, words: 'arrived late' },
-    { name: 'lost', number: lost, words: split ? 'never arrived' : 'missed' },
+    { name: 'lost', number: lost, words: 'never arrived' },
     { name: 'pending', number: pending, words: 'under way when the run ended' },
   ].filter(({ number, name }) => number > 0 || name === 'in-time');
   const words = parts.map(({ number, words: what }) => `${percentText(number, attempts)} ${what}`).join(', ');
@@ -79,22 +71,18 @@ function shares({ attempts, inTime, late, lost, pending, split }: Reach): Markup
 <ul>${list}</ul></div>`;
 }
 
-function missedTable({ missed, rollouts, counters }: FleetResult, { split }: Reach): Markup {
-  const all = counters['rollout.missed'] ?? missed.length;
-  const listed = rollouts?.missed ?? missed.map((name) => ({ name, posted_ms: undefined, late_ms: undefined }));
+function missedTable({ rollouts: { missed: listed }, counters }: FleetResult): Markup {
+  const all = counters['rollout.missed'] ?? listed.length;
   if (listed.length === 0) return NOTHING;
   const rows = listed.map(({ name, posted_ms, late_ms }) => [
     name,
-    posted_ms === undefined ? '–' : readableDuration(posted_ms),
-    late_ms === undefined
-      ? 'missed'
-      : late_ms === null
-        ? html`<td class="lost">never</td>`
-        : html`<td class="late">late, after ${readableDuration(late_ms)}</td>`,
+    readableDuration(posted_ms),
+    late_ms === null
+      ? html`<td class="lost">never</td>`
+      : html`<td class="late">late, after ${readableDuration(late_ms)}</td>`,
   ]);
   const more = all > listed.length ? ` (the first ${listed.length} of ${thousands(all)})` : ` (${listed.length})`;
-  const columns = ['robot', 'POST at#', split ? 'its event was read' : 'outcome'];
-  const table = tableOf('Robots that missed their roll-out', columns, rows);
+  const table = tableOf('Robots that missed their roll-out', ['robot', 'POST at#', 'its event was read'], rows);
   const open = rows.length <= 12 ? html`open` : NOTHING;
   return html`<details ${open}><summary><h3>Robots that missed their roll-out${more}</h3></summary>${table}</details>`;
 }
@@ -127,15 +115,14 @@ export function reportHtml(result: FleetResult): string {
   const outcome = outcomeOf(result);
   const reached = reachOf(result);
   const reach = reached && reachPlot(result, reached);
-  const map = rolloutMapPlot(result);
   const percentiles = percentilePlot(result);
   const times = timePlots(result);
   const plots = [reach, percentiles, ...times].filter((plot) => plot !== undefined);
-  const data = printableJson({ charts: plots.map(chartData), map: map?.data }).replaceAll('<', '\\u003c');
+  const data = printableJson({ charts: plots.map(chartData) }).replaceAll('<', '\\u003c');
   const rollout =
     reached &&
     html`<h2 id="rollout">Roll-out</h2>${shares(reached)}
-${reach && chart(reach)}${map && cellChart(map)}${missedTable(result, reached)}${legs(result)}`;
+${reach && chart(reach)}${missedTable(result)}${legs(result)}`;
   const decidesNothing = !figuresCount(result) && !measuredNothing(result);
   const main = html`${banner(result, outcome)}
 ${result.incomplete_reasons.map((reason) => html`<p class="note fail">${reason}</p>`)}

@@ -5,7 +5,6 @@ import { mergeCosts } from '../measure/costs.ts';
 import { combined, mergeSnapshots, summariesOf } from '../measure/metrics.ts';
 import { mergeJudged } from './judged.ts';
 import { type FleetResult, outcomeOf, type Tick } from './result.ts';
-import { mergeMaps } from './rollout-map.ts';
 import { evaluate, measuredIn, parseThreshold } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
@@ -64,9 +63,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
   // On the common time axis phases begin with the shard that waited longest.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
-  // A result of an older version does not separate late from lost roll-outs.
-  const rollouts = results.flatMap((result) => result.rollouts ?? []);
-  const { rollouts: _, costs: _costs, ...head } = first.result;
+  const { costs: _, ...head } = first.result;
   return defined({
     ...head,
     ...whole,
@@ -87,7 +84,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     metrics,
     missed: results.flatMap((result) => result.missed).slice(0, 100),
     phases,
-    rollouts: rollouts.length < results.length ? undefined : mergedRollouts(rollouts),
+    rollouts: { missed: results.flatMap(({ rollouts }) => rollouts.missed).slice(0, 100) },
     series: mergeSeries(results, begun),
     notes: [...new Set(results.flatMap((result) => result.notes))],
   });
@@ -104,13 +101,6 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
     );
   }
 }
-
-type Rollouts = NonNullable<FleetResult['rollouts']>;
-
-export const mergedRollouts = (all: readonly Rollouts[]): Rollouts => ({
-  missed: all.flatMap(({ missed }) => missed).slice(0, 100),
-  map: mergeMaps(all.map(({ map }) => map)),
-});
 
 /** Reasons for missing and dead shards. Throws MergeError for a shard given twice. */
 function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptions): string[] {

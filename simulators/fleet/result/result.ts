@@ -6,7 +6,6 @@ import { Type } from '../../../harness/contract/type.ts';
 import { runCosts } from '../measure/costs.ts';
 import { summaryFields } from '../measure/metrics.ts';
 import { isWrong, judged } from './judged.ts';
-import { rolloutMap } from './rollout-map.ts';
 import { VERDICTS } from './verdict.ts';
 
 const thresholdResult = Type.Object({
@@ -43,7 +42,7 @@ const phaseResult = Type.Object({
   by_hand: Type.Optional(Type.String({ description: 'What a person did beside the scenario, in words' })),
 });
 
-/** Fate of single roll-outs. Milliseconds since the start of the first phase. Absent in older results. */
+/** Fate of single roll-outs. Milliseconds since the start of the first phase. */
 const rollouts = Type.Object({
   missed: Type.Array(
     Type.Object({
@@ -55,7 +54,6 @@ const rollouts = Type.Object({
     }),
     { description: 'The first hundred; the counter rollout.missed counts all' },
   ),
-  map: rolloutMap,
 });
 
 export const tick = Type.Object({
@@ -118,7 +116,7 @@ export const fleetResult = shape(
     missed: Type.Array(Type.String(), {
       description: 'Names of the first hundred robots that missed their roll-out',
     }),
-    rollouts: Type.Optional(rollouts),
+    rollouts,
     phases: Type.Array(phaseResult),
     series: Type.Array(tick),
     histograms: Type.Record(
@@ -141,7 +139,7 @@ export const fleetResult = shape(
         { description: 'Of a run with --for' },
       ),
     ),
-    outcome: Type.Optional(oneOf(OUTCOMES, 'Of the run; agrees with the exit code. Older results lack it')),
+    outcome: oneOf(OUTCOMES, 'Of the run; agrees with the exit code'),
   }),
 );
 export type FleetResult = Static<typeof fleetResult.schema>;
@@ -217,19 +215,16 @@ export interface Reach {
   attempts: number;
   inTime: number;
   late: number;
-  /** Unread at the end of the run; in older results, late ones as well. */
+  /** Unread at the end of the run. */
   lost: number;
   pending: number;
-  split: boolean;
 }
 
 /** Undefined without roll-outs. */
-export function reachOf({ counters, metrics, rollouts }: FleetResult): Reach | undefined {
-  const inTime = metrics['rollout.ms']?.count ?? 0;
-  // Older results do not count attempts.
-  const missed = counters['rollout.missed'] ?? 0;
-  const attempts = counters['rollout.attempts'] ?? inTime + missed;
+export function reachOf({ counters, metrics }: FleetResult): Reach | undefined {
+  const { 'rollout.attempts': attempts = 0, 'rollout.missed': missed = 0 } = counters;
   if (attempts === 0) return undefined;
+  const inTime = metrics['rollout.ms']?.count ?? 0;
   const late = Math.min(metrics['rollout.late.ms']?.count ?? 0, missed);
   return {
     attempts,
@@ -237,6 +232,5 @@ export function reachOf({ counters, metrics, rollouts }: FleetResult): Reach | u
     late,
     lost: missed - late,
     pending: Math.max(0, attempts - inTime - missed),
-    split: rollouts !== undefined,
   };
 }

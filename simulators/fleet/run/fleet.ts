@@ -56,7 +56,6 @@ export class Fleet implements AsyncDisposable {
     this.dir = ownedFolder('fleet', baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
-    this.record.fleetRobots = robots;
     const fields = TRAFFIC_NAMES.filter((name) => scenario.phases.some((phase) => phase[name] !== undefined));
     this.record.rates = { fields, part: this.members.length / robots };
     const { platform, judge } = options;
@@ -290,7 +289,6 @@ export class Fleet implements AsyncDisposable {
     const first = this.robots;
     const more = Array.from({ length: count }, (_, number) => first + number);
     this.members.push(...more);
-    this.record.fleetRobots = Math.max(this.record.fleetRobots, this.robots);
     await this.#hosts.grow(more, first);
     return more;
   }

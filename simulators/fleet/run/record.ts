@@ -5,9 +5,7 @@ import { addFailure, type FailedAction } from '../host/failures.ts';
 import type { LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { processors } from '../measure/cgroup.ts';
 import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure/metrics.ts';
-import { mergedRollouts } from '../result/merge.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
-import { mapRollouts } from '../result/rollout-map.ts';
 import { STARTING } from '../result/shards.ts';
 import type { evaluate } from '../result/thresholds.ts';
 import {
@@ -86,15 +84,14 @@ export class FleetRecord {
   #began = monotonicMs();
   #interrupted = false;
   #running: Running | undefined;
-  fleetRobots = 1;
   rates: Evidence['rates'];
   /** Grade of earlier processes of the run, whose load is no longer known. */
   #earlier: { verdict: Verdict; reasons: readonly string[] } = { verdict: 'valid', reasons: [] };
   /** Last measurements of all hosts, for when none answers. */
   #snapshot: Snapshot | undefined;
   isUp = false;
-  /** Roll-outs whose rows are no longer kept. */
-  #past: FleetResult['rollouts'];
+  /** Missed roll-outs of earlier passes, whose rows are no longer kept. */
+  #past: FleetResult['rollouts']['missed'] = [];
 
   get elapsedMs(): number {
     return monotonicMs() - this.#began;
@@ -150,7 +147,7 @@ export class FleetRecord {
     const before = report.do === 'rollback' ? undefined : this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
     if (before === undefined) return;
-    this.#past = mergedRollouts([this.#past ?? [], this.#rolloutsOf([before])].flat());
+    this.#past = [...this.#past, ...this.#missedIn([before])].slice(0, MAX_LISTED);
     report.rounds = (before.rounds ?? 1) + 1;
     report.actions += before.actions;
     report.durationMs += before.durationMs;
@@ -168,7 +165,7 @@ export class FleetRecord {
     this.missed.push(...missed);
     this.incomplete.push(...last.incomplete_reasons.filter((reason) => !PASSING.test(reason)));
     this.#earlier = { verdict, reasons: verdict_reasons };
-    this.#past = rollouts;
+    this.#past = rollouts.missed;
     const nothing = { notStarted: 0, rollouts: [], missed: [], trace: [], failures: [], late: [] };
     for (const { do: kind, started_ms: startedMs, duration_ms: durationMs, ...told } of last.phases) {
       const { measured, actions, within_ms: withinMs, rounds, by_hand: note } = told;
@@ -216,25 +213,20 @@ export class FleetRecord {
   }
 
   missedRows(): RolloutRow[] {
-    return this.phases.flatMap(({ rollouts }) =>
-      rollouts.filter(({ total_ms, open }) => total_ms === null && open !== true),
-    );
+    return this.phases.flatMap(({ rollouts }) => rollouts.filter(isMissed));
   }
 
-  get rollouts(): NonNullable<FleetResult['rollouts']> {
-    return mergedRollouts([this.#past ?? [], this.#rolloutsOf(this.phases)].flat());
+  get rollouts(): FleetResult['rollouts'] {
+    return { missed: [...this.#past, ...this.#missedIn(this.phases)].slice(0, MAX_LISTED) };
   }
 
-  #rolloutsOf(phases: readonly PhaseReport[]): NonNullable<FleetResult['rollouts']> {
+  #missedIn(phases: readonly PhaseReport[]): FleetResult['rollouts']['missed'] {
     const start = this.phases[0]?.startedMs ?? 0;
-    const rows = phases.flatMap(({ rollouts, startedMs }) =>
-      rollouts.map((row) => ({ ...row, posted_ms: startedMs - start + row.at_ms })),
+    return phases.flatMap(({ rollouts, startedMs }) =>
+      rollouts
+        .filter(isMissed)
+        .map(({ name, at_ms, late_ms }) => ({ name, posted_ms: Math.round(startedMs - start + at_ms), late_ms })),
     );
-    const missed = rows.filter(({ total_ms, open }) => total_ms === null && open !== true).slice(0, MAX_LISTED);
-    return {
-      missed: missed.map(({ name, posted_ms, late_ms }) => ({ name, posted_ms: Math.round(posted_ms), late_ms })),
-      map: mapRollouts(rows, this.fleetRobots),
-    };
   }
 
   get standing(): Parameters<typeof evaluate>[1] {
@@ -319,6 +311,8 @@ export class FleetRecord {
     };
   }
 }
+
+const isMissed = ({ total_ms, open }: RolloutRow): boolean => total_ms === null && open !== true;
 
 const ADVICE = /^(use|raise|ask for|as busy as it is|this machine (carries|was busy))\b/;
 /** A number with its unit, except a worker's number. */

@@ -30,6 +30,7 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
     thresholds: [],
     violations: [],
     missed: [],
+    rollouts: { missed: [] },
     phases: [],
     series: [],
     histograms: {},
