@@ -51,8 +51,6 @@ export interface Host {
   grow(members: number[], robots: number): Promise<void>;
   /** Lets subscribers catch up, then reports unread events. Resolves with roll-outs that arrived after their phase. */
   finish(): Promise<LateRollout[]>;
-  /** Id of the newest event read by each robot's first subscriber, by robot. */
-  cursors(): Promise<Record<number, number>>;
   snapshot(): Promise<Snapshot>;
   /** Sets the bytes a second of platform answers passed on for judging. */
   sample(bytesPerSecond: number): Promise<void>;
@@ -67,7 +65,6 @@ export const HOST_CALLS = [
   'soFar',
   'grow',
   'finish',
-  'cursors',
   'snapshot',
   'sample',
   'memory',
@@ -99,8 +96,6 @@ export interface HostConfig {
   robotsDir: string;
   /** Folder of the robots' Unix sockets; a short path, because socket paths are limited. */
   socketsDir: string;
-  /** Cursors from which subscribers resume, if this host replaces a killed one. */
-  cursors?: Record<number, number>;
   keep?: boolean;
   watched?: boolean;
   /** Initial bytes a second of platform answers passed on for judging. Default: none. */
@@ -131,7 +126,7 @@ export interface HostTick {
 export interface PhaseRequest {
   /** Place in the scenario; a phase outside it comes after the last. */
   index: number;
-  /** Label of its figures. Default: place and kind of the phase. */
+  /** Label of its figures. Without one, a user started it beside the scenario, whose phases decide what is measured. */
   label?: string;
   /** Earlier passes of the scenario; each pass draws anew. Default 0. */
   round?: number;
@@ -139,8 +134,6 @@ export interface PhaseRequest {
   /** Start of the phase on the shared clock, milliseconds. */
   epoch: number;
   release?: ReleaseFixture;
-  /** Started by a user beside the scenario, whose phases decide what is measured. */
-  byHand?: boolean;
   only?: number[];
 }
 

@@ -7,7 +7,7 @@ import { poll } from '../../../harness/common/waiting.ts';
 import { loadCompiler } from '../../../harness/contract/shape.ts';
 import type { DeviceDefect } from '../../defects/device/index.ts';
 import { referenceBehaviour } from '../../device/behaviour.ts';
-import { Metrics, phaseLabel, type Snapshot } from '../measure/metrics.ts';
+import { Metrics, type Snapshot } from '../measure/metrics.ts';
 import { SaturationSampler } from '../measure/saturation.ts';
 import { AnswerSampler } from '../platform/answers.ts';
 import { masked, PlatformClient } from '../platform/client.ts';
@@ -159,22 +159,20 @@ export class RobotHost implements Host {
   }
 
   async runPhase(request: PhaseRequest): Promise<PhaseOutcome> {
-    const { index, label, round = 0, phase, epoch, release, byHand, only } = request;
+    const { index, label, round = 0, phase, epoch, release, only } = request;
     const { seed, robots, members, trace, scenario } = this.#config;
     const actions = this.#actions;
     if (actions === undefined) throw new Error(`${this.#config.name} is not prepared`);
-    // A replacement worker starts its robots within a phase of another kind.
-    const told = label ?? phaseLabel(index, scenario.phases[index]?.do ?? phase.do);
-    if (byHand !== true) {
-      this.#metrics.beginPhase(told, phase.measure !== false);
-      this.#phase = told;
+    if (label !== undefined) {
+      this.#metrics.beginPhase(label, phase.measure !== false);
+      this.#phase = label;
     }
     const chosen = new Set(only ?? members);
     const { classes, phases } = scenario;
     const plan = { seed: round === 0 ? seed : `${seed}/round ${round}`, robots, classes, phases };
     const taking = members.filter((robot) => chosen.has(robot));
     const streams = streamsOf(plan, index, phase, taking);
-    const outcome = actions.begin(byHand === true);
+    const outcome = actions.begin(label === undefined);
     const underWay = new Set<Promise<void>>();
     await runSchedule({
       epoch,
@@ -216,14 +214,6 @@ export class RobotHost implements Host {
     for (const robot of running) robot.finish();
     this.#sampled?.flush();
     return this.#actions?.rollouts.takeLate() ?? [];
-  }
-
-  cursors(): Promise<Record<number, number>> {
-    return Promise.resolve(
-      Object.fromEntries(
-        [...this.#robots].flatMap(([index, { cursor }]) => (cursor === undefined ? [] : [[index, cursor]])),
-      ),
-    );
   }
 
   snapshot(): Promise<Snapshot> {
@@ -280,7 +270,7 @@ export class RobotHost implements Host {
   #robotOf(index: number): Robot {
     const known = this.#robots.get(index);
     if (known !== undefined) return known;
-    const { namePrefix, robotsDir, socketsDir, scenario, seed, cursors } = this.#config;
+    const { namePrefix, robotsDir, socketsDir, scenario, seed } = this.#config;
     const { subscribers, retain = USUAL_RETAIN } = settingsOf(scenario, index);
     const behaviour = this.#defects.get(index)?.behaviour(referenceBehaviour);
     const robot = new Robot({
@@ -289,7 +279,6 @@ export class RobotHost implements Host {
       dir: join(robotsDir, String(index)),
       socketPath: join(socketsDir, String(index)),
       subscribers,
-      cursor: cursors?.[index],
       makeUplink: this.#makeUplink,
       device: defined({ retain, durability: 'os' as const, seed: `${seed}/${index}`, behaviour }),
       listener: this.#listenerOf(index),

@@ -10,7 +10,6 @@ import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostNotice,
 import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
-import { monotonicMs } from '../schedule/clock.ts';
 
 /** Modules of this folder are sources here and compiled in the published package. */
 const moduleUrl = (name: string): URL =>
@@ -133,9 +132,8 @@ class HostChannel {
  */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
-export interface WorkerHost extends Host {
+interface WorkerHost extends Host {
   readonly pid: number | undefined;
-  kill(): Promise<void>;
 }
 
 /** Starts a worker process. `silentMs`: kills a worker silent for this long. Default 60 000. */
@@ -160,7 +158,7 @@ export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): 
       clearTimeout(late);
     }
   };
-  return { ...calls, pid: child.pid, kill: () => killed(child), stop };
+  return { ...calls, pid: child.pid, stop };
 }
 
 interface HostsOptions {
@@ -183,7 +181,6 @@ export class Hosts {
   #past: Snapshot = { histograms: {}, counters: {} };
   /** Newest measurements of each host, in case it is lost. */
   readonly #newest = new Map<string, Snapshot>();
-  #replacing = 0;
   readonly #lost: Promise<void>[] = [];
   /** Created before the first worker. */
   readonly #kills = new MemoryKills();
@@ -229,7 +226,7 @@ export class Hosts {
       if (result.status === 'fulfilled') values.push(result.value);
       else this.#lose(entries[position]?.[0], result.reason as Error);
     }
-    if (values.length === 0 && this.#replacing === 0) throw new NoHostLeft('no host of the fleet is left');
+    if (values.length === 0) throw new NoHostLeft('no host of the fleet is left');
     return values;
   }
 
@@ -270,34 +267,6 @@ export class Hosts {
     this.addPast(this.#newest.get(name) ?? { histograms: {}, counters: {} });
     const killed = why instanceof WorkerDied && why.signal === 'SIGKILL';
     this.#options.onLost(`${name} is lost: ${why.message}${killed ? this.#kills.cause : ''}`);
-  }
-
-  /**
-   * Kills a worker and after `downMs` milliseconds starts another on the same disk, whose robots start again and whose
-   * subscribers resume at their cursors. `index`: of the phase. Resolves with false if the host is no worker process.
-   */
-  async replace(name: string, downMs: number, index: number): Promise<boolean> {
-    const entry = this.#entries.get(name);
-    if (entry === undefined || !('kill' in entry.host)) return false;
-    this.#replacing += 1;
-    try {
-      const [snapshot, cursors] = await Promise.all([entry.host.snapshot(), entry.host.cursors()]);
-      this.addPast(snapshot);
-      this.#newest.delete(name);
-      // Removed first, so that its end does not count as a loss.
-      this.#entries.delete(name);
-      await entry.host.kill();
-      await new Promise((resolve) => setTimeout(resolve, downMs));
-      if (this.#stopping) return true;
-      const host = this.#add({ ...entry.config, cursors });
-      await host.prepare();
-      await host.runPhase({ index, phase: { do: 'ramp', over: '1s' }, epoch: monotonicMs() });
-    } catch (error) {
-      this.#lose(name, error as Error);
-    } finally {
-      this.#replacing -= 1;
-    }
-    return true;
   }
 
   async stop(how: StopMode): Promise<void> {

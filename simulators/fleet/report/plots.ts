@@ -25,7 +25,6 @@ const RATES: Readonly<Record<string, string>> = {
 
 const PHASES: Readonly<Record<string, string>> = {
   rollout: 'roll-out',
-  'kill-worker': 'kill a worker',
   'clock-skew': 'clock skew',
 };
 

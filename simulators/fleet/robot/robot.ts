@@ -98,8 +98,6 @@ interface RobotOptions {
   dir: string;
   socketPath: string;
   subscribers: number;
-  /** Id after which subscribers read. Default: the newest event. */
-  cursor?: number | undefined;
   makeUplink: MakeUplink | undefined;
   device: Pick<DeviceOptions, 'retain' | 'durability' | 'seed' | 'behaviour'>;
   listener: RobotListener;
@@ -118,7 +116,6 @@ export class Robot implements UplinkListener {
   readonly timings = new DeploymentTimings();
   #connectingSince = 0;
   #latestAtKill = 0;
-  readonly #firstCursor: number | undefined;
   #online = pending();
   state: RobotState = 'waiting';
   trouble: string | undefined;
@@ -132,7 +129,6 @@ export class Robot implements UplinkListener {
     this.socketPath = socketPath;
     this.#listener = listener;
     this.#subscriberCount = options.subscribers;
-    this.#firstCursor = options.cursor;
     this.#device = new SimulatedDevice({
       ...device,
       dir,
@@ -158,10 +154,6 @@ export class Robot implements UplinkListener {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
 
-  get cursor(): number | undefined {
-    return this.#subscribers[0]?.check.last;
-  }
-
   /** Resolves once the robot serves its Device API; `online` is called when its uplink is up as well. */
   async start(): Promise<void> {
     const began = monotonicMs();
@@ -170,7 +162,6 @@ export class Robot implements UplinkListener {
     this.#listener.time('start.ms', monotonicMs() - began);
     if (this.#uplink === undefined) this.online();
     for (let count = this.#subscribers.length; count < this.#subscriberCount; count += 1) this.#subscribe(count === 0);
-    if (this.#firstCursor !== undefined) this.#excuseUnused(this.#firstCursor);
   }
 
   /** Resolves once online. Rejects if the platform refuses this robot or it is stopped first. */
@@ -264,15 +255,11 @@ export class Robot implements UplinkListener {
     const clients = events > 0 ? this.#subscribers : [];
     for (const client of clients) client.stop();
     await this.start();
-    this.#excuseUnused(this.#latestAtKill);
+    const [before, { latestId }] = [this.#latestAtKill, this.#device.stats()];
+    // A crashed agent may skip ids that it had reserved but never used.
+    if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
     await this.publish(events);
     if (this.state !== 'stopped') for (const client of clients) client.start();
-  }
-
-  /** A crashed agent may skip ids that it had reserved but never used. */
-  #excuseUnused(before: number): void {
-    const { latestId } = this.#device.stats();
-    if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
   }
 
   async publish(events: number): Promise<void> {
@@ -320,7 +307,7 @@ export class Robot implements UplinkListener {
     let lostAt = 0;
     const subscriber = new Subscriber({
       socketPath: this.socketPath,
-      cursor: this.#firstCursor ?? this.#device.stats().latestId,
+      cursor: this.#device.stats().latestId,
       onEvent: (_id, type, text) => this.#read(first, type, text),
       onFault: (fault) => listener.fault(this, fault),
       onCount: (name) => {

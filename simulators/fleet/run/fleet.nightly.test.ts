@@ -52,24 +52,6 @@ describe('worker processes and shards', () => {
     expect(new Map(parts.flatMap((part) => [...part]).toSorted(([a], [b]) => a - b))).toEqual(here);
     expect(other).not.toEqual(here);
   });
-
-  it('survive the kill of a worker: its robots restart on the same disk, and no stream loses an event', async () => {
-    await using fleet = fleets.create(
-      '  - { do: rollout, over: 100ms }\n  - { do: kill-worker, down: 50ms }\n  - { do: rollout, over: 100ms }',
-      { workers: 2, robots: 8 },
-    );
-    await runAll(fleet);
-    expect(fleet.record.incomplete).toEqual([]);
-    expect(fleet.record.violations).toEqual([]);
-    expect(fleet.record.missed).toEqual([]);
-    expect((await fleet.measured()).metrics['rollout.ms']?.count).toBe(16);
-  });
-
-  it('are asked for by a scenario that kills one where there is none', async () => {
-    await using fleet = fleets.create('  - { do: kill-worker, down: 50ms }\n', { robots: 3 });
-    await runAll(fleet);
-    expect(fleet.record.incomplete).toEqual(['there was no worker process to kill: use --workers 1 or more']);
-  });
 });
 
 it('finds the one robot in five hundred whose stream has a gap', async () => {
@@ -109,12 +91,6 @@ const sockets = (): number =>
 it.each([
   ['one of two is', 2, '{ do: hold, for: 2s }\n  - { do: hold, for: 2s }', ['ramp', 'hold', 'hold']],
   ['the only one is', 1, '{ do: hold, for: 2s }\n  - { do: hold, for: 1h }', expect.any(Array)],
-  [
-    'the one that it is to kill is',
-    1,
-    '{ do: hold, for: 1s }\n  - { do: kill-worker }\n  - { do: hold, for: 1h }',
-    expect.any(Array),
-  ],
 ])('ends incomplete, and names the worker, when %s stopped for good', async (_which, count, phases, ended) => {
   const scenario = `uplink: none\nphases:\n  - { do: ramp, over: 0s }\n  - ${phases}\n`;
   const running = runFleet(runOptionsIn(folder(), scenario, { robots: 4, workers: count, silentMs: 4000 }));

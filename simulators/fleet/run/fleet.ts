@@ -3,9 +3,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
-import { durationMs } from '../../../harness/common/durations.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
-import { random } from '../../common/random.ts';
 import type { Host, HostConfig, HostNotice, PhaseRequest, StopMode } from '../host/host.ts';
 import type { RunProcess } from '../measure/costs.ts';
 import { phaseLabel, type Snapshot } from '../measure/metrics.ts';
@@ -235,12 +233,6 @@ export class Fleet implements AsyncDisposable {
     const label = phaseLabel(index, kind);
     const epoch = monotonicMs() + leadMs(phase, this.robots);
     record.beginPhase({ phase, kind, index, epoch });
-    if (phase.do === 'kill-worker') {
-      const name = random(`${this.options.seed}/phase ${index}/worker`).pick(this.#hosts.names);
-      const killed = await this.#hosts.replace(name, durationMs(phase.down ?? '1s'), index);
-      const reason = 'there was no worker process to kill: use --workers 1 or more';
-      if (!killed && !record.incomplete.includes(reason)) record.incomplete.push(reason);
-    }
     const outcomes = await this.#hosts.each((host) => host.runPhase({ ...request, label, phase, epoch }));
     return record.endPhase({ phase, kind, index, epoch }, outcomes);
   }
@@ -270,7 +262,7 @@ export class Fleet implements AsyncDisposable {
     const index = this.options.scenario.phases.length + number;
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
     const epoch = monotonicMs() + leadMs(phase, this.robots);
-    const request = defined({ index, phase, epoch, byHand: true, release, only });
+    const request = defined({ index, phase, epoch, release, only });
     const outcomes = await this.#hosts.each((host) => host.runPhase(request));
     return this.record.endByHand(phase, epoch, outcomes, note);
   }

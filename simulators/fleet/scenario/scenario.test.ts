@@ -65,7 +65,7 @@ describe('a bad scenario file', () => {
       'name: x\nphases:\n  - { over: 1s }\n',
       new RegExp(
         '^x\\.yaml:3:5: the phase lacks "do"; ' +
-          'accepted: ramp, hold, rollout, storm, partition, kill, kill-worker, clock-skew, stop$',
+          'accepted: ramp, hold, rollout, storm, partition, kill, clock-skew, stop$',
       ),
     ],
     [

@@ -165,11 +165,6 @@ export const phaseShapes = {
     down: Type.Optional(duration('Time after which a killed robot starts again, default 1s')),
     events,
   }),
-  'kill-worker': phase('kill-worker', {
-    down: Type.Optional(
-      duration('Time after which a worker process, chosen by the seed, starts again after it was killed, default 1s'),
-    ),
-  }),
   'clock-skew': phase('clock-skew', { class: ofClass, share, by: text(SKEW_FORM, 'Turns the clocks of robots') }),
   stop: phase('stop', { over: duration('Time over which the robots stop, evenly') }),
 } as const;

@@ -35,7 +35,6 @@ export function scheduleMs(phase: Phase): number {
     case 'hold':
     case 'partition':
       return durationMs(phase.for);
-    case 'kill-worker':
     case 'clock-skew':
       return 0;
     default:
@@ -187,7 +186,6 @@ function mainAction(phase: Phase): { kind: ActionKind; share: number; overMs: nu
   const { arrivals = phase.do === 'ramp' || phase.do === 'stop' ? 'constant' : 'poisson' } = phase;
   switch (phase.do) {
     case 'hold':
-    case 'kill-worker':
       return undefined;
     case 'partition':
     case 'clock-skew':
