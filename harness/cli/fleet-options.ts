@@ -3,7 +3,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
 import { leastRobotsOf } from '../../simulators/fleet/scenario/classes.ts';
 import { contradictionsIn, parseScenario, ScenarioError } from '../../simulators/fleet/scenario/read.ts';
@@ -13,17 +12,7 @@ import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
-import {
-  consoleOptions,
-  MQTT,
-  type OptionsOf,
-  type OptionTable,
-  optionsIn,
-  pathOfYaml,
-  urlFrom,
-  WEB,
-  wholePath,
-} from './options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfYaml, wholePath } from './options.ts';
 
 const FLEET = optionsIn('Fleet');
 const PLATFORM = optionsIn('Platform');
@@ -80,10 +69,6 @@ export const fleetOptions = {
   ),
   'agent-url': PLATFORM.text("Where /agent/v1 is, when not on the platform's host"),
   mqtt: PLATFORM.text('mqtt://… or mqtts://… of the broker'),
-  region: PLATFORM.list(
-    'NAME=URL: where robots of this region connect, in place of --agent-url (or --platform, for robots that poll) ' +
-      'and --mqtt, e.g. eu=https://eu.example.com, eu=mqtts://eu.example.com',
-  ),
   dialect: PLATFORM.oneOf(DIALECTS, 'Header names', { default: 'spec' }),
   'api-version': PLATFORM.oneOf(SUPPORTED_VERSIONS, 'API version to use', { defaultText: 'the newest' }),
   connections: PLATFORM.whole('Connections of a worker to the platform, at most', {
@@ -305,30 +290,4 @@ export function emptyClasses(scenario: Scenario, robots: number, conditions: rea
     const where = phase < 0 ? `'${condition}'` : `phase ${phase + 1} (${phases[phase]?.do})`;
     throw new UsageError(`--robots: ${empty}, so ${where} cannot be measured; accepted: ${enough}`);
   });
-}
-
-/**
- * Addresses by region, from texts such as `eu=https://…` and `eu=mqtts://…`. Throws UsageError, also for a region of
- * the scenario without an address.
- */
-export function regionsFrom(
-  texts: readonly string[] = [],
-  { classes = {} }: Scenario,
-): NonNullable<PlatformAddress['regions']> {
-  const wanted = new Set(Object.values(classes).flatMap(({ region }) => region ?? []));
-  const regions: Record<string, NonNullable<PlatformAddress['regions']>[string]> = {};
-  for (const text of texts) {
-    const [, name = '', address = ''] = /^([^=]+)=(.*)$/.exec(text) ?? [];
-    if (!wanted.has(name)) {
-      const known =
-        wanted.size === 0 ? 'the scenario has no regions' : `accepted: ${[...wanted].join(', ')}, then =URL`;
-      throw new UsageError(`--region: '${text}' names no region of the scenario; ${known}`);
-    }
-    const { href, protocol } = urlFrom('region', address, [...WEB, ...MQTT]);
-    const own = protocol.startsWith('mqtt') ? { mqttUrl: href } : { url: href, agentUrl: href };
-    regions[name] = { ...regions[name], ...own };
-  }
-  const missing = [...wanted].find((name) => regions[name] === undefined);
-  if (missing === undefined) return regions;
-  throw new UsageError(`--region: no address for the region ${missing}; accepted: ${missing}=https://host[:port]`);
 }

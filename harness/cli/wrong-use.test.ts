@@ -14,8 +14,6 @@ writeFileSync(at('sections.yaml'), 'device: { socket: agent.sock }\nfail_on: ["6
 writeFileSync(at('all.yaml'), 'device: { socket: agent.sock }\nfail_on: must\n');
 writeFileSync(at('ids.txt'), 'dvc_1 # the first\ndvc_2 dvc_3\n');
 const ROBOT = at('robot');
-const REGIONS = 'name: r\nrobots: 2\nclasses: { a: { share: 100%, region: eu } }\nphases: [{ do: ramp, over: 1s }]\n';
-writeFileSync(at('regions.yaml'), REGIONS);
 const RARE = 'name: r\nrobots: 5\nclasses: { most: { share: 95% }, rare: { share: 5% } }\n';
 writeFileSync(at('rare.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }, { do: storm, over: 1s, class: rare }]\n`);
 writeFileSync(at('rarely.yaml'), `${RARE}phases: [{ do: ramp, over: 1s }]\n`);
@@ -102,18 +100,6 @@ it.each<[string | string[], string]>([
     "'X Tenant' is no name of a header",
   ],
   ['fleet --platform embedded --rate 10', '--rate: the scenario rollout has no traffic to set'],
-  [
-    'fleet --platform http://127.0.0.1:1 --api-key k --region eu=http://127.0.0.1:1',
-    "--region: 'eu=http://127.0.0.1:1' names no region of the scenario; the scenario has no regions",
-  ],
-  [
-    `fleet --scenario ${at('regions.yaml')} --platform http://127.0.0.1:1 --api-key k`,
-    '--region: no address for the region eu; accepted: eu=https://host[:port]',
-  ],
-  [
-    `fleet --scenario ${at('regions.yaml')} --platform http://127.0.0.1:1 --api-key k --region eu`,
-    "--region: 'eu' names no region of the scenario; accepted: eu, then =URL",
-  ],
   ['fleet --robts 3', '--robts: no such option; did you mean --robots?'],
   ['simulate device --socket a', '--dir: missing'],
   [`simulate device --dir ${ROBOT}`, '--socket PATH, or --loopback'],

@@ -30,7 +30,6 @@ import {
   type FleetArguments,
   fleetOptions,
   headersFrom,
-  regionsFrom,
   runIdFrom,
   scenarioFrom,
   shardFrom,
@@ -247,8 +246,6 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
     );
   }
   if (args.platform === 'embedded') {
-    if (args.region !== undefined)
-      throw new UsageError('--region: the embedded platform has one address for all robots');
     if (args.header !== undefined) throw new UsageError('--header: the embedded platform takes no other header');
     return 'embedded';
   }
@@ -266,7 +263,6 @@ function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress
     apiKey: headerSecret('--api-key', apiKey),
     dialect: args.dialect,
     headers: headersFrom(args.header),
-    regions: regionsFrom(args.region, scenario),
     ...defined({ apiVersion: args['api-version'] }),
   };
 }

@@ -86,20 +86,6 @@ describe('a canary', () => {
   });
 });
 
-it.each([
-  ['its address', new NetworkError(PROVISION), '--region us=URL sets .* \\(now http://us\\)'],
-  ['its broker', broker(coded('ECONNREFUSED')), '--region us=mqtt://HOST:PORT sets the address of the broker'],
-])('a canary names the option of its region: %s', async (_what, error, words) => {
-  const regions = { us: { url: 'http://us', agentUrl: 'http://us' } };
-  const canary = new Canary({ platform: { ...platform, regions }, keyBits: 1024 }, 'us');
-  canary.failed(error);
-  canary.failed(error);
-  const outcome = await canary.outcomeOf(robot, Promise.reject(error), new Deadlines());
-  expect(outcome).toMatchObject({
-    message: expect.stringMatching(`no other robot of the region us would: .*${words}`),
-  });
-});
-
 it.each<[string, Error, boolean]>([
   ['an answer of the platform', new ApiError(500, 'internal', 'no'), false],
   ['a refusal by the broker', broker(new MqttRefused(5)), false],

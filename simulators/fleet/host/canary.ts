@@ -19,14 +19,12 @@ type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
 /** Decides from the failures of one robot whether the others could come online. */
 export class Canary {
   readonly #config: CanaryConfig;
-  readonly #region: string | undefined;
   readonly #fatal = Promise.withResolvers<Error>();
   #permanentFailures = 0;
   #last: Error | undefined;
 
-  constructor(config: CanaryConfig, region?: string) {
+  constructor(config: CanaryConfig) {
     this.#config = config;
-    this.#region = region;
   }
 
   failed(error: Error): void {
@@ -48,7 +46,7 @@ export class Canary {
         return this.#fatalOutcome(robot.name, ended);
       const error = ended ?? this.#last;
       const why = error === undefined ? '' : `: ${masked(error.message, this.#config.platform)}`;
-      const remedy = error instanceof BrokerError ? `; ${brokerRemedy(this.#region)}` : '';
+      const remedy = error instanceof BrokerError ? `; ${BROKER_REMEDY}` : '';
       const message = `the canary ${robot.name} is not online yet${why}${remedy}; the fleet starts anyway`;
       return { end: 'slow', message };
     } finally {
@@ -57,37 +55,25 @@ export class Canary {
   }
 
   #fatalOutcome(name: string, error: Error): CanaryOutcome {
-    const { end, remedy } = judged(error, this.#config, this.#region);
-    const others = this.#region === undefined ? 'no other robot' : `no other robot of the region ${this.#region}`;
+    const { end, remedy } = judged(error, this.#config);
     const why = [masked(error.message, this.#config.platform), ...(remedy === undefined ? [] : [remedy])].join('; ');
-    return { end, message: `the canary ${name} did not come online, and ${others} would: ${why}` };
+    return { end, message: `the canary ${name} did not come online, and no other robot would: ${why}` };
   }
 }
 
-const brokerRemedy = (region: string | undefined): string =>
-  `${region === undefined ? '--mqtt ' : `--region ${region}=`}mqtt://HOST:PORT sets the address of the broker ` +
-  '(`muster simulate platform` prints it as "mqtt" when it is ready)';
+const BROKER_REMEDY =
+  '--mqtt mqtt://HOST:PORT sets the address of the broker (`muster simulate platform` prints it as "mqtt" when it is ' +
+  'ready)';
 
-function judged(
-  error: Error,
-  config: CanaryConfig,
-  region: string | undefined,
-): { end: 'refused' | 'fatal'; remedy?: string } {
-  if (error instanceof BrokerError) return { end: 'fatal', remedy: brokerRemedy(region) };
+function judged(error: Error, config: CanaryConfig): { end: 'refused' | 'fatal'; remedy?: string } {
+  if (error instanceof BrokerError) return { end: 'fatal', remedy: BROKER_REMEDY };
   if (error instanceof PlatformFailure) {
     return { end: 'fatal', remedy: 'the API key provisions the robots and needs the scope for provisioning tokens' };
   }
-  const end = error.message.includes('/devices/provision') ? 'refused' : 'fatal';
-  if (end === 'fatal' && region === undefined) return { end };
-  if (!(error instanceof ApiError) || error.status === 404) return { end, remedy: addressRemedy(config, region) };
-  const remedy = end === 'refused' ? provisionRemedy(error, config) : undefined;
-  return { end, ...defined({ remedy }) };
-}
-
-function addressRemedy({ platform }: CanaryConfig, region: string | undefined): string {
-  if (region === undefined) return `--agent-url sets the base URL of /agent/v1 (now ${platform?.agentUrl})`;
-  const { agentUrl } = { ...platform, ...platform?.regions?.[region] };
-  return `--region ${region}=URL sets the address of its robots (now ${agentUrl})`;
+  if (!error.message.includes('/devices/provision')) return { end: 'fatal' };
+  const agentUrl = `--agent-url sets the base URL of /agent/v1 (now ${config.platform?.agentUrl})`;
+  const remedy = error instanceof ApiError && error.status !== 404 ? provisionRemedy(error, config) : agentUrl;
+  return { end: 'refused', ...defined({ remedy }) };
 }
 
 function provisionRemedy(error: ApiError, { keyBits }: CanaryConfig): string | undefined {

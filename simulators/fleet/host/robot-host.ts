@@ -80,7 +80,7 @@ export class RobotHost implements Host {
     const measuring = this.#metrics.measuring;
     this.#metrics.measuring = false;
     const robot = this.#robotOf(index);
-    const canary = new Canary(this.#config, settingsOf(this.#config.scenario, index).region);
+    const canary = new Canary(this.#config);
     this.#canary = canary;
     try {
       return await canary.outcomeOf(robot, actions.start(robot), this.#deadlines);

@@ -118,8 +118,6 @@ export interface PlatformAddress {
   headers?: Readonly<Record<string, string>>;
   /** Default: the newest. */
   apiVersion?: SupportedVersion;
-  /** Addresses that replace the above for robots of a region, by region. */
-  regions?: Readonly<Record<string, Partial<Pick<PlatformAddress, 'url' | 'agentUrl' | 'mqttUrl'>>>>;
 }
 
 /** Text of a platform, safe to show: without the API key, which it may repeat, and without control characters. */

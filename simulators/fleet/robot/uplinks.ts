@@ -58,15 +58,10 @@ export function fleetUplinks(
     return (_port, { name }) => new StandIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
   const known = new Map<string, MakeUplink>();
   return (port, identity, listener) => {
-    const robot = indexIn(identity.name);
-    const { region } = settingsOf(scenario, robot);
-    const kind = uplinkOf(scenario, robot) === 'polling' ? 'polling' : 'agent';
-    const key = `${kind} ${region ?? ''}`;
-    // Addresses that a region lacks are the platform's.
-    const address = { ...platform, ...platform.regions?.[region ?? ''] };
+    const kind = uplinkOf(scenario, indexIn(identity.name)) === 'polling' ? 'polling' : 'agent';
     const make =
-      known.get(key) ?? overNetworks(settings, uplinkOptions(kind, address, settings, client, events), events);
-    known.set(key, make);
+      known.get(kind) ?? overNetworks(settings, uplinkOptions(kind, platform, settings, client, events), events);
+    known.set(kind, make);
     return make(port, identity, listener);
   };
 }
@@ -74,7 +69,7 @@ export function fleetUplinks(
 function uplinkOptions(
   kind: UplinkOptions['kind'],
   platform: PlatformAddress,
-  { offer = {}, scenario, seed, keyBits, platform: main }: UplinkSettings,
+  { offer = {}, scenario, seed, keyBits }: UplinkSettings,
   client: PlatformClient,
   { onRetry, onCrowded, onAnswer }: UplinkEvents,
 ): UplinkOptions {
@@ -89,8 +84,7 @@ function uplinkOptions(
       ...shared,
       kind,
       platform: platform.url,
-      // A finding names the main platform's address, so answers of regions are left out.
-      onAnswer: platform.url === main?.url ? onAnswer : undefined,
+      onAnswer,
       apiKey: platform.apiKey,
       intervalMs: durationMs(scenario.poll_every ?? '10s'),
       deviceOf: (name) => devices[indexIn(name)],

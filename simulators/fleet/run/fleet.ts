@@ -11,7 +11,7 @@ import { AnswerSampler } from '../platform/answers.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import type { FleetResult } from '../result/result.ts';
-import { settingsOf, uplinkOf } from '../scenario/classes.ts';
+import { uplinkOf } from '../scenario/classes.ts';
 import { DEFAULT_WITHIN_MS, type Phase, withinMs } from '../scenario/scenario.ts';
 import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
 import { monotonicMs } from '../schedule/clock.ts';
@@ -162,12 +162,8 @@ export class Fleet implements AsyncDisposable {
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
     const { host, members } = await this.#hosts.first();
     const sound = members.filter((robot) => defects[robot] === undefined);
-    // Each way to the platform has canaries of its own.
-    const ways = Map.groupBy(
-      sound,
-      (robot) => `${uplinkOf(scenario, robot)} ${settingsOf(scenario, robot).region ?? ''}`,
-    );
-    for (const robots of ways.values()) {
+    // Each uplink has canaries of its own.
+    for (const robots of Map.groupBy(sound, (robot) => uplinkOf(scenario, robot)).values()) {
       const failure = await this.#canaryOf(host, robots, warnings);
       if (failure !== undefined) return failure;
     }

@@ -214,7 +214,7 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];
 }
 
-/** Only agents report a version, and only robots with connections of their own use a region. */
+/** Only agents report a version, and only robots with connections of their own choose an uplink. */
 function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
   if (!isMap(classes)) return [];
   const connected: readonly unknown[] = CONNECTED_UPLINKS;
@@ -226,7 +226,7 @@ function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>):
     if (!isMap(own)) return [];
     const { uplink: is = uplink, agent_version } = own;
     if (!connected.includes(uplink))
-      return ['uplink', 'region', 'agent_version']
+      return ['uplink', 'agent_version']
         .filter((field) => own[field] !== undefined)
         .map((field) => wrong(name, field, field === 'agent_version' ? 'agent' : 'agent or polling', uplink));
     return agent_version === undefined || is === 'agent' ? [] : [wrong(name, 'agent_version', 'agent', is)];

@@ -80,11 +80,6 @@ describe('a bad scenario file', () => {
       /^x\.yaml:5:24: 'share' is "0%"; accepted: a percentage of the fleet, more than 0% up to 100%; at least one/,
     ],
     [
-      'what a nested name accepts',
-      nested('{share: 100%, region: EU}'),
-      /^x.*"EU"; accepted: small letters, .*eu-west$/,
-    ],
-    [
       'what the name of a class accepts',
       `name: x\nclasses: {Arm: {share: 100%}}\nphases: [{do: ramp, over: 1s}]\n`,
       /^x\.yaml:2:\d+: 'classes.Arm' is not accepted as a name; accepted: small letters, .*arm_2$/,
@@ -166,11 +161,9 @@ describe('a bad scenario file', () => {
   it.each([
     ['polling', 'agent_version: v1', /'agent_version' needs the uplink agent, and uplink is polling$/],
     ['agent', 'agent_version: v1, uplink: polling', /'agent_version' needs the uplink agent, and uplink is polling$/],
-    ['polling', 'agent_version: v1, uplink: agent, region: eu', /^$/],
-    ['calls', 'region: eu', /'region' needs the uplink agent or polling, and uplink is calls$/],
+    ['polling', 'agent_version: v1, uplink: agent', /^$/],
     ['none', 'uplink: agent', /'uplink' needs the uplink agent or polling, and uplink is none$/],
     ['agent', 'uplink: calls', /"calls": must be one of "agent", "polling"/],
-    ['agent', 'region: EU', /"EU"; accepted: small letters, digits, _ and -/],
   ])('checks how a class reaches the platform: %s, %s', (uplink, fields, message) => {
     const classes = `{a: {share: 100%, ${fields}}}`;
     const text = `name: x\nuplink: ${uplink}\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}]\n`;

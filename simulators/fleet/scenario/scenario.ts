@@ -47,7 +47,6 @@ const SKEW_FORM = `^-?${DURATION_FORM.slice(1)}`;
 const SKEW_WORDS = `${DURATION_WORDS}, negative to turn back`;
 
 const CLASS_FORM = '^[a-z][a-z0-9_]*$';
-export const REGION_FORM = '^[a-z0-9][a-z0-9_-]*$';
 
 export const ACCEPTED: Readonly<Record<string, string>> = {
   [DURATION_FORM]: DURATION_WORDS,
@@ -57,7 +56,6 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
   [BITS_FORM]: BITS_WORDS,
   [SKEW_FORM]: SKEW_WORDS,
   [CLASS_FORM]: 'small letters, digits and _, a letter first, e.g. arm_2',
-  [REGION_FORM]: 'small letters, digits, _ and -, e.g. eu-west',
 };
 
 const text = (pattern: string, purpose: string) =>
@@ -218,12 +216,6 @@ const robotClass = Type.Object(
     subscribers: subscribers('that of the scenario'),
     uplink: Type.Optional(
       oneOf(CONNECTED_UPLINKS, 'agent or polling, default that of the scenario; needs one of these there'),
-    ),
-    region: Type.Optional(
-      Type.String({
-        pattern: REGION_FORM,
-        description: 'The region whose addresses its robots use; --region says which these are',
-      }),
     ),
     network: Type.Optional(Type.String({ description: `${NETWORK}, default that of the scenario` })),
     agent_version: Type.Optional(
