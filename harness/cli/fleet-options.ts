@@ -19,13 +19,12 @@ const PLATFORM = optionsIn('Platform');
 const RESULT = optionsIn('Result');
 
 export const fleetOptions = {
-  for: FLEET.text('Repeat the scenario for this time, e.g. 72h; started again after it was killed, it goes on'),
+  for: FLEET.text('Repeat the scenario for this time, e.g. 72h, with an interim report each hour'),
   rate: FLEET.whole("Requests a second over the whole fleet: the scenario's lists, reads and pings, in proportion", {
     from: 1,
     to: 1_000_000,
     defaultText: "the scenario's",
   }),
-  interim: FLEET.text('With --for: time between two interim reports', { defaultText: '1h' }),
   robots: FLEET.whole('Robots of the whole fleet', { from: 1, to: LARGEST_FLEET, defaultText: "the scenario's" }),
   scenario: FLEET.text('calls, rollout, steady, storm, or a YAML file', {
     defaultText: 'rollout, or calls with --uplink calls',

@@ -89,7 +89,6 @@ it.each<[string | string[], string]>([
   ['fleet --platform embedded --for long', "--for: 'long' is no duration"],
   ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
-  ['fleet --platform embedded --interim 1h', '--interim: needs --for'],
   ['fleet --platform http://a --api-key k --header X-Tenant', "accepted: 'NAME: VALUE'"],
   [
     ['fleet', '--platform', 'http://a', '--api-key', 'k', '--header', 'X-API-Key: a'],

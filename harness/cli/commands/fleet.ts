@@ -225,17 +225,12 @@ async function judgingFrom(
   return { judging: (address) => new FleetJudge(address) };
 }
 
-function soakFrom({ for: wanted, interim, shard }: FleetArguments): Pick<RunOptions, 'soak'> {
-  if (wanted === undefined) {
-    if (interim === undefined) return {};
-    throw new UsageError('--interim: needs --for; a run that is carried out once has one result');
-  }
+function soakFrom({ for: wanted, shard }: FleetArguments): Pick<RunOptions, 'soak'> {
+  if (wanted === undefined) return {};
   if (shard !== undefined) throw new UsageError('--for: not with --shard; accepted: a fleet on one machine');
   const forMs = usage('--for', () => durationMs(wanted));
   if (forMs === 0) throw new UsageError('--for: leaves no time; accepted: a duration above 0, e.g. 72h');
-  const everyMs = usage('--interim', () => durationMs(interim ?? '1h'));
-  if (everyMs < 1000) throw new UsageError(`--interim: '${interim}' is too short; accepted: 1s or more`);
-  return { soak: { forMs, everyMs } };
+  return { soak: { forMs, everyMs: durationMs('1h') } };
 }
 
 function platformFrom(args: FleetArguments, scenario: Scenario): PlatformAddress | 'embedded' | undefined {

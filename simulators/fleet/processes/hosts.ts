@@ -230,10 +230,6 @@ export class Hosts {
     return values;
   }
 
-  addPast(snapshot: Snapshot): void {
-    this.#past = mergeSnapshots([this.#past, snapshot]);
-  }
-
   /** Measurements of all hosts; those of a lost host up to the last call. */
   async snapshot(): Promise<Snapshot> {
     const now = await this.each(async (host) => {
@@ -264,7 +260,7 @@ export class Hosts {
     if (this.#stopping || name === undefined || entry === undefined) return;
     this.#lost.push(entry.host.stop('abandon').catch(() => {}));
     this.#entries.delete(name);
-    this.addPast(this.#newest.get(name) ?? { histograms: {}, counters: {} });
+    this.#past = mergeSnapshots([this.#past, this.#newest.get(name) ?? { histograms: {}, counters: {} }]);
     const killed = why instanceof WorkerDied && why.signal === 'SIGKILL';
     this.#options.onLost(`${name} is lost: ${why.message}${killed ? this.#kills.cause : ''}`);
   }

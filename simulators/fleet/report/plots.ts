@@ -140,12 +140,8 @@ export function timePlots(result: FleetResult): Plot[] {
   const width = Math.ceil(series.length / MOST_POINTS);
   const columns = Array.from({ length: Math.ceil(series.length / width) }, (_, index) =>
     series.slice(index * width, (index + 1) * width),
-  ).flatMap((column, index, all) => (isBeforeGap(result, column, all[index + 1]) ? [column, []] : [column]));
-  const at = columns.map((column, index) => {
-    // An empty column is a gap and ends the line before it.
-    const last = column.at(-1) ?? columns[index - 1]?.at(-1);
-    return ((last?.at_ms ?? 0) - start) / 1000;
-  });
+  );
+  const at = columns.map((column) => ((column.at(-1)?.at_ms ?? 0) - start) / 1000);
   const end = Math.max(at.at(-1) ?? 0, ...bands.map(({ to }) => to));
   const x: Axis = { unit: 's', from: 0, to: end, ticks: ticks(0, end, 8) };
   return TIME_PLOTS.flatMap((plot) => {
@@ -168,13 +164,6 @@ export function timePlots(result: FleetResult): Plot[] {
     const y: Axis = { unit, from: 0, to: Math.max(most, marks.at(-1) ?? 0), ticks: marks };
     return [{ id, title, about, x, y, at, series: seen, bands }];
   });
-}
-
-function isBeforeGap({ soak, started_at }: FleetResult, column: readonly Tick[], next: readonly Tick[] = []): boolean {
-  const [before, after] = [column.at(-1)?.at_ms, next[0]?.at_ms];
-  if (soak === undefined || before === undefined || after === undefined) return false;
-  const gaps = soak.gaps.map(({ to }) => Date.parse(to) - Date.parse(started_at));
-  return gaps.some((end) => before <= end && end < after);
 }
 
 const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];

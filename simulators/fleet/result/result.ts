@@ -127,14 +127,9 @@ export const fleetResult = shape(
     soak: Type.Optional(
       Type.Object(
         {
-          of: Type.String({ description: 'The same for every process that may go on with it' }),
           for_ms: Type.Number(),
-          ran_ms: Type.Number({ description: 'How long it ran, without the gaps' }),
+          ran_ms: Type.Number({ description: 'How long it ran' }),
           rounds: Type.Integer({ description: 'How often the scenario was carried out whole' }),
-          gaps: Type.Array(Type.Object({ from: Type.String(), to: Type.String() }), {
-            description: 'Times in which nothing was measured, between two processes of it',
-          }),
-          saved_at: Timestamp,
         },
         { description: 'Of a run with --for' },
       ),

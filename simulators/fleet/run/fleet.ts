@@ -10,7 +10,6 @@ import { phaseLabel, type Snapshot } from '../measure/metrics.ts';
 import { AnswerSampler } from '../platform/answers.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
-import type { FleetResult } from '../result/result.ts';
 import { uplinkOf } from '../scenario/classes.ts';
 import { DEFAULT_WITHIN_MS, type Phase, withinMs } from '../scenario/scenario.ts';
 import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
@@ -76,14 +75,6 @@ export class Fleet implements AsyncDisposable {
       onNotice: (host, notice) => this.#hear(host, notice),
       onLost: (reason) => this.record.incomplete.push(reason),
     });
-  }
-
-  /** Prepares for a run of days; call before `prepare`. `last`: newest result of the run, if it resumes. */
-  soak(last: FleetResult | undefined): void {
-    this.record.progress.limit();
-    if (last === undefined) return;
-    this.record.resume(last);
-    this.#hosts.addPast({ histograms: last.histograms, counters: last.counters });
   }
 
   get robots(): number {

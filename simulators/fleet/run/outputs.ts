@@ -1,6 +1,6 @@
 /** Writes the files of a run, and of merged shards. */
 
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
@@ -27,7 +27,7 @@ import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';
 import { PreflightError } from './ready.ts';
-import { GOES_ON, INTERRUPTED, type Measured } from './record.ts';
+import type { Measured } from './record.ts';
 
 type FleetFacts = Pick<Fleet, 'robots' | 'record' | 'robotName'>;
 
@@ -103,11 +103,11 @@ function incompleteReasons(
   notStarted: FailedAction | undefined,
 ): string[] {
   const reasons = [...record.incomplete];
-  if (run.goesOn === true) reasons.push(GOES_ON);
+  if (run.goesOn === true) reasons.push('the run goes on');
   if (run.interrupted === true) {
     const { trouble, latest } = record.progress;
     const online = latest?.robots['online'] ?? 0;
-    reasons.push(INTERRUPTED);
+    reasons.push('the run was interrupted');
     if (trouble !== undefined)
       reasons.push(`${thousands(robots - online)} of ${thousands(robots)} robots were not online: ${trouble}`);
   }
@@ -180,22 +180,13 @@ export class Outputs implements Disposable {
   #signing: NodeJS.Timeout | undefined;
   sign: () => void = () => {};
 
-  /**
-   * Removes the result of an earlier run, which must not pass for this run's. `goesOn`: keeps the rows of an earlier
-   * process of the run. Throws PreflightError.
-   */
-  constructor(out: string, goesOn = false) {
+  /** Removes the result of an earlier run, which must not pass for this run's. Throws PreflightError. */
+  constructor(out: string) {
     this.#out = out;
     try {
-      const earlier = [RESULT_FILE, REPORT_FILE, FAILED_FILE, ...(goesOn ? [] : [OLDER_ROLLOUTS_FILE])];
-      for (const name of earlier) rmSync(join(out, name), { force: true });
-      this.#rollouts = openSync(join(out, ROLLOUTS_FILE), goesOn ? 'a+' : 'w');
-      // Truncates a torn last row of a killed process; a row has at most 64 KiB.
-      const { size } = fstatSync(this.#rollouts);
-      const tail = Buffer.alloc(Math.min(size, 65_536));
-      readSync(this.#rollouts, tail, 0, tail.length, size - tail.length);
-      this.#written = size - tail.length + tail.lastIndexOf('\n') + 1;
-      ftruncateSync(this.#rollouts, this.#written);
+      for (const name of [RESULT_FILE, REPORT_FILE, FAILED_FILE, OLDER_ROLLOUTS_FILE])
+        rmSync(join(out, name), { force: true });
+      this.#rollouts = openSync(join(out, ROLLOUTS_FILE), 'w');
     } catch (error) {
       throw new PreflightError(`--out: cannot write to ${out} (${whyNot(error)}); accepted: a writable folder`);
     }

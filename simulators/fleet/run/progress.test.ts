@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { encode, histogram, recordMs } from '../measure/metrics.ts';
 import { Progress } from './progress.ts';
 
 const load = { loop_max_ms: 1, cpu: 0.5, cpu_wait: 0, descriptors: 0, descriptor_limit: 0, rss_bytes: 0 };
@@ -34,26 +33,6 @@ it('keeps each second of a run without a limit', () => {
   const progress = new Progress();
   for (let second = 1; second <= 8000; second += 1) progress.second(1000 * second, 'hold', 1);
   expect(progress.series).toHaveLength(8000);
-});
-
-it('goes on from what an earlier process measured, and counts no part twice', () => {
-  const times = histogram();
-  recordMs(times, 5);
-  const text = encode(times);
-  const progress = new Progress();
-  const histograms = { 'ping.ms': text, 'ping.ms{phase=2-hold}': text };
-  progress.resume({ histograms, counters: { 'ping.attempts': 7 } }, []);
-  expect(progress.summaries()['ping.ms']?.count).toBe(1);
-  progress.add('worker', tickOf(1));
-  expect(progress.counters['ping.attempts']).toBe(8);
-  // What came before is no rate of the first second.
-  expect(progress.second(1000, 'hold', 1).rates['ping']).toBeCloseTo(1);
-});
-
-it('adds what a worker counts that takes the place of another to what that one did', () => {
-  const progress = new Progress();
-  for (const pings of [5, 9, 1, 2]) progress.add('worker', tickOf(pings));
-  expect(progress.counters['ping.attempts']).toBe(11);
 });
 
 it('counts a request that failed once, whatever it was for', () => {

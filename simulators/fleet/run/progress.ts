@@ -2,16 +2,7 @@
 
 import type { Histogram } from 'hdr-histogram-js';
 import type { HostTick } from '../host/host.ts';
-import {
-  addDurations,
-  combined,
-  decode,
-  labelled,
-  type Snapshot,
-  type Summary,
-  summary,
-  unlabelled,
-} from '../measure/metrics.ts';
+import { addDurations, combined, decode, labelled, type Summary, summary, unlabelled } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
 import type { Tick } from '../result/result.ts';
 import { LIMITS } from '../result/verdict.ts';
@@ -22,8 +13,6 @@ const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 're
 export class Progress {
   readonly #latest = new Map<string, HostTick>();
   #fresh: { host: string; tick: HostTick }[] = [];
-  /** Counters of processes that have ended. */
-  #earlier: Record<string, number> = {};
   /** Counters at the last second. */
   #counters: Record<string, number> = {};
   #lastAt = 0;
@@ -49,11 +38,6 @@ export class Progress {
   }
 
   add(host: string, tick: HostTick): void {
-    const { counters: before = {} } = this.#latest.get(host)?.interval ?? {};
-    const { counters } = tick.interval;
-    // Counters of a process never fall, so a fall means a replacement process.
-    if (Object.entries(before).some(([name, count]) => (counters[name] ?? 0) < count))
-      this.#earlier = combined([this.#earlier, before]);
     this.#latest.set(host, tick);
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
@@ -72,18 +56,6 @@ export class Progress {
     this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
   }
 
-  /** Call before the first tick of a resumed run, with its earlier measurements. */
-  resume({ histograms, counters }: Snapshot, series: readonly Tick[]): void {
-    // The whole already contains its parts.
-    for (const [name, text] of Object.entries(histograms)) addDurations(this.#whole, name, decode(text));
-    this.#earlier = counters;
-    this.#counters = this.counters;
-    this.#lastAt = series.at(-1)?.at_ms ?? 0;
-    const [before, last] = series.slice(-2).map(({ at_ms }) => at_ms);
-    const width = last === undefined || before === undefined ? 1 : Math.max(1, Math.round((last - before) / 1000));
-    this.#series.resume(series, width);
-  }
-
   /** Call before the first tick of a run of days, to bound the memory of its seconds. */
   limit(): void {
     this.#most = MOST_SECONDS;
@@ -91,7 +63,7 @@ export class Progress {
   }
 
   get counters(): Record<string, number> {
-    return combined([this.#earlier, ...[...this.#latest.values()].map(({ interval }) => interval.counters)]);
+    return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
   /** Failures by kind; `http.errors` would count them twice. */
@@ -177,11 +149,6 @@ class Thinned<T> {
 
   constructor(one: (first: T, second: T, counts: readonly [number, number]) => T) {
     this.#one = one;
-  }
-
-  resume(values: readonly T[], width: number): void {
-    this.all.push(...values);
-    this.#width = width;
   }
 
   push(value: T): void {

@@ -14,7 +14,6 @@ import {
   type Evidence,
   gradeDisturbances,
   gradeRun,
-  type Verdict,
   worst,
 } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
@@ -50,10 +49,6 @@ export type Measured = Pick<
 >;
 
 const MAX_LISTED = 100;
-/** Reasons of an incomplete result that end with the process. */
-export const GOES_ON = 'the run goes on';
-export const INTERRUPTED = 'the run was interrupted';
-const PASSING = new RegExp(`^${GOES_ON}$|^${INTERRUPTED}$|robots (were not|did not come) online`);
 
 export class FleetRecord {
   readonly phases: PhaseReport[] = [];
@@ -81,12 +76,10 @@ export class FleetRecord {
   /** Start of the first phase, milliseconds since the fleet was created. */
   phasesBeginMs: number | undefined;
   readonly #disturbances = new Map<DisturbanceKind, string>();
-  #began = monotonicMs();
+  readonly #began = monotonicMs();
   #interrupted = false;
   #running: Running | undefined;
   rates: Evidence['rates'];
-  /** Grade of earlier processes of the run, whose load is no longer known. */
-  #earlier: { verdict: Verdict; reasons: readonly string[] } = { verdict: 'valid', reasons: [] };
   /** Last measurements of all hosts, for when none answers. */
   #snapshot: Snapshot | undefined;
   isUp = false;
@@ -151,31 +144,6 @@ export class FleetRecord {
     report.rounds = (before.rounds ?? 1) + 1;
     report.actions += before.actions;
     report.durationMs += before.durationMs;
-    // The time axis begins at the start of the first robots.
-    if (report.do === 'ramp') report.startedMs = before.startedMs;
-  }
-
-  /** Resumes a run whose process has ended from its last result. Call before the first phase. */
-  resume(last: FleetResult): void {
-    const { started_at, phases_at, phases_begin_ms, rollouts, violations, missed, verdict, verdict_reasons } = last;
-    this.#began = monotonicMs() - (Date.now() - Date.parse(started_at));
-    this.phasesAt = phases_at;
-    this.phasesBeginMs = phases_begin_ms;
-    this.violations.push(...violations);
-    this.missed.push(...missed);
-    this.incomplete.push(...last.incomplete_reasons.filter((reason) => !PASSING.test(reason)));
-    this.#earlier = { verdict, reasons: verdict_reasons };
-    this.#past = rollouts.missed;
-    const nothing = { notStarted: 0, rollouts: [], missed: [], trace: [], failures: [], late: [] };
-    for (const { do: kind, started_ms: startedMs, duration_ms: durationMs, ...told } of last.phases) {
-      const { measured, actions, within_ms: withinMs, rounds, by_hand: note } = told;
-      const known = { do: kind as PhaseReport['do'], startedMs, durationMs, roundMs: durationMs, measured, actions };
-      const report = { ...nothing, ...known, ...defined({ withinMs, rounds, note }) };
-      (note === undefined ? this.phases : this.byHand).push(report);
-    }
-    const { histograms, counters, series } = last;
-    this.#snapshot = { histograms, counters };
-    this.progress.resume(this.#snapshot, series);
   }
 
   endByHand(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[], note: string): PhaseReport {
@@ -303,36 +271,12 @@ export class FleetRecord {
     const machine = { connections, robots, cores: processors() };
     const generator = gradeRun({ metrics, counters, samples, seconds, ...machine, ...defined({ rates: this.rates }) });
     const disturbed = gradeDisturbances(counters, this.#disturbances);
-    const { verdict, reasons } = this.#earlier;
     return {
-      verdict: worst([verdict, generator.verdict, disturbed.verdict]),
-      reasons: withEarlier(reasons, [...generator.reasons, ...disturbed.reasons]),
-      atBest: worst([verdict, generator.atBest, disturbed.atBest]),
+      verdict: worst([generator.verdict, disturbed.verdict]),
+      reasons: [...generator.reasons, ...disturbed.reasons],
+      atBest: worst([generator.atBest, disturbed.atBest]),
     };
   }
 }
 
 const isMissed = ({ total_ms, open }: RolloutRow): boolean => total_ms === null && open !== true;
-
-const ADVICE = /^(use|raise|ask for|as busy as it is|this machine (carries|was busy))\b/;
-/** A number with its unit, except a worker's number. */
-const FIGURE = /(?<!worker )\b\d[\d.,]*(?: ?(?:%|[µm]?s\b|min\b|h\b))?/g;
-
-/**
- * Merges reasons of earlier processes with current ones: of one kind the current, because figures continue across
- * processes, and one piece of advice.
- */
-function withEarlier(earlier: readonly string[], now: readonly string[]): string[] {
-  const kindOf = (reason: string): string =>
-    ADVICE.test(reason)
-      ? 'advice'
-      : reason
-          .replace(/, the first with: .*$/s, '')
-          .replaceAll(FIGURE, '#')
-          .replaceAll(/#(?: #)+/g, '#');
-  const kinds = new Set(now.map(kindOf));
-  const others = earlier.filter((reason) => !kinds.has(kindOf(reason)));
-  // Prefers the earlier reason with its example, which this process does not know.
-  const fuller = now.map((reason) => earlier.find((known) => known.startsWith(`${reason}, `)) ?? reason);
-  return [...new Set([...others, ...fuller])];
-}

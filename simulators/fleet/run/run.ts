@@ -8,7 +8,6 @@ import { PlatformFailure } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
-import { mergeJudged } from '../result/judged.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
 import { evaluatedThresholds } from '../result/thresholds.ts';
@@ -75,8 +74,7 @@ function resultSoFar(
   how: Pick<RunFacts, 'goesOn' | 'interrupted'>,
 ): FleetResult {
   const all = [...notes, ...outputs.notes, ...(soak?.notes ?? [])];
-  const judged = mergeJudged([soak?.earlier?.answers, judge?.judged]);
-  const told = { notes: all, costs: costs.costs, soak: soak?.told, judged };
+  const told = { notes: all, costs: costs.costs, soak: soak?.told, judged: judge?.judged };
   return resultOf(options, fleet, measured, { ...facts, ...how, ...told });
 }
 
@@ -102,9 +100,9 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   stack.use(lockFolders(options));
   const claimed = options.identity && options.shard ? claimShard(options.out, options.shard, options.identity) : [];
   const soak = options.soak && new Soak({ ...options, soak: options.soak });
-  const startedAt = soak?.earlier?.started_at ?? new Date().toISOString();
-  const outputs = stack.use(new Outputs(options.out, soak?.earlier !== undefined));
-  const { address, pid: platformPid, died, survey } = await openPlatform(options, stack, soak);
+  const startedAt = new Date().toISOString();
+  const outputs = stack.use(new Outputs(options.out));
+  const { address, pid: platformPid, died, survey } = await openPlatform(options, stack);
   signal.throwIfAborted();
   const judge = options.judging && address && stack.use(options.judging(address));
   const fleet = new Fleet({
@@ -125,9 +123,9 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
     },
     ...defined({ offer: survey?.offer, onStates: shown?.states, judge }),
   });
-  if (soak !== undefined) fleet.soak(soak.earlier);
   record = fleet.record;
   end.look(record);
+  if (soak !== undefined) record.progress.limit();
   const platform: RunProcess[] = platformPid === undefined ? [] : [{ pid: platformPid, role: 'platform' }];
   costs.start({ processes: () => [...fleet.processes, ...platform], online: () => fleet.online }, signal);
   const byHand = new ByHand(fleet, ({ rollouts }) => outputs.addRollouts(rollouts));
@@ -145,8 +143,7 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   shown?.end(result);
   // Stopped first, because its files may fill the disk.
   await stop().finally(() => outputs.finish(result));
-  const isOver = record.incomplete.some((reason) => reason.startsWith(ENDED_EARLY));
-  await soak?.end(result, interrupted && !isOver);
+  await soak?.end();
   return result;
 }
 
@@ -190,14 +187,10 @@ function checkMachine(options: RunOptions) {
   return { workers, dir: base };
 }
 
-async function openPlatform(options: RunOptions, stack: AsyncDisposableStack, soak: Soak | undefined) {
+async function openPlatform(options: RunOptions, stack: AsyncDisposableStack) {
   const { platform, scenario, robots, seed, signal } = options;
   if (platform === undefined) return {};
-  if (platform !== 'embedded') {
-    const survey = () => surveyed(options, platform);
-    // A resumed run may start before its platform does.
-    return { address: platform, survey: await (soak?.earlier === undefined ? survey() : soak.patiently(survey)) };
-  }
+  if (platform !== 'embedded') return { address: platform, survey: await surveyed(options, platform) };
   const embedded = await startEmbeddedPlatform(seed, scenario.uplink === 'calls' ? robots : 0);
   stack.defer(() => embedded.stop());
   signal.addEventListener('abort', () => void embedded.stop(), { once: true });
