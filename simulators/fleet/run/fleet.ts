@@ -4,21 +4,20 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
-import type { Host, HostConfig, HostNotice, PhaseRequest, StopMode } from '../host/host.ts';
+import type { Host, HostConfig, HostNotice, StopMode } from '../host/host.ts';
 import type { RunProcess } from '../measure/costs.ts';
 import { phaseLabel, type Snapshot } from '../measure/metrics.ts';
 import { AnswerSampler } from '../platform/answers.ts';
 import { PlatformClient, type ReleaseFixture } from '../platform/client.ts';
 import { Hosts, NoHostLeft } from '../processes/hosts.ts';
 import { uplinkOf } from '../scenario/classes.ts';
-import { DEFAULT_WITHIN_MS, type Phase, withinMs } from '../scenario/scenario.ts';
+import type { Phase } from '../scenario/scenario.ts';
 import { robotName, TRAFFIC_NAMES } from '../scenario/uplinks.ts';
 import { monotonicMs } from '../schedule/clock.ts';
 import { membersOf } from '../schedule/schedule.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
-import { Releases } from './releases.ts';
 
 /** Time between the decision to begin a phase and its start, so that every host has drawn its robots' actions. */
 const leadMs = (phase: Phase, robots: number): number =>
@@ -39,7 +38,8 @@ export class Fleet implements AsyncDisposable {
   readonly #client: PlatformClient | undefined;
   #clock: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
-  readonly #releases = new Releases((label) => this.createRelease(label));
+  /** Releases by name, of one pass of the scenario. */
+  readonly #releases = { round: 0, named: new Map<string, ReleaseFixture>() };
   #idleRss = 0;
   #sampled: number;
 
@@ -199,45 +199,27 @@ export class Fleet implements AsyncDisposable {
     record.phase = phase.do;
     if (phase.do === 'ramp') this.#idleRss = await this.#rss();
     const release =
-      phase.do === 'rollout'
-        ? (given.release ?? (await this.#releases.of(phase.release, `phase ${index}`, round)))
-        : undefined;
-    const report = await this.#carryOut(phase, phase.do, defined({ index, round, release }));
-    if (release !== undefined) this.#releases.reached(release, report.rollouts);
+      phase.do === 'rollout' ? (given.release ?? (await this.#releaseOf(phase.release, index, round))) : undefined;
+    const epoch = monotonicMs() + leadMs(phase, this.robots);
+    const request = defined({ index, round, release, label: phaseLabel(index, phase.do), phase, epoch });
+    record.beginPhase({ phase, index, epoch });
+    const outcomes = await this.#hosts.each((host) => host.runPhase(request));
+    const report = record.endPhase({ phase, index, epoch }, outcomes);
     if (phase.do === 'ramp') {
       record.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - this.#idleRss) / Math.max(this.robots, 1));
     }
     return report;
   }
 
-  async #carryOut(
-    phase: Phase,
-    kind: PhaseReport['do'],
-    request: Pick<PhaseRequest, 'index' | 'round' | 'release' | 'only'>,
-  ): Promise<PhaseReport> {
-    const { record } = this;
-    const { index } = request;
-    const label = phaseLabel(index, kind);
-    const epoch = monotonicMs() + leadMs(phase, this.robots);
-    record.beginPhase({ phase, kind, index, epoch });
-    const outcomes = await this.#hosts.each((host) => host.runPhase({ ...request, label, phase, epoch }));
-    return record.endPhase({ phase, kind, index, epoch }, outcomes);
-  }
-
-  /**
-   * Returns robots with the newest release to their previous one, as a phase after those of the scenario. Resolves with
-   * one report a release. A tight deadline of the stage may be what closed its gate, so robots get the default one.
-   */
-  async rollBack(stage: Extract<Phase, { do: 'rollout' }>): Promise<PhaseReport[]> {
-    this.record.phase = 'rollback';
-    const { rollback: over = '0s', within } = stage;
-    const isTight = withinMs(stage) < DEFAULT_WITHIN_MS;
-    const phase = defined({ do: 'rollout' as const, over, within: isTight ? undefined : within });
-    const index = this.options.scenario.phases.length;
-    const reports: PhaseReport[] = [];
-    for (const { release, robots } of this.#releases.before)
-      reports.push(await this.#carryOut(phase, 'rollback', { index, release, only: robots }));
-    return reports;
+  /** Release of that name, created at its first use in a pass; without a name, a new one. */
+  async #releaseOf(name: string | undefined, index: number, round: number): Promise<ReleaseFixture> {
+    const { named } = this.#releases;
+    if (round !== this.#releases.round) named.clear();
+    this.#releases.round = round;
+    const release =
+      (name === undefined ? undefined : named.get(name)) ?? (await this.createRelease(name ?? `phase ${index}`));
+    if (name !== undefined) named.set(name, release);
+    return release;
   }
 
   /**

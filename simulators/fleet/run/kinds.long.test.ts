@@ -79,27 +79,4 @@ ${networks}`;
     expect(counters).toMatchObject({ 'rollout.attempts': 24, 'rollout.missed': 0 });
     expect(counters['subscriber.expired']).toBeGreaterThan(0);
   });
-
-  it('rolls the robots of a stage back to the release before', async () => {
-    const gate = "gate: ['rollout.missed.count>0'], rollback: 100ms";
-    await using fleet = fleets.create(`
-  - { do: rollout, over: 0s, release: v1 }
-  - { do: rollout, over: 0s, release: v2, share: 25% }
-  - { do: rollout, over: 0s, release: v2, share: 50%, within: 1ms, ${gate} }`);
-    await runAll(fleet);
-    const [phase] = fleet.options.scenario.phases.slice(-1);
-    if (phase?.do !== 'rollout') throw new Error('not the phase that is meant');
-    const [report] = await fleet.rollBack(phase);
-    expect(report).toMatchObject({ do: 'rollback', actions: 6, missed: [], withinMs: 60_000 });
-    type Deployed = { device_id: string; release_id: string; activity_status: string };
-    const all = await listOf<Deployed>(fleets.platform, '/deployments?limit=100&order_by=created_at:asc');
-    const own = new Set(report?.rollouts.map(({ deployment_id }) => deployment_id));
-    expect(own.size).toBe(6);
-    const names = await listOf<{ id: string; name: string }>(fleets.platform, '/devices?limit=100');
-    const mine = new Set(names.filter(({ name }) => name.startsWith(`${fleet.namePrefix}-`)).map(({ id }) => id));
-    const deployed = all.filter((each) => mine.has(each.device_id) && each.activity_status === 'deployed');
-    expect(deployed).toHaveLength(12);
-    expect(new Set(deployed.map(({ release_id: release }) => release)).size).toBe(1);
-    expect((await fleet.measured()).metrics['rollout.ms{phase=5-rollback}']?.count).toBe(6);
-  });
 });

@@ -21,7 +21,7 @@ import { monotonicMs } from '../schedule/clock.ts';
 import { Progress } from './progress.ts';
 
 export interface PhaseReport extends PhaseOutcome {
-  do: Phase['do'] | 'rollback';
+  do: Phase['do'];
   /** Milliseconds since the fleet was created. */
   startedMs: number;
   durationMs: number;
@@ -37,7 +37,6 @@ export interface PhaseReport extends PhaseOutcome {
 
 interface Running {
   phase: Phase;
-  kind: PhaseReport['do'];
   index: number;
   epoch: number;
 }
@@ -137,7 +136,7 @@ export class FleetRecord {
 
   /** Merges passes of a phase, so that a run of days takes no more room than its scenario. */
   #add(report: PhaseReport, index: number): void {
-    const before = report.do === 'rollback' ? undefined : this.phases[index];
+    const before = this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
     if (before === undefined) return;
     this.#past = [...this.#past, ...this.#missedIn([before])].slice(0, MAX_LISTED);
@@ -147,15 +146,15 @@ export class FleetRecord {
   }
 
   endByHand(phase: Phase, epoch: number, outcomes: readonly PhaseOutcome[], note: string): PhaseReport {
-    const report = { ...this.#report({ phase, kind: phase.do, epoch }, outcomes), measured: false, note };
+    const report = { ...this.#report({ phase, epoch }, outcomes), measured: false, note };
     this.byHand.push(report);
     return report;
   }
 
-  #report({ phase, kind, epoch }: Omit<Running, 'index'>, outcomes: readonly PhaseOutcome[]): PhaseReport {
+  #report({ phase, epoch }: Omit<Running, 'index'>, outcomes: readonly PhaseOutcome[]): PhaseReport {
     const durationMs = Math.max(0, monotonicMs() - epoch);
     const report: PhaseReport = {
-      do: kind,
+      do: phase.do,
       startedMs: epoch - this.#began,
       durationMs,
       roundMs: durationMs,

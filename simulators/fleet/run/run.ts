@@ -3,7 +3,7 @@
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
 import type { FleetConsole } from '../console/fleet-console.ts';
-import { CostSampler, type RunProcess, thousands } from '../measure/costs.ts';
+import { CostSampler, type RunProcess } from '../measure/costs.ts';
 import { PlatformFailure } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
 import { NoHostLeft } from '../processes/hosts.ts';
@@ -233,7 +233,6 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
     if (closed !== undefined) {
       fleet.record.incomplete.push(closed.why);
       fleet.record.endedBy = closed.endedBy;
-      if (phase.do === 'rollout' && phase.rollback !== undefined) await rollBack(phase, fleet, outputs);
       return;
     }
   }
@@ -244,16 +243,6 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   costs.end();
 }
 
-async function rollBack(phase: Extract<Phase, { do: 'rollout' }>, fleet: Fleet, outputs: Outputs): Promise<void> {
-  const reports = await fleet.rollBack(phase);
-  const rows = reports.flatMap(({ rollouts }) => rollouts);
-  outputs.addRollouts(rows.filter(({ total_ms }) => total_ms !== null));
-  const back = rows.filter(({ total_ms, late_ms }) => total_ms !== null || late_ms !== null).length;
-  fleet.record.incomplete.push(
-    rows.length === 0
-      ? 'nothing was rolled back: no robot had a release before'
-      : `rolled back: ${thousands(back)} of ${thousands(rows.length)} robots have the release before again`,
-  );
 }
 
 /** Waits for the other shards of the run, if any. Rejects with StartTimeout. */

@@ -177,16 +177,6 @@ function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unkno
       const accepted = classes.length === 0 ? 'the scenario has no classes' : acceptedOf(wanted, classes);
       mistakes.push({ path: ['phases', index, 'class'], message: `there is no class '${wanted}'; ${accepted}` });
     }
-    if (kind === 'rollout' && phase['rollback'] !== undefined) {
-      if (phase['gate'] === undefined)
-        add(index, "'rollback' needs a gate: it is what happens where one does not hold");
-      const { release } = phase;
-      // A roll-out without a release name has a release of its own.
-      const isOfAnother = (other: unknown): boolean =>
-        isMap(other) && other['do'] === 'rollout' && (release === undefined || other['release'] !== release);
-      if (!phases.slice(0, index).some(isOfAnother))
-        add(index, "'rollback' needs an earlier 'rollout' of another release, to go back to");
-    }
     if (kind === 'rollout' && subscribersIn(scenario, wanted).includes(0)) {
       add(index, "a 'rollout' is measured by a subscriber on the robot: subscribers must be 1 or more");
     }

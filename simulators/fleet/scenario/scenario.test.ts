@@ -171,16 +171,6 @@ describe('a bad scenario file', () => {
   });
 
   it.each([
-    ['{do: rollout, over: 1s, rollback: 1s}', "'rollback' needs a gate.*'rollback' needs an earlier 'rollout'"],
-    ['{do: rollout, over: 1s, release: a}, {do: rollout, over: 1s, release: a, rollback: 1s, gate: []}', 'of another'],
-    ['{do: rollout, over: 1s, release: a}, {do: rollout, over: 1s, release: b, rollback: 1s, gate: []}', '^$'],
-    ['{do: rollout, over: 1s}, {do: rollout, over: 1s, rollback: 1s, gate: []}', '^$'],
-  ])('says what a rollback needs: %s', (phases, message) => {
-    const text = `name: x\nphases: [{do: ramp, over: 1s}, ${phases}]\n`;
-    expect(problemsOf(text).join()).toMatch(new RegExp(message));
-  });
-
-  it.each([
     ['none', '{do: hold, for: 1s, reads: 1/s}', /'hold' phase needs an uplink.*; for 'reads' alone, calls will do$/],
     ['none', '{do: storm, over: 1s}', /^$/],
     ['calls', '{do: rollout, over: 1s}', /needs an uplink that deploys \(agent, polling\), not calls$/],

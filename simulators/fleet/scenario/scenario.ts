@@ -135,12 +135,6 @@ export const phaseShapes = {
           'robots that lack it. Default: a release of its own',
       }),
     ),
-    rollback: Type.Optional(
-      duration(
-        'Time over which robots get the release before it again where the gate does not hold, default never; each ' +
-          'has 60s, or within where that is longer',
-      ),
-    ),
     within: Type.Optional(
       duration('Time after which a robot that has not read its event has missed the roll-out, default 60s'),
     ),
@@ -171,10 +165,7 @@ export type PhaseKind = keyof typeof phaseShapes;
 export const PHASES = Object.keys(phaseShapes) as PhaseKind[];
 export type Phase = { [K in PhaseKind]: Static<(typeof phaseShapes)[K]['schema']> }[PhaseKind];
 
-export const DEFAULT_WITHIN_MS = 60_000;
-
-export const withinMs = ({ within }: Extract<Phase, { do: 'rollout' }>): number =>
-  within === undefined ? DEFAULT_WITHIN_MS : durationMs(within);
+export const withinMs = ({ within = '60s' }: Extract<Phase, { do: 'rollout' }>): number => durationMs(within);
 
 const subscribers = (fallback: string) =>
   Type.Optional(
