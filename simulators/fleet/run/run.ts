@@ -243,8 +243,6 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   costs.end();
 }
 
-}
-
 /** Waits for the other shards of the run, if any. Rejects with StartTimeout. */
 async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Outputs): Promise<void> {
   const { shard, identity, out, screen, signal } = options;

@@ -170,9 +170,7 @@ function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unkno
     if (kind === 'stop' && index !== phases.length - 1) add(index, "'stop' must be the last phase");
     const reason = unsuited(uplink as UplinkKind, { ...phase, do: kind });
     if (reason !== undefined) add(index, reason);
-    const { class: wanted, curve } = phase;
-    if (Array.isArray(curve) && curve.length > 0 && curve.every((point) => /^0+(\.0+)?%$/.test(String(point))))
-      add(index, 'a curve of 0% alone leaves nothing to do');
+    const { class: wanted } = phase;
     if (typeof wanted === 'string' && !classes.includes(wanted)) {
       const accepted = classes.length === 0 ? 'the scenario has no classes' : acceptedOf(wanted, classes);
       mistakes.push({ path: ['phases', index, 'class'], message: `there is no class '${wanted}'; ${accepted}` });

@@ -90,14 +90,6 @@ const traffic = {
       'How actions are spread over time: evenly, at random (default), or at a random time within even intervals',
     ),
   ),
-  curve: Type.Optional(
-    Type.Array(text(SHARE_FORM, 'A point of the curve'), {
-      minItems: 2,
-      description:
-        'How busy the phase is over its time, e.g. [20%, 100%, 40%]: shares of its rates at even distances, with ' +
-        'straight lines between; default all of it throughout',
-    }),
-  ),
   measure: Type.Optional(
     Type.Boolean({ description: 'Whether metrics include this phase, default true; false for a warm-up' }),
   ),

@@ -5,7 +5,7 @@ import { classOf } from '../scenario/classes.ts';
 import { parseScenario } from '../scenario/read.ts';
 import { ARRIVALS, type Arrivals, type Phase } from '../scenario/scenario.ts';
 import { Deadlines, type Moments, monotonicMs, runSchedule } from './clock.ts';
-import { along, membersOf, type PlanOptions, streamsOf } from './schedule.ts';
+import { membersOf, type PlanOptions, streamsOf } from './schedule.ts';
 
 const scenario = parseScenario(
   `
@@ -293,43 +293,4 @@ it('a phase for a class asks robots of it alone, for its share and the whole rat
   const halves = [1, 2].map((index) => streamsOf(whole, 1, phase, membersOf(400, { index, count: 2 })));
   const told = (of: typeof streams) => of.map(({ robot, kind }) => `${robot} ${kind}`).sort();
   expect(told(halves.flat())).toEqual(told(streams));
-});
-
-describe('a curve', () => {
-  it.each(ARRIVALS)('sends as much as it is high, in every part of the phase (%s)', (arrivals) => {
-    const curve = ['0%', '100%', '100%', '50%', '0%'];
-    const moments = pingsOf(20, { for: '100s', ping: '100/s', curve, arrivals });
-    // 0 to 1, 1, 1 to 0.5, 0.5 to 0, in quarters of 25 s at 100/s.
-    const wanted = [1250, 2500, 1875, 625];
-    const quarters = wanted.map((_, at) => moments.filter((ms) => Math.floor(ms / 25_000) === at).length);
-    for (const [at, count] of quarters.entries()) expect(count / (wanted[at] ?? 0)).toBeCloseTo(1, 0.5);
-    expect(moments.every((ms) => ms >= 0 && ms <= 100_000)).toBe(true);
-    // The first quarter grows: three times as much comes in its second half.
-    const [first, second] = [0, 1].map((half) => moments.filter((ms) => Math.floor(ms / 12_500) === half).length);
-    expect((second ?? 0) / (first ?? 1)).toBeGreaterThan(2.5);
-  });
-
-  it('spreads what each robot does once, and leaves out nobody', () => {
-    const phase: Phase = { do: 'storm', over: '10s', arrivals: 'constant', curve: ['0%', '100%'] };
-    const streams = streamsOf({ seed: 3, robots: 100 }, 1, phase, membersOf(100));
-    const moments = streams.flatMap(({ moments: of }) => all(of));
-    expect(moments).toHaveLength(100);
-    expect(moments.filter((ms) => ms < 5000)).toHaveLength(25);
-  });
-
-  it('gives a moment for all that passes, also where it falls to zero', () => {
-    for (const from of [0.35, 0.7, 1])
-      for (const lengthMs of [60_000, 100_000, 120_000]) {
-        const { total, at } = along([from, 0, from], lengthMs);
-        const moments = [0, total / 4, total / 2, (3 * total) / 4, total].map(at);
-        expect(moments).toEqual(moments.toSorted((a, b) => a - b));
-        expect(moments.every((ms) => ms >= 0 && ms <= lengthMs)).toBe(true);
-      }
-  });
-
-  it('may be zero all along', () => {
-    const { total, at } = along([0, 0], 1000);
-    expect([total, at(0)]).toEqual([0, 1000]);
-    expect(along([0.5, 0.5], 1000).at(250)).toBe(500);
-  });
 });

@@ -47,8 +47,6 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
   const { places, robots } = placesOf(phase, whole, classes);
   const members = places === undefined ? all : all.filter((robot) => places.has(robot));
   const placeOf = (robot: number): number => places?.get(robot) ?? robot;
-  const lengthMs = scheduleMs(phase);
-  const { total, at: moment } = along(phase.curve?.map(shareOf), lengthMs);
   const name = `phase ${index}`;
   const own = (kind: ActionKind, robot: number) => random(`${seed}/${name}/${kind}/${robot}`);
   const streams: ActionStream[] = [];
@@ -60,7 +58,7 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
       const { kind, overMs, arrivals } = main;
       const at = once({ of, rank: rankOf(robot), overMs, arrivals, draw: own(kind, robot) });
       if (at === undefined) continue;
-      const left = [overMs === 0 ? at : moment((at / overMs) * total)];
+      const left = [at];
       streams.push({ robot, kind, moments: { next: () => left.pop() }, burst: overMs === 0 });
     }
   }
@@ -70,51 +68,15 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
     if (text === undefined) continue;
     const rank = ranks(robots, random(`${seed}/${name}/${kind}`));
     const { arrivals = 'poisson' } = phase;
-    const shared = { rate: ratePerSecond(text), robots, durationMs: total, arrivals };
+    const shared = { rate: ratePerSecond(text), robots, durationMs: scheduleMs(phase), arrivals };
     for (const robot of members) {
-      const even = atRate({ ...shared, rank: rank[placeOf(robot)] ?? 0, draw: own(kind, robot) });
-      const next = (): number | undefined => {
-        const at = even.next();
-        return at === undefined ? undefined : moment(at);
-      };
-      const moments = phase.curve === undefined ? even : { next };
+      const moments = atRate({ ...shared, rank: rank[placeOf(robot)] ?? 0, draw: own(kind, robot) });
       const paged = kind === 'list' || kind === 'expand';
       const pages = paged ? random(`${seed}/${name}/${kind === 'list' ? 'page' : kind}/${robot}`) : undefined;
       streams.push({ robot, kind, moments, burst: false, ...(pages && { pages }) });
     }
   }
   return streams;
-}
-
-/**
- * Clock whose speed is the height of a curve: `total` of it passes in the whole phase, and `at` converts it back to
- * time in the phase. Milliseconds. Actions spread evenly over this clock follow the curve.
- */
-export function along(
-  curve: readonly number[] | undefined,
-  lengthMs: number,
-): { total: number; at(passed: number): number } {
-  if (curve === undefined) return { total: lengthMs, at: (passed) => passed };
-  const step = lengthMs / (curve.length - 1);
-  const pieces = curve.slice(1).map((to, index) => ({ from: curve[index] ?? 0, to }));
-  const areaOf = ({ from, to }: (typeof pieces)[number]): number => ((from + to) / 2) * step;
-  const at = (passed: number): number => {
-    let left = passed;
-    for (const [index, piece] of pieces.entries()) {
-      const area = areaOf(piece);
-      if (left <= area && area > 0) {
-        const { from, to } = piece;
-        const slope = (to - from) / step;
-        // The curve is `from + slope · x`; the area below it up to x is `left`. This form keeps all digits as the curve
-        // falls to zero.
-        const sum = from + Math.sqrt(Math.max(0, from * from + 2 * slope * left));
-        return index * step + (sum === 0 ? 0 : Math.min((2 * left) / sum, step));
-      }
-      left -= area;
-    }
-    return lengthMs;
-  };
-  return { total: pieces.reduce((sum, piece) => sum + areaOf(piece), 0), at };
 }
 
 /** Robots that the phase concerns: their number, and the place of each unless all take part. */
