@@ -1,10 +1,10 @@
-import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CostSampler, fromPs, growth, type RunProcess, usageOf } from './costs.ts';
+import { CostSampler, growth, type RunProcess, usageOf } from './costs.ts';
 
 const MIB = 2 ** 20;
 const HELD = `
@@ -96,18 +96,6 @@ test('a robot costs the slope over the ramp, without what the first ones bring w
   expect(growth(points({ 0: 1000, 100: 2000 }))).toBe(10);
   expect(growth([...points({ 5: 1000 }), ...points({ 5: 2000 })])).toBeNull();
   expect(growth([])).toBeNull();
-});
-
-const hasPs = spawnSync('ps', ['-o', 'pid=,rss=,time=', '-p', String(process.pid)]).status === 0;
-
-test.skipIf(!hasPs)('ps tells the same of a process, where there is no /proc', async () => {
-  const pid = child.pid ?? 0;
-  const [told, gone] = await fromPs([pid, 2 ** 22 + 1]);
-  expect(gone).toBeUndefined();
-  expect(told?.kind).toBe('RSS');
-  expect(told?.bytes).toBeGreaterThan(20 * MIB);
-  const read = (await usageOf([pid])).get(pid);
-  expect(Math.abs((read?.cpuSeconds ?? 0) - (told?.cpuSeconds ?? 0))).toBeLessThan(5);
 });
 
 test('a process that has ended, or that nobody may look at, is left out', async () => {

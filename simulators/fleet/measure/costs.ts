@@ -1,30 +1,20 @@
 /** Memory and processor time of local processes, as the system reports them. */
 
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import type { Static } from 'typebox';
 import { defined } from '../../../harness/common/defined.ts';
 import { memoryText } from '../../../harness/common/sizes.ts';
-import { oneOf } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 
-/**
- * PSS divides shared pages among processes; RSS counts them in each, so a sum of RSS is too high. Neither includes
- * kernel memory of sockets and files.
- */
-const MEMORY_KINDS = ['PSS', 'RSS'] as const;
-type MemoryKind = (typeof MEMORY_KINDS)[number];
-
-export interface Usage {
+interface Usage {
+  /** PSS: pages that processes share are divided among them. Without kernel memory of sockets and files. */
   bytes: number;
-  kind: MemoryKind;
   cpuSeconds: number;
 }
 
 /** Usage by pid; omits ended processes, and all processes on a system that does not report them. */
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
-  const found = process.platform === 'linux' ? await Promise.all(pids.map(fromProc)) : await fromPs(pids);
+  const found = await Promise.all(pids.map(fromProc));
   return new Map(pids.flatMap((pid, at) => (found[at] === undefined ? [] : [[pid, found[at]] as const])));
 }
 
@@ -39,36 +29,11 @@ async function fromProc(pid: number): Promise<Usage | undefined> {
       .slice(11, 13);
     // Ticks: 100 a second on every architecture that Node supports.
     const cpuSeconds = (Number(user) + Number(system)) / 100;
-    const pss = kibibytesIn(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''), 'Pss');
-    if (pss !== undefined) return { bytes: pss * 1024, kind: 'PSS', cpuSeconds };
-    const rss = kibibytesIn(await readFile(`/proc/${pid}/status`, 'utf8'), 'VmRSS');
-    return rss === undefined ? undefined : { bytes: rss * 1024, kind: 'RSS', cpuSeconds };
+    const [, pss] = /^Pss:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
+    return pss === undefined ? undefined : { bytes: Number(pss) * 1024, cpuSeconds };
   } catch {
     return undefined;
   }
-}
-
-function kibibytesIn(text: string, name: string): number | undefined {
-  const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text) ?? [];
-  return value === undefined ? undefined : Number(value);
-}
-
-/** Usage by `ps`, for POSIX systems without /proc, e.g. macOS. */
-export async function fromPs(pids: readonly number[]): Promise<(Usage | undefined)[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=,rss=,time=', '-p', pids.join(',')]).catch(() => ({
-    stdout: '',
-  }));
-  const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
-  return pids.map((pid) => {
-    const [, rss = '', time = ''] = rows.find(([owner]) => Number(owner) === pid) ?? [];
-    return rss === '' ? undefined : { bytes: Number(rss) * 1024, kind: 'RSS', cpuSeconds: secondsOf(time) };
-  });
-}
-
-/** Parses `1-02:03:04`, `02:03:04` or `3:04.56`. */
-function secondsOf(time: string): number {
-  const [clock = '', days = '0'] = time.split('-').toReversed();
-  return clock.split(':').reduce((sum, part) => sum * 60 + Number(part), Number(days) * 24);
 }
 
 const ROLES = ['parent', 'workers', 'platform'] as const;
@@ -91,9 +56,9 @@ const part = Type.Object({
 });
 export type CostPart = Static<typeof part>;
 
-/** Sampled by the parent during the run: /proc on Linux, `ps` elsewhere. Excludes kernel memory and files. */
+/** Sampled by the parent during the run, on Linux. Excludes kernel memory and files. */
 export const runCosts = Type.Object({
-  memory: oneOf(MEMORY_KINDS, 'PSS: shared pages count once. RSS, where PSS cannot be read: in each process'),
+  memory: Type.Literal('PSS', { description: 'Shared pages count once' }),
   robots: Type.Integer({ description: 'Robots that had been online by the peak' }),
   parts: Type.Object({
     parent: part,
@@ -106,7 +71,7 @@ export type RunCosts = Static<typeof runCosts>;
 
 /**
  * Sums shards, whose peaks may be at different moments: an upper bound. Costs of one robot are means over robots.
- * Undefined if a shard has no costs, as in results of older versions.
+ * Undefined if a shard has no costs.
  */
 export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | undefined {
   const known = all.filter((costs) => costs !== undefined);
@@ -128,8 +93,7 @@ export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | u
     };
   };
   const parts = partsBy(merged);
-  const memory = known.some((costs) => costs.memory === 'RSS') ? 'RSS' : 'PSS';
-  return parts && { memory, robots: known.reduce((total, { robots }) => total + robots, 0), parts };
+  return parts && { memory: 'PSS', robots: known.reduce((total, { robots }) => total + robots, 0), parts };
 }
 
 function partsBy(partOf: (name: PartName) => CostPart | undefined): RunCosts['parts'] | undefined {
@@ -194,7 +158,6 @@ export class CostSampler implements AsyncDisposable {
   readonly #most: Partial<Record<PartName, { bytes: number; processes: number }>> = {};
   readonly #ramp: Moment[] = [];
   #ramping = false;
-  #kind: MemoryKind = 'PSS';
   #robots = 0;
   #peak: Moment | undefined;
   #last: Moment | undefined;
@@ -256,7 +219,7 @@ export class CostSampler implements AsyncDisposable {
         }
       );
     });
-    return parts && { memory: this.#kind, robots: peak.robots, parts };
+    return parts && { memory: 'PSS', robots: peak.robots, parts };
   }
 
   #onTime(): void {
@@ -280,7 +243,6 @@ export class CostSampler implements AsyncDisposable {
     for (const { pid, role } of processes) {
       const usage = used.get(pid);
       if (usage === undefined) continue;
-      if (usage.kind === 'RSS') this.#kind = 'RSS';
       this.#cpu.set(pid, { role, seconds: usage.cpuSeconds });
       for (const name of [role, 'whole'] as const) {
         bytes[name] = (bytes[name] ?? 0) + usage.bytes;

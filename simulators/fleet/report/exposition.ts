@@ -117,7 +117,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
     [whole ?? undefined, { cost: 'whole' }],
     [marginal ?? undefined, { cost: 'marginal' }],
   ];
-  meter('muster_process_memory_bytes', 'Memory of processes at the last look (PSS, else RSS)', ['role'], memory);
+  meter('muster_process_memory_bytes', 'Memory of processes at the last look (PSS)', ['role'], memory);
   meter('muster_process_cpu_seconds', 'Processor time of processes since their start', ['role'], cpu);
   meter('muster_robot_memory_bytes', 'Memory of one robot: of all processes, and of one more', ['cost'], robot);
   return registry;

@@ -63,13 +63,13 @@ describe('the report page', () => {
     const part = { peak_bytes: 3 * 2 ** 20, end_bytes: 2 ** 20, cpu_seconds: 1.25, robot_whole_bytes: 51_200 };
     const of = (robot_marginal_bytes: number | null) => costPartWith({ ...part, robot_marginal_bytes });
     const costs = {
-      memory: 'RSS' as const,
+      memory: 'PSS' as const,
       robots: 1200,
       parts: { parent: of(null), workers: of(2048), whole: of(8192) },
     };
     const text = reportHtml({ ...whole, costs });
     expect(text).toMatch(/<tr><th scope="row">workers<\/th>.*3 MiB.*1 MiB.*1\.3 s.*50\.0 KiB.*2\.0 KiB/);
-    expect(text).toMatch(/<tr class="sum"><th scope="row">whole<\/th>.*8\.0 KiB.*RSS.*over 1,200 robots/s);
+    expect(text).toMatch(/<tr class="sum"><th scope="row">whole<\/th>.*8\.0 KiB.*PSS.*over 1,200 robots/s);
     expect(text).toMatch(/<b>50\.0 KiB<\/b><span>memory per robot/);
   });
 

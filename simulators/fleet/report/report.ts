@@ -38,7 +38,6 @@ function costPart(costs: RunCosts | undefined): Markup {
     'of one robot, whole#',
     'one more#',
   ];
-  const shared = costs.memory === 'PSS' ? 'once' : 'in each of them';
   const rows = costParts(costs).map(([name, part]) => [
     name,
     thousands(part.processes),
@@ -49,7 +48,7 @@ function costPart(costs: RunCosts | undefined): Markup {
     each(part.robot_marginal_bytes),
   ]);
   return html`${tableOf('Processes', columns, rows, 'sum')}
-<p class="soft">Memory is ${costs.memory}: what processes share counts ${shared}. <i>Whole</i> is all memory at the
+<p class="soft">Memory is ${costs.memory}: what processes share counts once. <i>Whole</i> is all memory at the
 peak over ${thousands(costs.robots)} robots; <i>one more</i> is the growth per robot while they came up.</p>`;
 }
 

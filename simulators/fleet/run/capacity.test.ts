@@ -73,8 +73,8 @@ describe('preflight', () => {
   it('names the container whose limit is below what the machine has', () => {
     const MIB = 2 ** 20;
     const container = { limitBytes: 512 * MIB, freeBytes: 400 * MIB, kills: 0 };
-    const here = machineLimits(tmpdir(), container, 1.5);
-    expect(here).toMatchObject({ memoryBytes: 400 * MIB, containerBytes: 512 * MIB, cores: 1 });
+    const here = machineLimits(tmpdir(), container);
+    expect(here).toMatchObject({ memoryBytes: 400 * MIB, containerBytes: 512 * MIB });
     const checked = preflight(4000, processes(1), cost, {
       ...limits,
       memoryBytes: 400 * MIB,

@@ -1,10 +1,10 @@
 /** Needs of a robot and memory of a fleet's processes: estimates from measured runs. */
 
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
-import { freemem, tmpdir } from 'node:os';
+import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { memoryText } from '../../../harness/common/sizes.ts';
-import { cpuLimit, memoryLimit, processors, readText } from '../measure/cgroup.ts';
+import { memoryLimit, readText } from '../measure/cgroup.ts';
 import { type RunCosts, thousands } from '../measure/costs.ts';
 import { descriptorLimit } from '../measure/saturation.ts';
 import { meanOf, USUAL_RETAIN } from '../scenario/classes.ts';
@@ -163,7 +163,7 @@ export const ROBOTS_PER_CORE = 2000;
 const IDLE_PER_CORE = 10_000;
 
 /** Free resources of the machine or of this container. `dir`: where robots keep their files. */
-export function machineLimits(dir: string, container = memoryLimit(), cpus = cpuLimit()): Limits {
+export function machineLimits(dir: string, container = memoryLimit()): Limits {
   // Includes cache that the system can free without swapping, if it reports that.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
@@ -178,7 +178,7 @@ export function machineLimits(dir: string, container = memoryLimit(), cpus = cpu
     ports: range === undefined ? 0 : high - low + 1,
     diskBytes: disk.bavail * disk.bsize,
     inodes: disk.ffree,
-    cores: processors(cpus),
+    cores: availableParallelism(),
   };
 }
 

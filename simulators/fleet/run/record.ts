@@ -1,9 +1,9 @@
 /** Record of a fleet so far: phases, measurements and failures. */
 
+import { availableParallelism } from 'node:os';
 import { defined } from '../../../harness/common/defined.ts';
 import { addFailure, type FailedAction } from '../host/failures.ts';
 import type { LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
-import { processors } from '../measure/cgroup.ts';
 import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure/metrics.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { STARTING } from '../result/shards.ts';
@@ -267,7 +267,7 @@ export class FleetRecord {
   #graded(metrics: Record<string, Summary>, counters: Record<string, number>): ReturnType<typeof gradeRun> {
     const { connections, progress } = this;
     const { samples, robots, judgedSeconds: seconds } = progress;
-    const machine = { connections, robots, cores: processors() };
+    const machine = { connections, robots, cores: availableParallelism() };
     const generator = gradeRun({ metrics, counters, samples, seconds, ...machine, ...defined({ rates: this.rates }) });
     const disturbed = gradeDisturbances(counters, this.#disturbances);
     return {
