@@ -48,10 +48,9 @@ export interface ClusterRun {
   scenario: string;
   fleetArguments: readonly string[];
   name: string;
-  namespace?: string | undefined;
   image: string;
   secret: string;
-  volume: { claim: string } | { storage: string; storageClass?: string | undefined };
+  volume: { claim: string } | { storage: string };
   /**
    * Way of results to the pod that merges: a volume that all pods share, or the network, with a volume for that pod
    * alone.
@@ -75,7 +74,7 @@ const CONTAINER = {
 export function manifestsOf(run: ClusterRun, line: string): string {
   const resources = [
     scenarioOf(run),
-    ...('claim' in run.volume ? [] : [claimOf(run, run.volume)]),
+    ...('claim' in run.volume ? [] : [claimOf(run, run.volume.storage)]),
     ...(run.results === 'network' ? [serviceOf(run)] : []),
     shardsOf(run),
     mergeOf(run),
@@ -87,8 +86,7 @@ export function manifestsOf(run: ClusterRun, line: string): string {
   return `${comment}\n${texts.join('---\n')}`;
 }
 
-const introduction = ({ name, namespace, secret, volume, results }: ClusterRun, line: string): string => {
-  const kubectl = namespace === undefined ? 'kubectl' : `kubectl -n ${namespace}`;
+const introduction = ({ name, secret, volume, results }: ClusterRun, line: string): string => {
   const conditions = `-o jsonpath='{.status.conditions[*].type}'`;
   const token = results === 'volume' ? '' : ' --from-literal=results-token=$(openssl rand -hex 16)';
   const also = 'claim' in volume ? '' : ' Deleting this whole file deletes the volume with the results.';
@@ -96,22 +94,16 @@ const introduction = ({ name, namespace, secret, volume, results }: ClusterRun, 
 results. Printed by:
 ${line}
 
-  ${kubectl} create secret generic ${secret} --from-literal=api-key=…${token}
-  ${kubectl} apply -f fleet.yaml
-  until ${kubectl} get job/${name}-merge ${conditions} | grep -Eq 'Complete|Failed'; do sleep 5; done
-  ${kubectl} logs job/${name}-merge
+  kubectl create secret generic ${secret} --from-literal=api-key=…${token}
+  kubectl apply -f fleet.yaml
+  until kubectl get job/${name}-merge ${conditions} | grep -Eq 'Complete|Failed'; do sleep 5; done
+  kubectl logs job/${name}-merge
 
 The collecting pod announces its Job's uid as the id of the run, and /results has a folder for each run. The shards \
 wait for each other
 and begin together, so all pods must find room at the same time. To run again:
-${kubectl} delete job ${name}-fleet ${name}-merge, then apply again.${also}`;
+kubectl delete job ${name}-fleet ${name}-merge, then apply again.${also}`;
 };
-
-const metadata = ({ namespace }: ClusterRun, name: string, component: string) => ({
-  name,
-  ...(namespace !== undefined && { namespace }),
-  labels: labels(component),
-});
 
 const labels = (component: string) => ({
   'app.kubernetes.io/name': 'muster',
@@ -124,20 +116,16 @@ const claimName = ({ name, volume }: ClusterRun): string => ('claim' in volume ?
 const scenarioOf = (run: ClusterRun) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: metadata(run, scenarioName(run), 'fleet'),
+  metadata: { name: scenarioName(run), labels: labels('fleet') },
   data: { 'scenario.yaml': run.scenario },
 });
 
-const claimOf = (
-  run: ClusterRun,
-  { storage, storageClass }: { storage: string; storageClass?: string | undefined },
-) => ({
+const claimOf = (run: ClusterRun, storage: string) => ({
   apiVersion: 'v1',
   kind: 'PersistentVolumeClaim',
-  metadata: metadata(run, claimName(run), 'results'),
+  metadata: { name: claimName(run), labels: labels('results') },
   spec: {
     accessModes: [run.results === 'volume' ? 'ReadWriteMany' : 'ReadWriteOnce'],
-    ...(storageClass !== undefined && { storageClassName: storageClass }),
     resources: { requests: { storage } },
   },
 });
@@ -146,7 +134,7 @@ const claimOf = (
 const shardsOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
-  metadata: metadata(run, `${run.name}-fleet`, 'fleet'),
+  metadata: { name: `${run.name}-fleet`, labels: labels('fleet') },
   spec: {
     completionMode: 'Indexed',
     completions: run.shards,
@@ -240,7 +228,7 @@ const mergeName = ({ name }: ClusterRun): string => `${name}-merge`;
 const serviceOf = (run: ClusterRun) => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: metadata(run, mergeName(run), 'merge'),
+  metadata: { name: mergeName(run), labels: labels('merge') },
   spec: {
     selector: { 'batch.kubernetes.io/job-name': mergeName(run) },
     ports: [{ name: 'results', port: RESULTS_PORT, targetPort: RESULTS_PORT }],
@@ -282,7 +270,7 @@ const SERVED = [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'];
 const mergeOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
-  metadata: metadata(run, mergeName(run), 'merge'),
+  metadata: { name: mergeName(run), labels: labels('merge') },
   spec: {
     ...RESUMED,
     template: {

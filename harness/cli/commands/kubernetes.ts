@@ -33,7 +33,6 @@ const options = {
   scenario: FLEET.text('rollout, steady, storm, or a YAML file', { default: 'rollout', path: pathOfYaml }),
   timeout: FLEET.text('The merge gives up on shards after this time', { default: '2h' }),
   name: CLUSTER.text('Beginning of all names', { default: 'muster' }),
-  namespace: CLUSTER.text('Namespace', { defaultText: "kubectl's" }),
   image: CLUSTER.text('Image of Muster', { default: 'muster:latest' }),
   secret: CLUSTER.text("Secret with the platform's API key in api-key", { default: 'muster-platform' }),
   results: CLUSTER.oneOf(
@@ -41,9 +40,11 @@ const options = {
     'All pods share a volume (ReadWriteMany), or shards deliver to the pod that merges (ReadWriteOnce)',
     { default: 'volume' },
   ),
-  claim: CLUSTER.text('Existing claim of the volume, which outlives the manifests', { defaultText: 'a new one' }),
+  claim: CLUSTER.text('Existing claim of the volume, which outlives the manifests', {
+    defaultText: 'a new one',
+    conflicts: 'storage',
+  }),
   storage: CLUSTER.text('Size of the new claim', { defaultText: '10Gi' }),
-  'storage-class': CLUSTER.text('Storage class of the new claim'),
 } as const satisfies OptionTable;
 
 type Arguments = OptionsOf<typeof options>;
@@ -68,7 +69,7 @@ export const kubernetes = command({
 });
 
 async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Promise<ClusterRun> {
-  const { shards, name, namespace, image } = args;
+  const { shards, name, image } = args;
   const { scenario, text } = readScenario(args.scenario);
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${args.scenario} names no number`);
@@ -91,7 +92,6 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
     image,
     timeout: args.timeout,
     name: label('name', name, 30),
-    namespace: namespace === undefined ? undefined : label('namespace', namespace, 63),
     secret: label('secret', args.secret, 63),
     volume: volumeOf(args),
     results: args.results,
@@ -99,16 +99,12 @@ async function clusterRun(args: Arguments, { rest, parse }: CommandContext): Pro
   };
 }
 
-function volumeOf({ claim, storage, 'storage-class': storageClass }: Arguments): ClusterRun['volume'] {
-  if (claim !== undefined) {
-    if (storage !== undefined || storageClass !== undefined)
-      throw new UsageError('--claim: does not go with --storage and --storage-class, which are of a new claim');
-    return { claim: label('claim', claim, 63) };
-  }
+function volumeOf({ claim, storage }: Arguments): ClusterRun['volume'] {
+  if (claim !== undefined) return { claim: label('claim', claim, 63) };
   const size = storage ?? '10Gi';
   if (!/^[1-9]\d*(\.\d+)?([KMGT]i|[kMGT])?$/.test(size))
     throw new UsageError(`--storage: '${size}' is not accepted; accepted: a size such as 10Gi`);
-  return { storage: size, storageClass };
+  return { storage: size };
 }
 
 function label(option: string, text: string, most: number): string {
