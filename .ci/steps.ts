@@ -32,7 +32,7 @@ const BUILD = atOnce(
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
 /** Tests of durations, which must not share the machine. */
-const TIMED_TESTS = ['simulators/fleet/robot/network.nightly.test.ts', 'harness/cli/readme.nightly.test.ts'];
+const TIMED_TESTS = ['harness/cli/readme.nightly.test.ts'];
 /** Waits for most of its minutes, so it runs beside everything else. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 

@@ -4,7 +4,7 @@ import { BrokerError, MqttRefused, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
 import { Deadlines } from '../schedule/clock.ts';
-import { Canary, isOfNetwork } from './canary.ts';
+import { Canary } from './canary.ts';
 
 const coded = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
 const broker = (cause: Error): Error => new BrokerError({ host: 'broker.example', port: 8883, tls: true }, cause);
@@ -84,13 +84,4 @@ describe('a canary', () => {
     const outcome = await canary.outcomeOf(robot, Promise.reject(error), new Deadlines());
     expect(outcome).toMatchObject({ end: 'refused', message: expect.stringMatching(words) });
   });
-});
-
-it.each<[string, Error, boolean]>([
-  ['an answer of the platform', new ApiError(500, 'internal', 'no'), false],
-  ['a refusal by the broker', broker(new MqttRefused(5)), false],
-  ['a broken connection', new NetworkError('GET /agent', { cause: coded('ECONNRESET') }), true],
-  ['a broken connection to the broker', broker(coded('ECONNRESET')), true],
-])('%s is, or is not, what a network does', (_, error, of) => {
-  expect(isOfNetwork(error)).toBe(of);
 });

@@ -4,7 +4,7 @@
  * wrong one. Keeps trying on a failure that may pass: a slow, restarting or throttling platform.
  */
 import { defined } from '../../../harness/common/defined.ts';
-import { ApiError, NetworkError } from '../../common/platform-http.ts';
+import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { isPassing, isPermanent as isPermanentFailure, masked, PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
@@ -92,7 +92,3 @@ function provisionRemedy(error: ApiError, { keyBits }: CanaryConfig): string | u
 
 const isPermanent = (error: Error): boolean =>
   (error instanceof BrokerError && (error.credentials || error.cause instanceof NotMqtt)) || isPermanentFailure(error);
-
-/** Failures of the connection itself, before any answer. */
-export const isOfNetwork = (error: Error): boolean =>
-  error instanceof NetworkError || (error instanceof BrokerError && !isPermanent(error));

@@ -14,12 +14,12 @@ import { masked, PlatformClient } from '../platform/client.ts';
 import type { DisturbanceKind } from '../result/verdict.ts';
 import { Robot, type RobotListener, type RobotState } from '../robot/robot.ts';
 import { ensureKeys, fleetUplinks, type KeyStore, type MakeUplink } from '../robot/uplinks.ts';
-import { classOf, interrupts, networkOf, settingsOf, USUAL_RETAIN, uplinkOf, uplinksIn } from '../scenario/classes.ts';
-import { indexIn, robotName } from '../scenario/uplinks.ts';
+import { classOf, settingsOf, USUAL_RETAIN, uplinkOf, uplinksIn } from '../scenario/classes.ts';
+import { robotName } from '../scenario/uplinks.ts';
 import { Deadlines, runSchedule } from '../schedule/clock.ts';
 import { type ActionStream, scheduleMs, streamsOf } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
-import { Canary, isOfNetwork } from './canary.ts';
+import { Canary } from './canary.ts';
 import {
   type CanaryOutcome,
   type Host,
@@ -133,8 +133,7 @@ export class RobotHost implements Host {
     if (this.#client !== undefined) loadCompiler();
     mkdirSync(this.#config.socketsDir, { recursive: true, mode: 0o700 });
     this.#makeUplink = fleetUplinks(this.#config, this.#client, {
-      onRetry: (error, robot) =>
-        this.#disturbance('request.retries', error, robot === undefined ? undefined : indexIn(robot)),
+      onRetry: (error) => this.#disturbance('request.retries', error),
       onCrowded: () => this.#metrics.of().count('uplink.crowded'),
       onAnswer: this.#sampled?.take,
     });
@@ -295,7 +294,7 @@ export class RobotHost implements Host {
     const listener: RobotListener = {
       count: (name) => this.#metrics.of(robotClass).count(name),
       time: (name, ms) => this.#metrics.of(robotClass).time(name, ms),
-      disturbed: (kind, error) => this.#disturbance(kind, error, index),
+      disturbed: (kind, error) => this.#disturbance(kind, error, robotClass),
       fault: (robot, { kind, message }) => {
         this.#metrics.count('subscriber.violations');
         this.#tell({ violation: { robot: robot.index, name: robot.name, kind, message } });
@@ -310,14 +309,9 @@ export class RobotHost implements Host {
     return listener;
   }
 
-  #disturbance(kind: DisturbanceKind, error: Error, robot?: number): void {
-    const { scenario } = this.#config;
-    const record = this.#metrics.of(robot === undefined ? undefined : classOf(scenario, robot));
-    // Trouble caused by a network of the scenario is planned.
-    const network = robot === undefined ? undefined : networkOf(scenario, robot);
-    const isPlanned = network !== undefined && interrupts(network) && isOfNetwork(error);
-    record.count(isPlanned ? 'network.troubles' : kind);
-    if (isPlanned || !this.#metrics.measuring || this.#disturbed.has(kind)) return;
+  #disturbance(kind: DisturbanceKind, error: Error, robotClass?: string): void {
+    this.#metrics.of(robotClass).count(kind);
+    if (!this.#metrics.measuring || this.#disturbed.has(kind)) return;
     this.#disturbed.add(kind);
     this.#tell({ disturbance: { kind, message: masked(error.message, this.#config.platform) } });
   }

@@ -51,7 +51,6 @@ export const COUNTERS = [
   'sync.errors',
   'uplink.crowded',
   'uplink.lost',
-  'network.troubles',
   'connect.errors',
   'request.retries',
   'sse.events',

@@ -23,10 +23,9 @@ import {
 import type { SyncEvents } from '../../device/uplink/lifecycle.ts';
 import type { PlatformAddress, PlatformClient } from '../platform/client.ts';
 import type { Offer } from '../platform/survey.ts';
-import { figuresOf, networkOf, settingsOf, uplinkOf } from '../scenario/classes.ts';
+import { settingsOf, uplinkOf } from '../scenario/classes.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 import { indexIn } from '../scenario/uplinks.ts';
-import { RobotNetwork } from './network.ts';
 
 export const UPLINK_CONNECTIONS = 64;
 
@@ -39,8 +38,8 @@ export interface UplinkSettings {
 }
 
 interface UplinkEvents {
-  /** A request of a robot met a network error and will be retried. `robot`: name, if it has connections of its own. */
-  onRetry(error: Error, robot?: string): void;
+  /** A request of a robot met a network error and will be retried. */
+  onRetry(error: Error): void;
   /** A request of a robot waits because all shared connections are in use. */
   onCrowded(): void;
   onAnswer: PlatformHttpOptions['onAnswer'];
@@ -60,7 +59,7 @@ export function fleetUplinks(
   return (port, identity, listener) => {
     const kind = uplinkOf(scenario, indexIn(identity.name)) === 'polling' ? 'polling' : 'agent';
     const make =
-      known.get(kind) ?? overNetworks(settings, uplinkOptions(kind, platform, settings, client, events), events);
+      known.get(kind) ?? observedUplinks(createUplink(uplinkOptions(kind, platform, settings, client, events)));
     known.set(kind, make);
     return make(port, identity, listener);
   };
@@ -122,27 +121,6 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
       );
     }
     return token;
-  };
-}
-
-/** Robots on a scenario's network get own connections; all others share. */
-function overNetworks(settings: UplinkSettings, options: UplinkOptions, events: UplinkEvents): MakeUplink {
-  const { scenario, seed } = settings;
-  const usual = observedUplinks(createUplink(options));
-  const known = new Map<string, MakeUplink>();
-  return (port, identity, listener) => {
-    const { name } = identity;
-    const network = networkOf(scenario, indexIn(name));
-    if (network === undefined) return usual(port, identity, listener);
-    let make = known.get(name);
-    if (make === undefined) {
-      const { dial } = new RobotNetwork(figuresOf(network), random(`${seed}/network/${name}`));
-      const onRetry = (error: Error): void => events.onRetry(error, name);
-      // Waiting for its own connections says nothing about the generator.
-      make = observedUplinks(createUplink({ ...options, connections: 4, dial, onRetry, onCrowded: () => {} }));
-      known.set(name, make);
-    }
-    return make(port, identity, listener);
   };
 }
 

@@ -39,10 +39,6 @@ const MIB = 2 ** 20;
 const IDLE_BYTES = 7 * KIB;
 const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
-/** HTTP connections to the platform that a robot does not share. */
-const OWN_BYTES = 35 * KIB;
-/** During parallel downloads of up to four files. */
-const OWN_DESCRIPTORS = 2;
 const FILE_BYTES = 28 * KIB;
 /** An event in the log, and its copy during compaction. */
 const EVENT_BYTES = 640;
@@ -56,26 +52,24 @@ const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
 const PLATFORM_BYTES = 115 * MIB;
 
-/** Cost by uplink, subscribers, networks and phases. */
+/** Cost by uplink, subscribers and phases. */
 export function robotCost(scenario: Partial<Scenario>): RobotCost {
   const { uplink = 'agent', phases = [] } = scenario;
   const usual = subscribersOf(scenario);
   const subscribers = meanOf(scenario, ({ subscribers: own = usual }) => own);
-  const own = meanOf(scenario, ({ network = scenario.network }) => (network === undefined ? 0 : 1));
   const connected = meanOf(scenario, ({ uplink: each = uplink }) => (each === 'agent' ? 1 : 0));
   const events = phases.reduce((sum, phase) => sum + (('events' in phase ? phase.events : undefined) ?? 0), 0);
   const logBytes = EVENT_BYTES * meanOf(scenario, ({ retain = USUAL_RETAIN }) => Math.min(retain, events));
   const rolledOut = phases.some((phase) => phase.do === 'rollout');
   return {
-    descriptors: IDLE_DESCRIPTORS + connected + own * OWN_DESCRIPTORS + subscribers * SUBSCRIBER_DESCRIPTORS,
+    descriptors: IDLE_DESCRIPTORS + connected + subscribers * SUBSCRIBER_DESCRIPTORS,
     memoryBytes:
       IDLE_BYTES +
       (uplink === 'none' || uplink === 'calls' ? 0 : UPLINK_BYTES) +
       subscribers * SUBSCRIBER_BYTES +
-      own * OWN_BYTES +
       (rolledOut ? ROLLOUT_BYTES : 0),
     platformBytes: uplink === 'none' ? 0 : ENROLLED_BYTES + (rolledOut ? DEPLOYED_BYTES : 0),
-    ports: connected + own * OWN_DESCRIPTORS,
+    ports: connected,
     diskBytes: FILES * BLOCK_BYTES + logBytes,
     memoryDiskBytes: FILE_BYTES + logBytes,
     inodes: FILES,

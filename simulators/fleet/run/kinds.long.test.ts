@@ -1,4 +1,4 @@
-/** Kinds of robots, their networks, and stages of a roll-out. */
+/** Kinds of robots. */
 import { describe, expect, it } from 'vitest';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
@@ -33,27 +33,6 @@ ${classes}`);
     const own = devices.filter(({ name }) => name.startsWith(fleet.namePrefix));
     expect(own.filter(({ agent_version: version }) => version === 'v7.7.7')).toHaveLength(9);
     expect(own).toHaveLength(12);
-  });
-
-  it.each(['agent', 'polling'])('reaches its platform over networks of its own (%s)', async (uplink) => {
-    const networks = 'networks: { bad: { latency: 30ms, jitter: 5ms, loss: 2%, up: 1Mbit/s, down: 1Mbit/s } }';
-    const yaml = `
-  - { do: rollout, over: 100ms }
-  - { do: storm, over: 100ms }
-  - { do: rollout, over: 100ms, ping: 20/s }
-uplink: ${uplink}
-poll_every: 300ms
-classes: { near: { share: 50% }, far: { share: 50%, network: bad } }
-${networks}`;
-    await using fleet = fleets.create(yaml, { robots: 4 });
-    await runAll(fleet);
-    const { counters, metrics, verdict_reasons: reasons } = await fleet.measured();
-    expect(fleet.record.violations).toEqual([]);
-    expect(counters).toMatchObject({ 'rollout.attempts': 8, 'rollout.missed': 0 });
-    // Two requests there and back, at least.
-    expect(metrics['sync.ms{class=far,phase=2-rollout}']?.p50).toBeGreaterThan(100);
-    expect(metrics['connect.ms{class=far,phase=1-ramp}']?.p50).toBeGreaterThan(100);
-    expect(reasons.filter((reason) => reason.startsWith('not by the scenario'))).toEqual([]);
   });
 
   it('has robots of several uplinks', async () => {

@@ -22,7 +22,7 @@ import {
 } from '../result/shards.ts';
 import { evaluatedThresholds, measuredIn } from '../result/thresholds.ts';
 import { UPLINK_CONNECTIONS } from '../robot/uplinks.ts';
-import { networkNotes, uplinksIn } from '../scenario/classes.ts';
+import { uplinksIn } from '../scenario/classes.ts';
 import type { Shard } from '../schedule/schedule.ts';
 import type { Fleet } from './fleet.ts';
 import type { RunOptions } from './plan.ts';
@@ -140,7 +140,6 @@ function notesOn(
         'latencies include its waits for a processor.',
     shortKeys &&
       `Robots used ${keyBits}-bit keys: signing cost less than with the 2048 bits that platforms usually ask for.`,
-    ...networkNotes(scenario),
     ...Object.entries(defects).map(
       ([robot, defect]) => `${fleet.robotName(Number(robot))} has a planted defect: ${defect}.`,
     ),

@@ -1,13 +1,5 @@
-/** Classes of robots and their settings, among them the network between robot and platform. */
-import { durationMs } from '../../../harness/common/durations.ts';
-import {
-  bitsPerSecond,
-  LARGEST_FLEET,
-  type NetworkFields,
-  type RobotClass,
-  type Scenario,
-  shareOf,
-} from './scenario.ts';
+/** Classes of robots and their settings. */
+import { LARGEST_FLEET, type RobotClass, type Scenario, shareOf } from './scenario.ts';
 import { subscribersOf, type UplinkKind } from './uplinks.ts';
 
 /** Smallest number of events that a robot keeps in its log, if its class sets none. */
@@ -70,54 +62,4 @@ export const robotsOf = (scenario: Classed, robots: number, name: string): numbe
 export function leastRobotsOf(scenario: Classed, name: string): number | undefined {
   for (let robot = 0; robot < LARGEST_FLEET; robot += 1) if (classOf(scenario, robot) === name) return robot + 1;
   return undefined;
-}
-
-/**
- * Built-in networks. `fibre`, `lte` and `edge` have times and rates of WebPageTest's FIOS, LTE and Edge; `satellite` is
- * for 35,786 km above the equator. Other values are set by hand.
- */
-export const NETWORKS: Readonly<Record<string, NetworkFields>> = {
-  fibre: { latency: '2ms', up: '5Mbit/s', down: '20Mbit/s' },
-  wifi: { latency: '4ms', jitter: '2ms', loss: '0.2%', up: '30Mbit/s', down: '30Mbit/s' },
-  lte: { latency: '35ms', jitter: '6ms', loss: '0.1%', up: '12Mbit/s', down: '12Mbit/s' },
-  edge: { latency: '420ms', jitter: '60ms', loss: '0.5%', up: '200kbit/s', down: '240kbit/s' },
-  satellite: { latency: '300ms', jitter: '10ms', loss: '0.3%', up: '3Mbit/s', down: '25Mbit/s' },
-};
-
-export const networkOf = (scenario: Scenario, robot: number): NetworkFields | undefined =>
-  networkNamed(scenario, settingsOf(scenario, robot).network ?? scenario.network);
-
-const networkNamed = ({ networks }: Scenario, name: string | undefined): NetworkFields | undefined =>
-  name === undefined ? undefined : (networks?.[name] ?? NETWORKS[name]);
-
-export const interrupts = ({ loss, outages }: NetworkFields): boolean => loss !== undefined || outages !== undefined;
-
-export function figuresOf({ latency, jitter, loss, up, down, outages }: NetworkFields) {
-  return {
-    latencyMs: durationMs(latency),
-    jitterMs: jitter === undefined ? 0 : durationMs(jitter),
-    loss: loss === undefined ? 0 : shareOf(loss),
-    upBits: up === undefined ? Number.POSITIVE_INFINITY : bitsPerSecond(up),
-    downBits: down === undefined ? Number.POSITIVE_INFINITY : bitsPerSecond(down),
-    outages: outages && { everyMs: durationMs(outages.every), forMs: durationMs(outages.for) },
-  };
-}
-
-export function networkNotes(scenario: Scenario): string[] {
-  const classes = Object.entries(scenario.classes ?? { '': {} });
-  return classes.flatMap(([own, { network: name = scenario.network }]: [string, { network?: string }]) => {
-    const fields = networkNamed(scenario, name);
-    if (fields === undefined) return [];
-    const { latency, jitter, loss, up, down, outages } = fields;
-    const parts = [
-      `${latency} each way${jitter === undefined ? '' : `, ± ${jitter}`}`,
-      ...(loss === undefined ? [] : [`${loss} of packets lost`]),
-      ...(up === undefined ? [] : [`${up} up`]),
-      ...(down === undefined ? [] : [`${down} down`]),
-      ...(outages === undefined ? [] : [`nothing for ${outages.for} every ${outages.every}`]),
-    ];
-    return [
-      `The robots${own === '' ? '' : ` of class ${own}`} reached the platform over ${name}: ${parts.join(', ')}.`,
-    ];
-  });
 }

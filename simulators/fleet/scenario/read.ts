@@ -1,11 +1,9 @@
 /** Reads a scenario file; reports every mistake with line, column and the accepted values. */
 import { type Document, isNode } from 'yaml';
-import { DURATION_FORM, durationMs } from '../../../harness/common/durations.ts';
 import { nearest } from '../../../harness/common/usage.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import type { Problem, Shape } from '../../../harness/contract/shape.ts';
 import { checkThreshold } from '../result/thresholds.ts';
-import { NETWORKS } from './classes.ts';
 import {
   ACCEPTED,
   PHASES,
@@ -153,7 +151,7 @@ const kindOf = (phase: unknown): PhaseKind | undefined =>
 
 /** Mistakes beyond the schema, in a scenario whose fields may have any type; `phases`: its phases. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
-  const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario), ...networkMistakes(scenario)];
+  const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario)];
   return [...classMistakes, ...phaseMistakes(scenario, phases), ...conditionMistakes(scenario, phases)];
 }
 
@@ -219,50 +217,6 @@ function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>):
         .map((field) => wrong(name, field, field === 'agent_version' ? 'agent' : 'agent or polling', uplink));
     return agent_version === undefined || is === 'agent' ? [] : [wrong(name, 'agent_version', 'agent', is)];
   });
-}
-
-/** Networks that are unknown, carry nothing, or belong to robots without a connection of their own. */
-function networkMistakes(scenario: Record<string, unknown>): Mistake[] {
-  const { network, networks, classes, uplink = 'agent' } = scenario;
-  const own = isMap(networks) ? networks : {};
-  const known = [...new Set([...Object.keys(NETWORKS), ...Object.keys(own)])];
-  const named: [path: Path, name: unknown][] = [
-    [['network'], network],
-    ...Object.entries(isMap(classes) ? classes : {}).map(([name, one]): [Path, unknown] => [
-      ['classes', name, 'network'],
-      isMap(one) ? one['network'] : undefined,
-    ]),
-  ];
-  const wrong = named.flatMap(([path, name]) => {
-    if (typeof name !== 'string') return [];
-    if (uplink !== 'agent' && uplink !== 'polling')
-      return [
-        { path, message: `'network' needs robots with a connection of their own, and uplink is ${String(uplink)}` },
-      ];
-    if (known.includes(name)) return [];
-    return [{ path, message: `there is no network '${name}'; ${acceptedOf(name, known)}` }];
-  });
-  return [...wrong, ...Object.entries(own).flatMap(([name, fields]) => impossible(name, fields))];
-}
-
-function impossible(name: string, fields: unknown): Mistake[] {
-  if (!isMap(fields)) return [];
-  const at = (field: string, message: string): Mistake[] => [{ path: ['networks', name, field], message }];
-  const { loss, outages } = fields;
-  const timeOf = (text: unknown): number =>
-    typeof text === 'string' && new RegExp(DURATION_FORM).test(text) ? durationMs(text) : Number.NaN;
-  const [every, length] = isMap(outages) ? [timeOf(outages['every']), timeOf(outages['for'])] : [];
-  return [
-    ...['up', 'down'].flatMap((way) =>
-      /^0+(\.0+)?[kMG]?bit\/s$/.test(String(fields[way])) ? at(way, `'${way}' must be above 0`) : [],
-    ),
-    ...(typeof loss === 'string' && /^100/.test(loss)
-      ? at('loss', "'loss' must be below 100%: nothing would arrive")
-      : []),
-    ...(every !== undefined && length !== undefined && (length <= 0 || length >= every)
-      ? at('outages', "'for' must be above 0 and below 'every', from one outage to the next")
-      : []),
-  ];
 }
 
 function conditionMistakes(value: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { figuresOf, interrupts, NETWORKS } from './classes.ts';
 import { parseScenario, ScenarioError } from './read.ts';
 import { ratePerSecond, SCHEMA_FILE, scenarioJsonSchema, schemaText, shareOf } from './scenario.ts';
 
@@ -132,30 +131,6 @@ describe('a bad scenario file', () => {
   ])('checks classes of robots: %s, %s', (classes, phase, message) => {
     const text = `name: x\nclasses: ${classes}\nphases: [{do: ramp, over: 1s}, ${phase}]\n`;
     expect(problemsOf(text).join()).toMatch(message);
-  });
-
-  it.each([
-    ['network: lte', 'agent', /^$/],
-    ['network: 5g', 'agent', /^x\.yaml:2:10: there is no network '5g'; accepted: fibre, wifi, lte, edge, satellite$/],
-    ['networks: { mine: { latency: 1s, up: 5Mbit } }\nnetwork: mine', 'agent', /"5Mbit".*accepted: bits a second/],
-    ['networks: { mine: { latency: 1s, outages: { every: 1m } } }', 'agent', /lacks "for"/],
-    ['classes: { a: { share: 100%, network: moon } }', 'polling', /no network 'moon'/],
-    ['networks: { n: { latency: 1s, up: 0bit/s } }', 'agent', /^x\.yaml:2:\d+: 'up' must be above 0$/],
-    ['networks: { n: { latency: 1s, loss: 100% } }', 'agent', /'loss' must be below 100%: nothing would arrive$/],
-    ['networks: { n: { latency: 1s, outages: { every: 1s, for: 1s } } }', 'agent', /'for' must be above 0 and below/],
-    ['network: lte', 'calls', /'network' needs robots with a connection of their own, and uplink is calls/],
-  ])('checks networks: %s, %s', (fields, uplink, message) => {
-    const text = `name: x\n${fields}\nuplink: ${uplink}\nphases: [{do: ramp, over: 1s}]\n`;
-    expect(problemsOf(text).join()).toMatch(message);
-  });
-
-  it.each(Object.keys(NETWORKS))('knows the network %s', (name) => {
-    const { latencyMs, upBits, downBits } = figuresOf(NETWORKS[name] ?? { latency: '' });
-    expect([latencyMs, upBits, downBits].every((figure) => figure > 0 && Number.isFinite(figure))).toBe(true);
-  });
-
-  it('tells networks that break connections from those that only slow them', () => {
-    expect(['fibre', 'lte'].map((name) => interrupts(NETWORKS[name] ?? { latency: '' }))).toEqual([false, true]);
   });
 
   it.each([

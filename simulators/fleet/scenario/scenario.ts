@@ -33,16 +33,6 @@ export function shareOf(text: string): number {
   return Number(text.slice(0, -1)) / 100;
 }
 
-const BITS_FORM = '^\\d+(\\.\\d+)?(k|M|G)?bit/s$';
-const BITS_WORDS = 'bits a second, e.g. 200kbit/s, 12Mbit/s';
-const FACTORS: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 };
-
-/** Parses bits a second in the form of the schema. */
-export function bitsPerSecond(text: string): number {
-  const [, number = '', unit = ''] = /^([\d.]+)([kMG]?)bit\/s$/.exec(text) ?? [];
-  return Number(number) * (FACTORS[unit] ?? 1);
-}
-
 const SKEW_FORM = `^-?${DURATION_FORM.slice(1)}`;
 const SKEW_WORDS = `${DURATION_WORDS}, negative to turn back`;
 
@@ -53,7 +43,6 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
   [RATE_FORM]: RATE_WORDS,
   [SHARE_FORM]: SHARE_WORDS,
   [SOME_FORM]: SOME_WORDS,
-  [BITS_FORM]: BITS_WORDS,
   [SKEW_FORM]: SKEW_WORDS,
   [CLASS_FORM]: 'small letters, digits and _, a letter first, e.g. arm_2',
 };
@@ -168,31 +157,6 @@ const subscribers = (fallback: string) =>
     }),
   );
 
-const NETWORK =
-  'The network between its robots and the platform: fibre, wifi, lte, edge, satellite, or one of networks';
-
-const bits = (purpose: string) => Type.Optional(text(BITS_FORM, purpose));
-const network = Type.Object(
-  {
-    latency: duration('Time that bytes take one way'),
-    jitter: Type.Optional(duration('Standard deviation of the latency, default 0ms')),
-    loss: Type.Optional(text(SHARE_FORM, 'Packets that are lost, and sent again, default 0%')),
-    up: bits('From the robot, without a limit by default'),
-    down: bits('To the robot, without a limit by default'),
-    outages: Type.Optional(
-      Type.Object(
-        {
-          every: duration('From the beginning of one outage to the next'),
-          for: duration('Time in which nothing passes'),
-        },
-        { additionalProperties: false, description: 'Outages, which each robot begins at a moment of its own' },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-);
-export type NetworkFields = Static<typeof network>;
-
 const robotClass = Type.Object(
   {
     share: text(SHARE_FORM, 'The robots that belong to this class'),
@@ -200,7 +164,6 @@ const robotClass = Type.Object(
     uplink: Type.Optional(
       oneOf(CONNECTED_UPLINKS, 'agent or polling, default that of the scenario; needs one of these there'),
     ),
-    network: Type.Optional(Type.String({ description: `${NETWORK}, default that of the scenario` })),
     agent_version: Type.Optional(
       Type.String({ minLength: 1, description: 'The version that its agents report to the platform' }),
     ),
@@ -240,13 +203,6 @@ const head = {
       minProperties: 1,
       additionalProperties: false,
       description: 'Kinds of robots by name; their shares add up to 100%, and figures are told by class as well',
-    }),
-  ),
-  network: Type.Optional(Type.String({ description: `${NETWORK}, default none of them` })),
-  networks: Type.Optional(
-    Type.Record(Type.String({ pattern: CLASS_FORM }), network, {
-      additionalProperties: false,
-      description: 'Networks by name',
     }),
   ),
   thresholds: Type.Optional(
