@@ -1,15 +1,9 @@
 /** HTTP to one platform for every simulated client: one pool of connections, and one set of errors. */
 
-import { isIP, type Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
-import { type buildConnector, Pool } from 'undici';
+import { Pool } from 'undici';
 import { defined } from '../../harness/common/defined.ts';
 import { retryAfterMs } from '../../harness/common/durations.ts';
-import { tls } from '../../harness/common/node-tls.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
-
-/** Opens a connection. Its socket emits `connect` when ready. */
-export type Dial = (address: { host: string; port: number }) => Socket;
 
 export interface SenderRequest {
   method: ApiRequest['method'];
@@ -176,8 +170,6 @@ export interface PlatformHttpOptions {
   ca?: string | Buffer | undefined;
   /** Most connections; further requests wait for one. Default 32. */
   connections?: number | undefined;
-  /** Opens connections in place of the system. */
-  dial?: Dial | undefined;
   /** Called when a request has to wait for a connection. */
   onCrowded?: (() => void) | undefined;
   /** Sends the requests in place of the own pool. */
@@ -199,11 +191,11 @@ export class PlatformHttp {
   readonly #onAnswer: PlatformHttpOptions['onAnswer'];
 
   constructor(options: PlatformHttpOptions) {
-    const { baseUrl, ca, connections = 32, dial, onCrowded, sender, beforeRetry, onAnswer } = options;
+    const { baseUrl, ca, connections = 32, onCrowded, sender, beforeRetry, onAnswer } = options;
     this.#onAnswer = onAnswer;
     this.#connections = connections;
     this.#onCrowded = onCrowded;
-    this.#sender = sender ?? pooled(baseUrl.origin, { connections, ca, dial });
+    this.#sender = sender ?? pooled(baseUrl.origin, { connections, ca });
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
     this.#beforeRetry = beforeRetry;
   }
@@ -277,64 +269,20 @@ export class PlatformHttp {
   }
 }
 
-function pooled(
-  origin: string,
-  { connections, ca, dial }: Pick<PlatformHttpOptions, 'connections' | 'ca' | 'dial'>,
-): Sender {
+function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, 'connections' | 'ca'>): Sender {
   const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
-  const connecting = new Set<Socket>();
-  const connect = dial === undefined ? ca !== undefined && { ca } : connectorOver(dial, ca, connecting);
   // One request a connection, so that waiting requests are counted.
   const pool = new Pool(origin, {
     connections: connections ?? null,
     allowH2: false,
     ...timeouts,
-    ...(connect && { connect }),
+    ...(ca !== undefined && { connect: { ca } }),
   });
   return {
     send: (options, handler) => void pool.dispatch(options, handler),
-    destroy: () => {
-      for (const socket of connecting) socket.destroy();
-      return pool.destroy();
-    },
+    destroy: () => pool.destroy(),
   };
 }
-
-/** Connect timeout, milliseconds, equal to undici's own. */
-const CONNECTING_MS = 10_000;
-
-/** Connector for undici. `connecting`: sockets still unknown to undici. */
-function connectorOver(dial: Dial, ca: PlatformHttpOptions['ca'], connecting: Set<Socket>): buildConnector.connector {
-  return ({ hostname, port, protocol, servername }, callback) => {
-    const isTls = protocol === 'https:';
-    const host = hostname.replace(/^\[|\]$/g, '');
-    const raw = dial({ host, port: Number(port || (isTls ? 443 : 80)) });
-    const socket = isTls ? tlsOver(raw, { host, servername, ca }) : raw;
-    const late = setTimeout(() => socket.destroy(new Error(`no connection within ${CONNECTING_MS} ms`)), CONNECTING_MS);
-    connecting.add(socket);
-    const settle = (): void => {
-      clearTimeout(late);
-      connecting.delete(socket);
-    };
-    const fail = (error: Error): void => {
-      settle();
-      callback(error, null);
-    };
-    socket.once('error', fail).once('close', settle);
-    socket.once(isTls ? 'secureConnect' : 'connect', () => {
-      settle();
-      socket.off('error', fail);
-      callback(null, socket);
-    });
-  };
-}
-
-/** TLS over an existing connection. Sends a server name, unless the host is an address. */
-export const tlsOver = (
-  socket: Socket,
-  { host, servername, ca }: { host: string; servername?: string | undefined; ca: PlatformHttpOptions['ca'] },
-): TLSSocket =>
-  tls.connect(defined({ socket, ca, host, servername: servername || (isIP(host) === 0 ? host : undefined) }));
 
 /** `request`: method and path, for the message. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {

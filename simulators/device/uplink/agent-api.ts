@@ -78,20 +78,12 @@ export interface AgentHub extends Shared {
 
 /** Throws if an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
-  const {
-    ca,
-    dial,
-    dialect = 'spec',
-    habits = {},
-    keyBits = DEFAULT_KEY_BITS,
-    token,
-    versionOf = () => undefined,
-  } = options;
+  const { ca, dialect = 'spec', habits = {}, keyBits = DEFAULT_KEY_BITS, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = share(options, new URL(origin));
   return Object.assign(shared, {
     keepAlive: new KeepAlive(shared.time),
-    mqtt: { ...mqttAddress(options.mqtt, host), ca, dial },
+    mqtt: { ...mqttAddress(options.mqtt, host), ca },
     headers: { ...options.headers, ...agentHeaders(dialect) },
     versionOf,
     versionHeader: `${DIALECT_NAMES[dialect].agentHeaderPrefix}-Version`,

@@ -9,7 +9,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generate, type Packet, parser, writeToStream } from 'mqtt-packet';
 import { tls as nodeTls } from '../../../harness/common/node-tls.ts';
-import { type Dial, networkErrorMessage, tlsOver } from '../../common/platform-http.ts';
+import { networkErrorMessage } from '../../common/platform-http.ts';
 import { Wheel, type WheelMember } from '../wheel.ts';
 import type { Time } from './time.ts';
 
@@ -156,7 +156,6 @@ export interface MqttEndpoint {
   port: number;
   tls: boolean;
   ca: string | Buffer | undefined;
-  dial?: Dial | undefined;
 }
 
 export interface MqttListener {
@@ -188,7 +187,7 @@ export class MqttConnection implements WheelMember {
   private constructor(endpoint: MqttEndpoint, listener: MqttListener, keepAlive: KeepAlive) {
     this.#listener = listener;
     this.#keepAlive = keepAlive;
-    this.#socket = this.#dial(endpoint);
+    this.#socket = this.#connect(endpoint);
     this.#socket.setNoDelay(true);
     this.#socket.on('error', (error) => {
       this.#failure ??= error;
@@ -286,11 +285,7 @@ export class MqttConnection implements WheelMember {
     await closed;
   }
 
-  #dial({ host, port, tls, ca, dial }: MqttEndpoint): Socket {
-    if (dial !== undefined) {
-      const socket = dial({ host, port });
-      return (tls ? tlsOver(socket, { host, ca }) : socket).on('data', this.#read);
-    }
+  #connect({ host, port, tls, ca }: MqttEndpoint): Socket {
     if (tls) return nodeTls.connect({ host, port, ...(ca !== undefined && { ca }) }).on('data', this.#read);
     if (!canShareReadBuffer) return connectTcp({ host, port }).on('data', this.#read);
     const callback = (bytesRead: number) => {

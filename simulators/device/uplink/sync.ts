@@ -2,13 +2,7 @@
 
 import type { AgentConfigInstance, AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
-import {
-  ApiError,
-  type Dial,
-  NetworkError,
-  PlatformHttp,
-  type PlatformHttpOptions,
-} from '../../common/platform-http.ts';
+import { ApiError, NetworkError, PlatformHttp, type PlatformHttpOptions } from '../../common/platform-http.ts';
 import { type Random, random } from '../../common/random.ts';
 import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
@@ -201,8 +195,6 @@ export interface CommonOptions {
   connections?: number;
   /** Sent with every request, beside those of the API. */
   headers?: Readonly<Record<string, string>>;
-  /** Connects to the platform and its broker in place of the system. The socket emits `connect` when ready. */
-  dial?: Dial | undefined;
   time?: Time;
   random?: Random;
   /** Called when a request met a network error and will be retried. */
@@ -225,7 +217,7 @@ export interface Shared {
 
 /** Resources shared by robots with these options; connections open with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
-  const { ca, connections, dial, log, onAnswer, onCrowded, onRetry, time = systemTime } = options;
+  const { ca, connections, log, onAnswer, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
   const beforeRetry = (signal: AbortSignal | undefined, error: NetworkError) => {
     onRetry?.(error);
@@ -238,7 +230,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
     random: randomness,
     log,
     get http() {
-      http ??= new PlatformHttp({ baseUrl, ca, connections, dial, onAnswer, onCrowded, beforeRetry });
+      http ??= new PlatformHttp({ baseUrl, ca, connections, onAnswer, onCrowded, beforeRetry });
       return http;
     },
     acquire: () => {
