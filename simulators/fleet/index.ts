@@ -11,8 +11,7 @@ import { rm } from 'node:fs/promises';
 import { defined } from '../../harness/common/defined.ts';
 import { ownedFolder } from '../../harness/common/owner.ts';
 import type { FleetConsole, FleetPage } from './console/fleet-console.ts';
-import { failureText } from './host/failures.ts';
-import type { RolloutRow, StopMode } from './host/host.ts';
+import { failureText, type RolloutRow, type StopMode } from './host/host.ts';
 import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
 import type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
 import type { FleetResult, Violation } from './result/result.ts';
@@ -48,7 +47,6 @@ export interface StartFleetOptions {
   /** Cancels the start: stops everything at once and rejects with the signal's reason. */
   signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
-  onViolation?(violation: Violation): void;
 }
 
 /** `done` of `of` robots have keys or are online. */
@@ -182,7 +180,7 @@ async function openConsole(
 }
 
 function newFleet(
-  { robots, platform, seed = 1, workers = 0, keyBits = 2048, onProgress, onViolation, namePrefix }: StartFleetOptions,
+  { robots, platform, seed = 1, workers = 0, keyBits = 2048, onProgress, namePrefix }: StartFleetOptions,
   scenario: Scenario,
   stateDir: string,
   shown: FleetConsole | undefined,
@@ -195,7 +193,7 @@ function newFleet(
     keyBits,
     stateDir,
     scenario,
-    ...defined({ onViolation, namePrefix, onStates: shown?.states }),
+    ...defined({ namePrefix, onStates: shown?.states }),
     onKeys: (done, total) => {
       onProgress?.({ stage: 'keys', done, of: total });
       shown?.keys(done, total);

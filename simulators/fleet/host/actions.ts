@@ -19,8 +19,14 @@ import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { TRAFFIC } from '../scenario/uplinks.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import { type ActionKind, scheduleMs } from '../schedule/schedule.ts';
-import { addFailure } from './failures.ts';
-import type { HostConfig, LateRollout, PhaseOutcome, RolloutRow, RolloutState } from './host.ts';
+import {
+  addFailure,
+  type HostConfig,
+  type LateRollout,
+  type PhaseOutcome,
+  type RolloutRow,
+  type RolloutState,
+} from './host.ts';
 
 // Follows each roll-out from the POST to the event read on the robot, and times its legs.
 

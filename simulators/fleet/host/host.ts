@@ -10,7 +10,6 @@ import type { Disturbance } from '../result/verdict.ts';
 import type { RobotState } from '../robot/robot.ts';
 import type { Phase, Scenario } from '../scenario/scenario.ts';
 import type { ActionKind } from '../schedule/schedule.ts';
-import type { FailedAction } from './failures.ts';
 
 export type RolloutState = 'pending' | 'reached' | 'missed';
 
@@ -182,3 +181,25 @@ export type CanaryOutcome =
    * e.g. a taken name. `fatal`: no other robot could come online.
    */
   | { end: 'slow' | 'refused' | 'fatal'; message: string };
+
+// Failures of actions: those that differ only in the robot are one, with a count.
+
+export interface FailedAction {
+  /** Kind of action, or `by hand`. */
+  kind: string;
+  robot?: string;
+  message: string;
+  count: number;
+}
+
+/** Adds to the count of an equal failure, or keeps a copy of one of the first few. */
+export function addFailure(failures: FailedAction[], failure: FailedAction): void {
+  const equal = failures.find(({ kind, message }) => kind === failure.kind && message === failure.message);
+  if (equal !== undefined) equal.count += failure.count;
+  else if (failures.length < 5) failures.push({ ...failure });
+}
+
+export function failureText({ kind, robot, message, count }: FailedAction): string {
+  const who = robot === undefined ? kind : `${kind} of ${robot}`;
+  return `${who}: ${message}${count === 1 ? '' : ` (${count.toLocaleString('en')} times)`}`;
+}

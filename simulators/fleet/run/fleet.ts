@@ -315,10 +315,8 @@ export class Fleet implements AsyncDisposable {
     else if ('keys' in notice) {
       record.keysMade.set(host, notice.keys);
       options.onKeys?.(record.keysReady, this.robots);
-    } else if ('violation' in notice) {
-      record.addViolation(notice.violation);
-      options.onViolation?.(notice.violation);
-    } else if ('disturbance' in notice) record.addDisturbance(notice.disturbance);
+    } else if ('violation' in notice) record.addViolation(notice.violation);
+    else if ('disturbance' in notice) record.addDisturbance(notice.disturbance);
     else if ('answers' in notice) options.judge?.take(notice);
     else options.onStates?.(notice.states);
   }

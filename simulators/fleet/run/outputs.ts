@@ -4,8 +4,7 @@ import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
-import { type FailedAction, failureText } from '../host/failures.ts';
-import type { RolloutRow } from '../host/host.ts';
+import { type FailedAction, failureText, type RolloutRow } from '../host/host.ts';
 import type { RunCosts } from '../measure/costs.ts';
 import { thousands } from '../measure/costs.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';

@@ -5,7 +5,7 @@ import type { HostConfig, StateChanges } from '../host/host.ts';
 import type { AnswersTold } from '../platform/answers.ts';
 import type { PlatformAddress } from '../platform/client.ts';
 import type { Judged } from '../result/judged.ts';
-import type { FleetResult, Tick, Violation } from '../result/result.ts';
+import type { FleetResult, Tick } from '../result/result.ts';
 import type { Shard } from '../schedule/schedule.ts';
 
 type OfHosts = Pick<
@@ -42,7 +42,6 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
   workers: number;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
-  onViolation?(violation: Violation): void;
   onStates?(changes: StateChanges): void;
   judge?: AnswerJudge;
 }

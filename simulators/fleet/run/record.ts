@@ -2,8 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { defined } from '../../../harness/common/defined.ts';
-import { addFailure, type FailedAction } from '../host/failures.ts';
-import type { LateRollout, PhaseOutcome, RolloutRow } from '../host/host.ts';
+import { addFailure, type FailedAction, type LateRollout, type PhaseOutcome, type RolloutRow } from '../host/host.ts';
 import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure/metrics.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { STARTING } from '../result/shards.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { addFailure, type FailedAction, failureText } from './failures.ts';
+import { addFailure, type FailedAction, failureText } from './host.ts';
 
 const failed = (kind: string, robot: string, message: string): FailedAction => ({ kind, robot, message, count: 1 });
 
