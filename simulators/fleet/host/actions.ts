@@ -256,15 +256,15 @@ export class Actions {
   async #read(action: Action, kind: 'list' | 'read' | 'expand'): Promise<void> {
     const { robot, pages } = action;
     const { robots, offer = {} } = this.#options.config;
-    const { devices, collection, expand = 'current_deployment', readsPages } = offer;
+    const { devices, expand = 'current_deployment', readsPages } = offer;
     const listed = Math.max(devices?.length ?? robots, 1);
     const { deviceId } = robot;
     await this.#http<unknown>(action, `${kind}.ms`, (client, sending) => {
       if (kind === 'read' && readsPages !== true && deviceId !== undefined) return client.readDevice(deviceId, sending);
-      if (kind === 'read') return client.listPage({ collection, limit: 1, offset: robot.index % listed }, sending);
+      if (kind === 'read') return client.listPage({ limit: 1, offset: robot.index % listed }, sending);
       const offset = pages?.integer(0, listed - 1) ?? 0;
       const more = kind === 'expand' ? expand : undefined;
-      return client.listPage({ collection, limit: 100, offset, expand: more }, sending);
+      return client.listPage({ limit: 100, offset, expand: more }, sending);
     });
   }
 

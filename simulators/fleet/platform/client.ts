@@ -164,7 +164,7 @@ export interface Created {
 
 export const resource = shape('resource with an id', Type.Object({ id: Type.String() }));
 const created = shape('deployment', Type.Object({ id: Type.String(), target_status: Type.Optional(Type.String()) }));
-export const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
+const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 export const token = shape('token', Type.Object({ token: Type.String() }));
 
@@ -259,12 +259,12 @@ export class PlatformClient {
 
   /** Resolves with the number of items. */
   async listPage(
-    request: { collection?: string | undefined; limit: number; offset: number; expand?: string | undefined },
+    request: { limit: number; offset: number; expand?: string | undefined },
     sending?: Sending,
   ): Promise<number> {
-    const { collection = 'devices', limit, offset, expand } = request;
+    const { limit, offset, expand } = request;
     const query = `limit=${limit}&offset=${offset}${expand === undefined ? '' : `&expand=${expand}`}`;
-    return (await this.#get(`/${collection}?${query}`, page, sending)).data.length;
+    return (await this.#get(`/devices?${query}`, page, sending)).data.length;
   }
 
   async readDevice(deviceId: string, sending?: Sending): Promise<void> {

@@ -26,7 +26,7 @@ export const ROUTES = {
     section: '4.2',
     of: { calls: 'always', polling: 'always', agent: 'lists' },
     fields: '`has_more`, and `id` of each item (`polling` also `name`)',
-    instead: '`--devices FILE` names the devices; lists are then those of `GET /config_instances`',
+    instead: '`--devices FILE` names the devices, and `lists`, `reads` and `expands` are left out of the scenario',
   },
   read: {
     route: 'GET /devices/{device_id}',

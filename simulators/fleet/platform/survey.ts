@@ -17,7 +17,6 @@ import {
   type PlatformAddress,
   PlatformClient,
   PlatformFailure,
-  page,
   type ReleaseFixture,
   resource,
   sendUntilTaken,
@@ -30,7 +29,6 @@ import { type Part, type RouteName, routesFor } from './routes.ts';
 export interface Offer {
   /** Device ids, robot 0 first. Robots of `calls` beyond the list share its devices; others find theirs by name. */
   devices?: string[];
-  collection?: string;
   /** Reads pages of one device, because single devices cannot be read. */
   readsPages?: true;
   expand?: string;
@@ -225,13 +223,7 @@ class Surveyor {
           ? 'was answered 400 (--api-version names an older version)'
           : answered(this.#unlisted);
       if (!isNamed) return why;
-      if (!(['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part))) return undefined;
-      // The only other collection in the specification's examples.
-      const other = await look(this.#client.ask({ method: 'GET', path: '/config_instances?limit=1' }, page));
-      if (other.why !== undefined) return why;
-      this.offer.collection = 'config_instances';
-      this.notes.push(`GET /devices ${why}; instead: GET /config_instances`);
-      return undefined;
+      return (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part)) ? why : undefined;
     },
     read: async () => {
       // Without a device the route cannot be tried.
@@ -242,7 +234,7 @@ class Surveyor {
       return why;
     },
     expand: async () => {
-      const path = `/${this.offer.collection ?? 'devices'}?limit=1&expand=current_deployment`;
+      const path = '/devices?limit=1&expand=current_deployment';
       const { why } = await look(this.#client.ask({ method: 'GET', path }, expandedList));
       if (why !== undefined) this.offer.expand = 'total_count';
       return why;
