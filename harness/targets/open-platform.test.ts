@@ -101,18 +101,6 @@ test('reports a platform that is not there with what to try', async () => {
   );
 });
 
-test('reports an image without Docker with what to do instead', async () => {
-  const before = process.env['DOCKER_HOST'];
-  process.env['DOCKER_HOST'] = 'unix:///nonexistent/docker.sock';
-  try {
-    await using target = await openPlatformTarget({ ...options(), image: 'example/platform:1' });
-    expect(target.unreachable).toMatch(/--image needs Docker|no container runtime|example\/platform:1/);
-  } finally {
-    if (before === undefined) delete process.env['DOCKER_HOST'];
-    else process.env['DOCKER_HOST'] = before;
-  }
-});
-
 test('trusts over https the certificate that --ca names, and no other', async () => {
   const url = `https://127.0.0.1:${await listening(createHttps(localhostTls, platform))}/beta`;
   const ca = join(folder, 'ca.pem');

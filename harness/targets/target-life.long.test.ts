@@ -50,6 +50,7 @@ const checkOf =
       options,
       async (t: Context) => void (await body(t.http)),
     );
+const check = checkOf('device');
 
 /** Long enough to be under way when another ends the server. */
 const asking: Body = async (http) => {
@@ -144,13 +145,13 @@ test.concurrent.each(
   ),
 )('%s: %s that ends the server is one failed MUST, and the rest is checked', async (api, _, [body, code, request]) => {
   const [run, place] = await places(api);
-  const check = checkOf(api);
+  const checkIn = checkOf(api);
   const report = await run(
     [
-      check('first', asking),
-      check('ends', body, 'SHOULD'),
-      check('second', asking),
-      check('last', asking, 'MUST', { sharing: 'disruptive' }),
+      checkIn('first', asking),
+      checkIn('ends', body, 'SHOULD'),
+      checkIn('second', asking),
+      checkIn('last', asking, 'MUST', { sharing: 'disruptive' }),
     ],
     place,
   );
@@ -165,7 +166,6 @@ test.concurrent.each(
 
 test.concurrent('of requests that waited together the one that ends the server is shown', async () => {
   const [run, place] = await places('device');
-  const check = checkOf('device');
   const together: Body = (http) =>
     Promise.all([http.get('/a'), http.request({ method: 'POST', path: '/b', body: '[{' }), http.get('/c')]);
   const report = await run([check('ends', together)], place);
@@ -176,7 +176,6 @@ test.concurrent('of requests that waited together the one that ends the server i
 
 test.concurrent('an end that comes only with both of two checks is told of both', async () => {
   const [run, place] = await places('device');
-  const check = checkOf('device');
   const pair: Body = async (http) => {
     for (let round = 0; round < 20; round += 1) await http.get('/pair');
   };
@@ -190,7 +189,6 @@ test.concurrent('an end that comes only with both of two checks is told of both'
 
 test.concurrent('one that ends after a check is told with its last request', async () => {
   const [run, place] = await places('device');
-  const check = checkOf('device');
   const gone: Body = async (http) => {
     await http.get('/later');
     const refused = () =>
@@ -229,7 +227,6 @@ const IS_GONE = 'it takes no connections any more';
 
 test.concurrent('one that Muster cannot start again fails one check, and blocks the rest with it', async () => {
   const address = await external();
-  const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
   const report = await device(
     [
@@ -248,7 +245,6 @@ test.concurrent('one that Muster cannot start again fails one check, and blocks 
 
 test.concurrent('of checks under way when one went that Muster cannot start, one fails and tells of all', async () => {
   const address = await external();
-  const check = checkOf('device');
   const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
   const busy: Body = async (http) => {
     for (;;) await http.get('/ok');
@@ -299,7 +295,6 @@ const CUT_OFF =
 describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms', (awayMs) => {
   test.each(['shared', 'exclusive'])('fails no check that it does not fail again, alone (%s)', async (sharing) => {
     const address = await supervised({ times: 1, awayMs, breaks: true });
-    const check = checkOf('device');
     const list = ['first', 'ends', 'last'].map((name) =>
       check(name, name === 'ends' ? ends : asking, 'MUST', { sharing }),
     );
@@ -311,7 +306,6 @@ describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms
 
   test('fails the one check with whose request it goes each time', async () => {
     const address = await supervised({ times: Number.POSITIVE_INFINITY, awayMs, breaks: true });
-    const check = checkOf('device');
     const report = await device([check('first', asking), check('ends', ends, 'SHOULD'), check('last', asking)], {
       address,
     });
@@ -323,29 +317,26 @@ describe.concurrent.each([300, 1500])('one that comes back by itself after %i ms
     });
   });
 
-  test('is no finding where it broke nothing off', async () => {
-    const address = await supervised({ times: 1, awayMs, breaks: false });
-    const check = checkOf('device');
+  test.each([
+    ['once is no finding', 1, 'pass', undefined],
+    [
+      'each time is undecided',
+      Number.POSITIVE_INFINITY,
+      'blocked',
+      'the target took no connections, after GET /v0.2/ends of device.ends',
+    ],
+  ])('and that breaks nothing off %s', async (_, times, outcome, reason) => {
+    const address = await supervised({ times, awayMs, breaks: false });
     const report = await device([check('ends', ends, 'MUST', ALONE), check('last', asking, 'MUST', ALONE)], {
       address,
     });
-    expect(outcomes(report)).toEqual(['pass', 'pass']);
-  });
-
-  test('is no finding, but undecided, where it refuses each time', async () => {
-    const address = await supervised({ times: Number.POSITIVE_INFINITY, awayMs, breaks: false });
-    const check = checkOf('device');
-    const report = await device([check('ends', ends, 'MUST', ALONE), check('last', asking, 'MUST', ALONE)], {
-      address,
-    });
-    expect(outcomes(report)).toEqual(['blocked', 'pass']);
-    expect(report.checks[0]?.reason).toBe('the target took no connections, after GET /v0.2/ends of device.ends');
+    expect(outcomes(report)).toEqual([outcome, 'pass']);
+    expect(report.checks[0]?.reason).toBe(reason);
   });
 });
 
 test.concurrent('what a check finds in whole answers stands, though no connection is taken any more', async () => {
   const address = await supervised({ times: 1, awayMs: 300, breaks: false });
-  const check = checkOf('device');
   const wrong: Body = async (http) => {
     await http.get('/ends');
     throw new Violation({ expected: 'another answer', actual: '{}' });
@@ -357,22 +348,6 @@ test.concurrent('what a check finds in whole answers stands, though no connectio
     ['fail', '{}'],
     ['pass', undefined],
   ]);
-});
-
-// The process that Muster started goes on, so that no end is known.
-const rig = (address: string, pause: number): string =>
-  `while :; do "${process.execPath}" -e "${server(address)}"; sleep ${pause}; done`;
-
-test.concurrent('one that its rig starts anew fails the check that ends it each time', async () => {
-  const address = newSocket();
-  const check = checkOf('device');
-  const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
-  const report = await device([check('first', asking), check('ends', body), check('last', asking)], {
-    address,
-    command: rig(address, 0.5),
-  });
-  expect(outcomes(report)).toEqual(['pass', 'fail', 'pass']);
-  expect(report.checks[1]?.actual).toMatch(/^it ended after POST \/v0\.2\/deep of device\.ends: it took no /);
 });
 
 /** A process that serves and can be stopped; it never answers `/hang`, though it answers others. */
@@ -387,7 +362,6 @@ async function stoppable() {
 
 test('one that stands still and goes on fails no check, and later waits are as long as before', async () => {
   const { address, child } = await stoppable();
-  const check = checkOf('device');
   const stops = { left: 1 };
   const sleeping: Body = async (http) => {
     if (stops.left-- > 0) {
@@ -426,7 +400,7 @@ test.each([
     hang(child);
     await http.get(path);
   };
-  const report = await device([checkOf('device')('hangs', hangs, 'MUST', ALONE)], { address, patienceMs: 500 });
+  const report = await device([check('hangs', hangs, 'MUST', ALONE)], { address, patienceMs: 500 });
   expect(report.checks.map(({ outcome, actual }) => [outcome, actual])).toEqual([
     ['fail', expect.stringMatching(/no answer within \d+ ms$/)],
   ]);
@@ -451,6 +425,6 @@ test.each([
     const { status } = await http.get('/ok');
     if (status !== 200) throw new Violation({ expected: '200', actual: String(status) });
   };
-  const report = await device([checkOf('device')('held', held, 'MUST', ALONE)], { address, patienceMs: 500 });
+  const report = await device([check('held', held, 'MUST', ALONE)], { address, patienceMs: 500 });
   expect(outcomes(report)).toEqual([outcome]);
 });

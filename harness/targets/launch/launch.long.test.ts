@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -110,32 +110,6 @@ test('a command serves once its control API does too; until it is stopped, its e
   expect(started.diagnostics()).toBe(ended);
   await started.close();
   expect(end()).toBeUndefined();
-});
-
-test('ends although something outside the group holds its output, and says so once', async () => {
-  const path = socket('orphan.sock');
-  const child = join(folder, 'orphan');
-  const said: string[] = [];
-  // As an agent that leaves a helper in a session of its own, with its own standard output and error.
-  const command = `setsid sh -c 'echo $$ > ${child}; exec sleep 600' & exec node ${AGENT} ${path}`;
-  const notify = (text: string) => void said.push(text);
-  const target = await openDeviceTarget({ ...base(), socket: path, command, notify });
-  const helper = async (): Promise<number> => {
-    const pid = Number(await appears(() => existsSync(child) && readFileSync(child, 'utf8').trim()));
-    rmSync(child);
-    return pid;
-  };
-  const pids = [await helper()];
-  try {
-    await target.control.stop('SIGKILL');
-    await target.control.start();
-    pids.push(await helper());
-    await target.close();
-    expect(pids.map(alive)).toEqual([true, true]);
-    expect(said.filter((text) => text.includes('still runs and holds its output'))).toHaveLength(1);
-  } finally {
-    for (const pid of pids) process.kill(pid, 'SIGKILL');
-  }
 });
 
 test('takes the address from a ready line', async () => {
