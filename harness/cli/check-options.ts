@@ -75,11 +75,6 @@ export const commonOptions = {
     to: 1000,
     defaultText: 'once',
   }),
-  watch: HOW.flag(
-    'Run again when a file of the target changes: one that --command or --target names, or --artifact. ' +
-      'Between two runs Ctrl+C ends it with the exit code of the last one',
-  ),
-  'watch-file': HOW.list('Run again when one of these files or folders changes; implies --watch', { path: wholePath }),
   bail: HOW.whole('End the run after this many failed MUSTs, and try nothing again', { from: 1, defaultText: 'never' }),
   require: OUTCOME.list('Fail (exit 2) unless the target has these capabilities, e.g. drive,restart'),
   'min-decided': OUTCOME.text('Fail (exit 2) unless this many checks were decided: a number, or percent such as 80%'),

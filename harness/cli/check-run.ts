@@ -50,24 +50,9 @@ import {
 } from './options.ts';
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
-import { filesToWatch, type Watched, watching } from './watch.ts';
 
-/** Resolves with the exit code; with `--watch`, with that of the last run. */
+/** Resolves with the exit code. Opens the target itself, so that an interrupt during its start closes it. */
 export async function runAndReport<T extends CheckTable, Context>(
-  checked: Checked<T, Context>,
-  options: OptionsOf<T>,
-  again?: Again,
-): Promise<number> {
-  const args = options as unknown as PlanArguments;
-  if (!args.watch && args['watch-file'] === undefined) return runOnce(checked, options, again);
-  // Keeps the seed, so that every difference comes from the target.
-  const { seed = randomInt(2 ** 31) } = args;
-  const say = (text: string): void => void process.stderr.write(`${printable(text)}\n`);
-  return watching(filesToWatch(args as Watched), () => runOnce(checked, { ...options, seed }, again), say);
-}
-
-/** Opens the target itself, so that an interrupt during its start closes it. */
-async function runOnce<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
   again?: Again,

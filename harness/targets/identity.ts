@@ -71,14 +71,6 @@ export function executableOf(
   return file === undefined ? { problem: `no executable file ${word} was found` } : { file };
 }
 
-export function filesIn(line: string, cwd: string = process.cwd()): string[] {
-  const executed = executableOf(line, cwd);
-  const words = (wordsOf(line) ?? line.split(/\s+/)).filter((word) => !RUNNERS.test(basename(word)));
-  const named = words.map((word) => resolve(cwd, word));
-  const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  return [...new Set([...('file' in executed ? [executed.file] : []), ...named.filter(isFile)])];
-}
-
 function isExecutable(file: string): boolean {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {
