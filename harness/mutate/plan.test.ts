@@ -8,7 +8,6 @@ const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'
   section,
   summary: '',
   requirements: [],
-  breaks: [],
   decisions: [],
   file: '',
   byHand: '',

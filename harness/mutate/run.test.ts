@@ -12,7 +12,6 @@ const subject = (name: string, start: Subject['start'] = async () => server(1)):
   section: '1',
   summary: '',
   requirements: [],
-  breaks: [],
   decisions: ['taken'],
   file: '',
   byHand: '',
@@ -78,9 +77,9 @@ test('as many faithful servers are tried at once as there are others, and none w
   const one = worldOf([subject('a')], () => server(0));
   const begun: Outlook[] = [];
   const listener = { ...optionsFor().listener, onBegin: (begin: Outlook) => void begun.push(begin) };
-  await runMutation({ ...one.world, advice: (chosen) => `${chosen.length}` }, optionsFor({ jobs: 8, listener }));
+  await runMutation(one.world, optionsFor({ jobs: 8, listener }));
   const [begin] = begun;
-  expect(begin).toMatchObject({ count: 1, jobs: 1, advice: '1' });
+  expect(begin).toMatchObject({ count: 1, jobs: 1 });
   // Itself, and the faithful one at the end.
   expect(begin?.expectedMs).toBeCloseTo(2 * (begin?.first.durationMs ?? 0));
   expect(one.starts()).toBe(2);
@@ -101,9 +100,10 @@ test('a start that the signal ends is no server that could not be started', asyn
 });
 
 test('tests that fail or hang in their set-up say so, and a process with a session of its own is told', async () => {
-  const { world } = worldOf([], () => server(0));
-  const failed = await runMutation(world, optionsFor({ setup: 'exit 4' }));
-  expect(failed.first.how).toBe('failed in --setup, which ended with exit code 4');
+  const { world } = worldOf([subject('a')], () => server(0));
+  const failed = await runMutation(world, optionsFor({ setup: 'echo no library; exit 4' }));
+  expect(failed.first).toMatchObject({ how: 'failed in --setup, which ended with exit code 4', wrote: 'no library' });
+  expect(statesOf(failed.subjects)).toEqual(['not_run']);
   const late = await runMutation(world, optionsFor({ line: 'sleep 9', firstTimeoutMs: 100, testTimeoutMs: 50 }));
   expect(late.first).toMatchObject({ outcome: 'timed_out', how: 'were not over within 100 ms' });
   let left = 0;

@@ -51,8 +51,6 @@ export interface Outlook {
   readonly jobs: number;
   /** Milliseconds for all of them at the pace of the first one. */
   readonly expectedMs: number;
-  /** Advice to make it quicker. */
-  readonly advice: string | undefined;
 }
 
 export interface MutationResults {
@@ -82,7 +80,7 @@ export async function runMutation(world: SubjectSource, options: MutateOptions):
     results.set(subject, resultOf(subject, 'never_asked', reason));
   }
   const chosen = options.choose(world.subjects.filter((subject) => !results.has(subject)));
-  listener.onBegin(outlookOf(world, chosen, first, testTimeoutMs, options));
+  listener.onBegin(outlookOf(chosen, first, testTimeoutMs, options));
   const flaky =
     chosen.length === 0 ? undefined : await runOnSubjects({ world, chosen, results, options, testTimeoutMs });
   const subjects = world.subjects.map((subject) => results.get(subject) ?? resultOf(subject, 'not_run'));
@@ -90,7 +88,6 @@ export async function runMutation(world: SubjectSource, options: MutateOptions):
 }
 
 function outlookOf(
-  { advice }: SubjectSource,
   chosen: readonly Subject[],
   first: Ended,
   timeoutMs: number,
@@ -100,7 +97,7 @@ function outlookOf(
   const jobs = Math.min(options.jobs, count);
   const ofFaithful = Math.ceil(count / GUARD_EVERY) + (jobs > 1 ? jobs : 0);
   const expectedMs = count === 0 ? 0 : ((count + ofFaithful) * first.durationMs) / jobs;
-  return { first, timeoutMs, count, jobs, expectedMs, advice: advice?.(chosen) };
+  return { first, timeoutMs, count, jobs, expectedMs };
 }
 
 interface SubjectRuns {

@@ -15,8 +15,6 @@ export interface Subject {
   /** Section of the first requirement that it breaks. */
   readonly section: string;
   readonly requirements: MutationSubject['requirements'];
-  /** Ids of requirements, or of single checks of them. Empty for a variant. */
-  readonly breaks: readonly string[];
   /** Names of the simulator's decisions that it changes. */
   readonly decisions: readonly string[];
   /** File that declares it, from the root of the repository. */
@@ -37,8 +35,6 @@ export interface SubjectSource {
   readonly subjects: readonly Subject[];
   /** Secrets to redact before any server is up. */
   readonly secrets?: readonly string[];
-  /** Advice that makes tests of these subjects quicker. */
-  advice?(chosen: readonly Subject[]): string | undefined;
   /** Starts the faithful server; `taken` are its decisions so far. Rejects with CannotStart, or as a subject does. */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }

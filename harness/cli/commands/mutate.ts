@@ -14,6 +14,7 @@ import {
   optionsIn,
   pathAfterEquals,
   textFrom,
+  timeFrom,
   urlFrom,
   WEB,
   wholePath,
@@ -138,8 +139,7 @@ async function systemWorldOf(args: SystemArguments, platform: OwnPlatform | unde
   const { systemSuite } = await import('../../../suites/system/index.ts');
   const requirements = requirementsOf([systemSuite as unknown as Suite<never>]);
   if (platform === undefined) return platformForAgentSubjects({ dialect: args.dialect, seed }, requirements);
-  const { heartbeatOf } = await import('../heartbeat.ts');
-  const heartbeatMs = heartbeatOf(args.heartbeat ?? HEARTBEAT);
+  const heartbeatMs = timeFrom('heartbeat', args.heartbeat ?? HEARTBEAT);
   return agentSubjects(platform, { heartbeatMs, seed, dialect: args.dialect }, requirements);
 }
 
@@ -182,8 +182,7 @@ function refuseOther({ api, 'seed-file': seedFile, devices, heartbeat }: ClientA
 async function worldOf(args: ClientArguments, seed: number) {
   const { requirementsOf } = await import('../mutate/subjects.ts');
   if (args.api === 'device') {
-    const { heartbeatOf } = await import('../heartbeat.ts');
-    const heartbeatMs = heartbeatOf(args.heartbeat ?? HEARTBEAT);
+    const heartbeatMs = timeFrom('heartbeat', args.heartbeat ?? HEARTBEAT);
     const { deviceSuite } = await import('../../../suites/device/index.ts');
     const { deviceSubjects } = await import('../mutate/device.ts');
     const requirements = requirementsOf([deviceSuite as unknown as Suite<never>]);

@@ -21,7 +21,6 @@ import { EXIT, exitCodesText, UsageError, usage } from '../../common/usage.ts';
 import { SITUATIONS } from '../../contract/situations.ts';
 import { DIALECTS } from '../../contract/versions.ts';
 import { behaviourAsked, findByName, listAsked, listOf } from '../find-behaviour.ts';
-import { heartbeatOf } from '../heartbeat.ts';
 import {
   command,
   consoleOptions,
@@ -32,6 +31,7 @@ import {
   type OptionTable,
   optionsIn,
   pathOfSocket,
+  timeFrom,
   uiPortOf,
   urlFrom,
   WEB,
@@ -85,7 +85,7 @@ type Arguments = OptionsOf<typeof deviceOptions>;
 
 /** Throws UsageError with the option and the accepted values. */
 function settingsOf(args: Arguments): ProcessSettings {
-  const heartbeatMs = heartbeatOf(args.heartbeat);
+  const heartbeatMs = timeFrom('heartbeat', args.heartbeat);
   const { uplink, dir, defect = [], variant = [], fault = [], name, seed } = args;
   const { 'device-id': deviceId, 'retain-bytes': bytes } = args;
   const retainBytes = bytes === undefined ? undefined : size(bytes);

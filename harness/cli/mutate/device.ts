@@ -12,12 +12,10 @@ import {
   simulateDevice,
 } from '../../../simulators/device/index.ts';
 import { type Endpoint, listening, type Serving } from '../../../simulators/device/transport.ts';
-import { readableDuration } from '../../common/durations.ts';
 import { ownedFolder } from '../../common/owner.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import { DEVICE_API_PREFIX, type Dialect } from '../../contract/versions.ts';
-import type { Server, Subject, SubjectSource } from '../../mutate/subject.ts';
-import { plural } from '../../reports/findings.ts';
+import type { Server, SubjectSource } from '../../mutate/subject.ts';
 import { type Requirements, recordingDecisions, subjectsOf, VARIABLES } from './subjects.ts';
 
 export interface DeviceSetting {
@@ -46,7 +44,6 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
       },
       start: (behaviour) => startDevice(setting, behaviour),
     }),
-    advice: (chosen) => adviceOn(chosen, heartbeatMs),
     async faithful() {
       const taken = new Set<string>();
       const groups = Object.entries(reference).map(([name, group]) => [
@@ -57,17 +54,6 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
       return { ...server, taken };
     },
   };
-}
-
-/** Milliseconds above which tests mostly wait for heartbeats. */
-const LONG_HEARTBEAT_MS = 5000;
-
-function adviceOn(chosen: readonly Subject[], heartbeatMs: number): string | undefined {
-  const isLate = ({ breaks }: Subject): boolean => breaks.some((id) => id.startsWith('device.events.heartbeat'));
-  const late = plural(chosen.filter(isLate).length, 'server');
-  if (heartbeatMs <= LONG_HEARTBEAT_MS || !chosen.some(isLate)) return undefined;
-  const every = `heartbeats come every ${readableDuration(heartbeatMs)}, and are other ones on ${late}`;
-  return `${every}: tests that wait for one are over sooner with a shorter --heartbeat, such as 1s`;
 }
 
 /** Device in a folder of its own, with a deployment and a few events. */

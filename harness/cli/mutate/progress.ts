@@ -19,7 +19,7 @@ export class Progress implements MutateListener {
     this.onSecrets = onSecrets;
   }
 
-  onBegin: MutateListener['onBegin'] = ({ first, timeoutMs, count, jobs, expectedMs, advice }) => {
+  onBegin: MutateListener['onBegin'] = ({ first, timeoutMs, count, jobs, expectedMs }) => {
     this.#count.all = count;
     this.#since = performance.now();
     const passed = `the tests pass on the faithful simulator in ${readableDuration(first.durationMs)}`;
@@ -29,7 +29,6 @@ export class Progress implements MutateListener {
         ? `${passed}; no other server can show in what they ask`
         : `${passed}; now ${count} others, ${jobs} at a time: ${about(expectedMs)}, ${most}`,
     );
-    if (advice !== undefined) this.#area.line(advice);
     this.#draw();
   };
 

@@ -45,7 +45,6 @@ export function subjectsOf<B>({ all, requirements, reference, byHand, start }: P
       file,
       section: sectionOf(each) ?? byFile.get(file) ?? '',
       requirements: broken.map(({ id, section, text, clause }) => ({ id, section, text, ...defined({ clause }) })),
-      breaks,
       decisions: [...each.effects(reference).keys()],
       byHand: byHand(kind, name, breaks),
       start: (signal) => start(each.behaviour(reference), signal),
