@@ -17,15 +17,12 @@ const ROOT = join(import.meta.dirname, '../..');
 const at = useFolder();
 const IMAGES = {
   reference: 'muster-test-client:reference',
-  broken: 'muster-test-client:broken',
   endsAtOnce: 'muster-test-client:ends-at-once',
   noProgram: 'muster-test-client:no-program',
 };
 
 const PARTS = ['harness/common', 'harness/contract', 'simulators/client', 'simulators/defects', 'package.json'];
 const CLIENT = 'harness/cli/testing/client.ts';
-const started = (...defects: string[]): string =>
-  `ENTRYPOINT ${JSON.stringify(['node', `/opt/${CLIENT}`, ...defects])}`;
 /** Nobody on this machine: what the client needs has to be open to it. */
 const USER = 'USER 47110:47110';
 
@@ -37,8 +34,7 @@ beforeAll(() => {
   for (const part of PARTS) cpSync(join(ROOT, part), join(tree, 'opt', part), { recursive: true, filter: tests });
   cpSync(join(ROOT, CLIENT), join(tree, 'opt', CLIENT));
   cpSync(join(ROOT, 'node_modules/typebox'), join(tree, 'opt/node_modules/typebox'), { recursive: true });
-  importTree(tree, IMAGES.reference, [started(), USER]);
-  importTree(tree, IMAGES.broken, [started('items-twice'), USER]);
+  importTree(tree, IMAGES.reference, [`ENTRYPOINT ${JSON.stringify(['node', `/opt/${CLIENT}`])}`, USER]);
   importTree(tree, IMAGES.endsAtOnce, ['ENTRYPOINT ["node", "-e", "console.error(\'no config\'); process.exit(7)"]']);
   importTree(tree, IMAGES.noProgram, ['ENTRYPOINT ["/bin/my-client"]']);
 }, 900_000);
@@ -88,22 +84,8 @@ test('a container that is removed before it runs leaves no connection to Docker'
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 
-test('a client with a defect is red', async (context) => {
-  needsDocker(context);
-  const { code, stdout } = await check(IMAGES.broken, '--only', 'client.pages.items', 'client.pages.next');
-  expect(stdout).toMatch(/client\.pages\.items/);
-  expect(stdout).toMatch(/more than once, or unknown: dvc_1/);
-  expect(code, stdout).toBe(1);
-  expect(containersOf(IMAGES.broken)).toBe('');
-});
-
 describe('what is no client', () => {
   test.for<[string, string, RegExp]>([
-    [
-      'that does not exist',
-      'muster-test-client:none',
-      /--image muster-test-client:none: not on this machine, and it cannot be fetched \(.+\)/,
-    ],
     ['that ends at once', IMAGES.endsAtOnce, /asked with MUSTER_JOB=describe .*ended with exit code 7.*no config/s],
     ['without its program', IMAGES.noProgram, /could not be started \(.*\/bin\/my-client/s],
   ])('an image %s is reported, and nothing is decided', async ([, image, why], context) => {

@@ -170,14 +170,6 @@ test('3: a failure of Muster itself is not blamed on the target', async () => {
   expectNoSecret({ trouble: trouble.stderr + trouble.stdout });
 });
 
-test('a key too short to be found in text is still in no report', async () => {
-  const file = at('short.json');
-  const words = typed`check platform --url http://127.0.0.1:1/beta --api-key ~!~ --report pretty`;
-  const { code, stdout, stderr } = await muster(...words, '--report', `json=${file}`);
-  expect(code).toBe(2);
-  expect(stdout + stderr + readFileSync(file, 'utf8')).not.toContain('~!~');
-});
-
 // `muster check --command` with agents that misbehave as processes: what they leave behind, and what they write.
 
 /** Serves 404 on the socket of its first argument. */

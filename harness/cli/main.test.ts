@@ -29,3 +29,19 @@ test('a folder that is gone changes nothing', async () => {
   const { code } = await new Running(['--version'], { env, cwd: root }).ended;
   expect(code).toBe(0);
 });
+
+test('help loads no command', async () => {
+  const listing =
+    `import{registerHooks}from'node:module';const ` +
+    'seen=[];registerHooks({load(url,context,next){seen.push(url);return ' +
+    `next(url,context)}});process.on('exit',()=>process.stderr.write(seen.join('\\n')))`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(listing)}` };
+  const { stdout, stderr, code } = await new Running(['--help'], { env }).ended;
+  const loaded = stderr.split('\n').filter((url) => url.startsWith('file:'));
+  expect(stdout).toContain('Commands:');
+  expect(code).toBe(0);
+  expect(loaded.some((url) => url.endsWith('/harness/cli/main.ts'))).toBe(true);
+  const parts = /\/(suites|simulators|harness\/(runner|client|targets|reports)|cli\/commands)\//;
+  // The classes of errors load nothing else.
+  expect(loaded.filter((url) => parts.test(url) && !url.endsWith('/harness/client/errors.ts'))).toEqual([]);
+});

@@ -8,6 +8,7 @@ import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 import { barriers, CHROMIUM, DESK, FORMS, openBrowser, openIn, PAPER, SKIPPED } from '../common/testing/browser.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { jsonFormat } from '../reports/json.ts';
+import { sampleFailure, sampleReport } from '../reports/testing/samples.ts';
 import type { Report } from '../runner/types.ts';
 import { runDeviceSuite } from '../tools/subjects/run.ts';
 import { startRobot } from '../tools/subjects/simulators.ts';
@@ -91,6 +92,21 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     expect(await page.locator('.search output').textContent()).toBe('0 matches');
     await search.fill('');
     expect(await page.locator(`.finding[data-id="${RESTART}"]`).isVisible()).toBe(true);
+  });
+
+  it('opens every failure at once, and the one that a check leads to', async () => {
+    const failing = Array.from({ length: 100 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
+    writeFileSync(place('many.html'), htmlFormat.document(sampleReport(failing)));
+    await using page = await openIn(browser, DESK, place('many.html'));
+    const open = () => page.locator('.finding[open]').count();
+    expect(await open()).toBe(1);
+    await page.locator('.section summary').click();
+    await page.locator('.check a[href="#device.f42"]').click();
+    expect(await open()).toBe(2);
+    await page.getByText('open all').click();
+    expect(await open()).toBe(100);
+    await page.getByText('close all').click();
+    expect(await open()).toBe(0);
   });
 
   const [light, dark, phone, paper] = FORMS;

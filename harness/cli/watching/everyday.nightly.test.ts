@@ -53,31 +53,6 @@ describe('of a client that follows', { timeout: 120_000 }, () => {
   });
 });
 
-it('between a correct device and a correct client nothing is found in a minute', { timeout: 180_000 }, async () => {
-  const end = performance.now() + 60_000;
-  const watched = await watchedDevice({
-    faults: BROKEN_LINK,
-    day: (device, seen) =>
-      eventually(async () => {
-        await device.publish(1);
-        expect(seen.found).toEqual([]);
-        if (performance.now() < end) throw new Error('not over');
-      }).catch(() => expect(performance.now()).toBeGreaterThan(end - 5000)),
-  });
-  expect(watched.found).toEqual([]);
-  expect(streams(watched)).toBeGreaterThan(10);
-});
-
-it('nor where the cursor expires again and again', { timeout: 120_000 }, async () => {
-  const gone = (seen: { traffic: readonly { kind: string; status?: number }[] }): number =>
-    seen.traffic.filter(({ kind, status }) => kind === 'response' && status === 410).length;
-  const watched = await watchedDevice({
-    ...{ faults: BROKEN_LINK, retain: 2 },
-    day: dayUntil((seen) => gone(seen as never) > 8),
-  });
-  expect(watched.found).toEqual([]);
-});
-
 describe('nothing is found of a legal choice', { timeout: 120_000 }, () => {
   /** Slow variants give the same answers. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>

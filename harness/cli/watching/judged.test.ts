@@ -181,7 +181,6 @@ test.each<[string, readonly Step[]]>([
     'with limits of their own',
     [listPage(0, 100, 0), listPage(1000, 10, 0), listPage(2000, 100, 100), listPage(3000, 10, 10)],
   ],
-  ['half a page apart', [0, 50, 100, 150, 200].map((offset, index) => listPage(index * 1000, 100, offset))],
   [
     'one of which has got smaller pages',
     [[400, 100] as const, [0, 500] as const, [500, 100] as const].map(([offset, limit], index) =>
@@ -195,11 +194,6 @@ test.each<[string, readonly Step[]]>([
 ])('readers of one list behind one connection, %s, are not one that pages wrongly', async (_, pages) => {
   const goesOn = listPage(6000, 100, 200);
   expect(await pagesFound([...pages, goesOn])).toEqual([]);
-});
-
-test('a reader of a list on one connection that leaves items out is found', async () => {
-  const pages = [0, 101, 202, 303].map((offset, index) => listPage(index * 1000, 100, offset));
-  expect(await pagesFound(pages)).toEqual(['client.pages.next.watched']);
 });
 
 test('a user of a console has a cookie instead of a key', async () => {
