@@ -87,12 +87,7 @@ export async function runMutation(world: SubjectSource, options: MutateOptions):
   return { first, subjects, testTimeoutMs, flaky };
 }
 
-function outlookOf(
-  chosen: readonly Subject[],
-  first: Ended,
-  timeoutMs: number,
-  options: MutateOptions,
-): Outlook {
+function outlookOf(chosen: readonly Subject[], first: Ended, timeoutMs: number, options: MutateOptions): Outlook {
   const count = chosen.length;
   const jobs = Math.min(options.jobs, count);
   const ofFaithful = Math.ceil(count / GUARD_EVERY) + (jobs > 1 ? jobs : 0);
