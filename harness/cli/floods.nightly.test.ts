@@ -2,7 +2,6 @@
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { DRIPS, FLOODS, nullServer } from '../../simulators/defects/null.ts';
-import { FaultyProxy } from './fleet-faults/testing/faults.ts';
 import { keepingStatus, mostBytesIn } from './testing/memory.ts';
 import { Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
@@ -42,20 +41,3 @@ test.skipIf(process.platform !== 'linux').each(subjects)(
   },
   LONGEST_MS,
 );
-
-test.skipIf(process.platform !== 'linux')('an interrupt ends a check of nested JSON, with a report', async () => {
-  await using server = await nullServer('nested-json', { port: 0 });
-  await using proxy = await FaultyProxy.before(server.address);
-  const file = at('interrupted.json');
-  const url = proxy.instead(server.address);
-  const words = typed`check platform --url ${url} ${CREDENTIALS.platform} --patience 2 --report json=${file}`;
-  await using run = new Running(words);
-  let answers = 0;
-  proxy.resets = () => {
-    if (++answers === 1) run.child.kill('SIGTERM');
-    return false;
-  };
-  const { code } = await run.ended;
-  expect(code).toBe(143);
-  expect(reportIn(file)).toMatchObject({ interrupted: true, complete: false, exit_code: 143 });
-});

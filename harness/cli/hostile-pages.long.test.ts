@@ -11,7 +11,6 @@ import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { reportHtml } from '../../simulators/fleet/report/report.ts';
 import { resultWith, tickWith } from '../../simulators/fleet/result/testing/result.ts';
 import { CHROMIUM, DESK, openBrowser, openIn, SKIPPED } from '../common/testing/browser.ts';
-import { NEWEST_VERSION } from '../contract/versions.ts';
 import { compare, verdictOf } from '../reports/compare/comparison.ts';
 import { comparePage } from '../reports/compare/comparison-formats.ts';
 import { entryOf } from '../reports/compare/entries.ts';
@@ -86,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)(`documents of a hostile target${SKIPPED}
 });
 
 describeConsole('pages of a hostile target', (open) => {
-  it('the console of a device shows deployments, requests and listeners as text', async () => {
+  it('the console of a device, drawn as all others, shows deployments, requests and listeners as text', async () => {
     using home = scratch();
     const [socket, control] = [join(home.path, 'a.sock'), join(home.path, 'c.sock')];
     const words = typed`simulate device --socket ${socket} --dir ${home.path}/robot --control ${control} --ui`;
@@ -106,43 +105,5 @@ describeConsole('pages of a hostile target', (open) => {
     await expect.poll(() => page.locator('body').textContent(), soon).toContain(SHOWN);
     await expectHarmless(page);
     stream.destroy();
-  });
-
-  it('the console of a platform shows names, addresses, headers and bodies as text', async () => {
-    await using run = new Running(
-      typed`simulate platform --mqtt none --ui --log-level error --api-key dev --devices 3`,
-    );
-    const { ui, url } = await run.ready();
-    await using page = await open(String(ui));
-    const call = async (method: string, path: string, body?: unknown) => {
-      const headers = { 'x-api-key': 'dev', 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
-      const init = body === undefined ? {} : { body: JSON.stringify(body) };
-      return (await fetch(`${url}${path}`, { method, headers, ...init })).status;
-    };
-    await call('POST', '/devices', { name: HOSTILE });
-    expect(await call('POST', '/config_types', { name: SHOWN, slug: 'shown' })).toBeLessThan(300);
-    expect(await call('POST', '/devices', { name: SHOWN })).toBeLessThan(300);
-    await call('GET', `/devices?name=${encodeURIComponent(HOSTILE)}`);
-    await call('GET', `/${encodeURIComponent(HOSTILE)}`);
-    await expect.poll(() => page.locator('[data-request]').count(), soon).toBeGreaterThanOrEqual(4);
-    for (const item of await page.locator('[data-request] button').all()) await item.click();
-    const shown = async (): Promise<number> => ((await page.locator('body').textContent()) ?? '').split(SHOWN).length;
-    await expect.poll(shown, soon).toBeGreaterThan(2);
-    await expectHarmless(page);
-  });
-
-  it('the console of a fleet shows its scenario, and robots that nobody knows, as text', async () => {
-    using home = scratch();
-    const phases = ['  - { do: ramp, over: 200ms }', '  - { do: hold, for: 10m }'].join('\n');
-    writeFileSync(join(home.path, 's.yaml'), `name: ${JSON.stringify(HOSTILE)}\nphases:\n${phases}\n`);
-    const places = typed`--scenario s.yaml --out out --state state --dir ${home.path}`;
-    const words = typed`fleet --robots 3 --platform embedded --workers 1 ${places} --ui`;
-    await using run = new Running(words, { cwd: home.path });
-    const [, url = ''] = await run.said(/^ui: (\S+)$/m);
-    await using page = await open(url, { except: /status of 4\d\d/ });
-    await page.getByRole('textbox', { name: 'Robot', exact: true }).fill(HOSTILE);
-    await page.getByRole('button', { name: 'Open' }).click();
-    await page.locator('.said.wrong').getByText(SHOWN).waitFor();
-    await expectHarmless(page);
   });
 });
