@@ -1,16 +1,16 @@
-/** The table of exit codes, row by row: each is reached by a command that runs, and stands in its help. */
+/** The table of exit codes, row by row: each is reached by a command that runs. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, it, test } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { ENDING_SIGNALS, type EndingSignal } from '../common/signals.ts';
-import { EXIT_TABLES, type ExitTable, exitCodesOf, exitCodesText } from '../common/usage.ts';
+import { EXIT_TABLES, type ExitTable, exitCodesOf } from '../common/usage.ts';
 import { DEPLOYMENT } from '../contract/client.ts';
 import { certificateIssuer } from '../reports/certificate/certificate.ts';
 import { generateKey } from '../reports/certificate/envelope.ts';
 import { LASTING } from '../reports/certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../reports/testing/samples.ts';
-import { MAIN, type Running, shownText, typed, unlessSaturated, useFleetRuns } from './testing/muster.ts';
+import { MAIN, type Running, typed, unlessSaturated, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
 const at = fleets.path;
@@ -205,23 +205,3 @@ describe.each(EXIT_TABLES)('muster %s', { timeout: 240_000 }, (table) => {
     },
   );
 });
-
-const COMMANDS: Readonly<Record<ExitTable, readonly string[]>> = {
-  check: ['check device', 'check platform', 'check system', 'check client', 'replay'],
-  compare: ['compare'],
-  fit: ['fit'],
-  fleet: ['fleet', 'merge'],
-  mutate: ['mutate client', 'mutate system'],
-  verify: ['verify'],
-  simulate: ['simulate device', 'simulate platform'],
-  doctor: ['doctor'],
-  watch: ['watch device', 'watch platform'],
-};
-
-test.each(EXIT_TABLES.flatMap((table) => COMMANDS[table].map((name) => [table, name] as const)))(
-  'the codes of %s are in the help of %s',
-  async (table, name) => {
-    const text = await shownText([...name.split(' '), '--help']);
-    expect(text.replaceAll(/\s+/g, ' ')).toContain(`Exit codes: ${exitCodesText(table)}.`);
-  },
-);

@@ -1,5 +1,5 @@
 /** `muster mutate`: the tests of a client with known holes get exactly those survivors. */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -98,15 +98,6 @@ describe('tests that are no good', { timeout: 60_000 }, () => {
     expect(commandOf(readFileSync(pid, 'utf8').trim())).not.toContain('sleep');
   });
 
-  test('go by what the specification leaves open: they are brittle, and say what they wrote', async () => {
-    const fraction = `curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q '"created_at":"[^"]*[.]'`;
-    const line = `${fraction} || { echo no fraction; false; }`;
-    const { code, report, ...run } = await mutate(device(line, ['times-in-seconds']));
-    expect(code).toBe(1);
-    expect(run.in('brittle')).toEqual(['times-in-seconds']);
-    expect(report.subjects[0]?.wrote).toBe('no fraction');
-  });
-
   test('cannot run beside each other', async () => {
     using folder = scratch();
     const line = `mkdir '${join(folder.path, 'lock')}' && ${SHAPE} && sleep 1 && rmdir '${join(folder.path, 'lock')}'`;
@@ -118,11 +109,6 @@ describe('tests that are no good', { timeout: 60_000 }, () => {
 });
 
 describe('a run', { timeout: 120_000 }, () => {
-  test('says at once how long it takes', async () => {
-    const { stderr } = await mutate(device(SHAPE, ['deployment-wrapped', 'deployment-as-text']));
-    expect(stderr).toMatch(/now 2 others, \d at a time: about \d+ (s|min .*), .* at most for each$/m);
-  });
-
   test('prepares each server by --setup, through the control API, with the environment of the tests', async () => {
     const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
     const caught = '{ echo "caught by $MUSTER_CONTROL_TOKEN"; false; }';
@@ -131,33 +117,6 @@ describe('a run', { timeout: 120_000 }, () => {
     expect(run.report.first_run.passed).toBe(true);
     expect(run.in('killed')).toEqual(['replay-limited']);
     expect(run.report.subjects[0]?.wrote).toBe('caught by ***');
-  });
-
-  test('keeps what the baseline accepts', async () => {
-    using folder = scratch();
-    const baseline = join(folder.path, 'baseline.yaml');
-    const names = ['deployment-wrapped', 'deployment-object-missing', 'deployment-as-text'];
-    const run = await mutate(device(SHAPE, names, '--baseline', baseline, '--update-baseline'));
-    expect(run).toMatchObject({ code: 0, report: { summary: { killed: 2, known: 1, survived: 0 } } });
-    expect(run.stderr).toContain('+ mutate-device.deployment-as-text');
-    expect(readFileSync(baseline, 'utf8')).toContain('unassigned');
-  });
-
-  test('that is interrupted tells what it has, and leaves nothing', async () => {
-    using folder = scratch();
-    const pids = join(folder.path, 'pids');
-    mkdirSync(pids);
-    const line = `echo > '${pids}/'$$; ${SHAPE}; [ "$(ls '${pids}' | wc -l)" -lt 3 ] || sleep 600`;
-    await using running = new Running([
-      ...['mutate', 'client', '--report', 'json', '--jobs', '1'],
-      ...device(line, ['deployment-*']),
-    ]);
-    await running.said(/^survived /m);
-    const { code, stdout } = await running.stop('SIGINT');
-    expect(code).toBe(130);
-    const report = JSON.parse(stdout) as MutationReport;
-    expect(report).toMatchObject({ interrupted: true });
-    expect(report.summary.not_run).toBeGreaterThan(0);
   });
 
   test('that fails leaves the baseline as it was, and tells no secret of the environment or of its own', async () => {

@@ -1,6 +1,6 @@
 /** `muster simulate device`, as its user runs it. */
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -157,21 +157,6 @@ const BOTH: [string, string[]][] = [
   ['alone', []],
   ['with a control API', ['--control', 'c.sock']],
 ];
-
-test.each(BOTH)('%s: ends by SIGTERM while it starts on a log of 60 MB, and leaves only the robot', async (_, more) => {
-  const robot = join(home.path, 'robot');
-  mkdirSync(robot);
-  const rest = '"type":"deployment.deployed","occurred_at":"2026-11-21T00:00:00Z"';
-  const line = (id: number) => `{"object":"event","id":${id},${rest},"data":{"text":"${'x'.repeat(900)}"}}\n`;
-  writeFileSync(join(robot, 'events.jsonl'), Array.from({ length: 60_000 }, (_, at) => line(at + 1)).join(''));
-  const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--retain', '1000', ...more);
-  // The folder is locked: the log is being read, or is about to be.
-  const locked = () => readdirSync(robot).some((name) => name !== 'events.jsonl') || undefined;
-  await poll('the start', locked, { timeoutMs: Number.POSITIVE_INFINITY });
-  expect((await run.stop()).code, run.stderr).toBe(0);
-  for (const name of ['a.sock', 'c.sock']) expect(existsSync(join(home.path, name)), name).toBe(false);
-  expect(readdirSync(robot).filter((name) => !name.startsWith('events'))).toEqual([]);
-});
 
 /** An answer would be waited for 5 s: no timer of a second or more ends, so that only the signal can end the wait. */
 const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(

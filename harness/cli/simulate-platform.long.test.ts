@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { isLoopback, toldHost } from '../../simulators/platform/address.ts';
@@ -39,13 +38,6 @@ describe('muster simulate platform', () => {
     expect((await started.stop()).code).toBe(0);
     expect(started.stderr).not.toContain(key);
     expect(started.stderr).toContain('platform is up');
-  });
-
-  it('makes the workspace of a file', async () => {
-    const file = fileURLToPath(new URL('../../fixtures/workspaces/warehouse.yaml', import.meta.url));
-    const { url, api_key: key = '' } = await ready(run('--seed-file', file));
-    const page = (await (await get(url, key, '/devices?expand=total_count')).json()) as { total_count: number };
-    expect(page.total_count).toBe(5);
   });
 
   it('takes keys with scopes, and never shows them', async () => {

@@ -16,15 +16,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 interface Results {
   testResults: {
     name: string;
-    assertionResults: { title: string; fullName: string; status: string; failureMessages: string[] }[];
+    assertionResults: { title: string; status: string; failureMessages: string[] }[];
   }[];
 }
 
-const IMPORTS = `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
-import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';`;
-
 const FILES = {
-  'made-up': `${IMPORTS}
+  'made-up': `import { checks, requirement, suite } from '${ROOT}/harness/cli/library.ts';
+import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
 const check = checks<object>();
 const rule = (id: string, level: 'MUST' | 'SHOULD') => requirement({
   id,
@@ -47,33 +45,6 @@ describeSuite(made, async () => ({
   capabilities: new Set(), unreachable: undefined, diagnostics: () => '', context: () => ({}),
   [Symbol.asyncDispose]: async () => {},
 }), { fast: true });
-`,
-  'two-targets': `${IMPORTS}
-import { writeFileSync } from 'node:fs';
-import { afterAll } from 'vitest';
-const check = checks<{ target: { name: string; open: boolean; seen: string[] } }>();
-const rule = (id: string) => requirement({ id, level: 'MUST', section: '6.2', since: '2026-11-21', text: 'It holds.' });
-const made = suite('device', (['shared', 'exclusive', 'disruptive'] as const).map((sharing) => [
-  check(rule('device.' + sharing), { sharing }, async ({ target, ...t }) => {
-    t.must(target.open, { expected: 'an open target', actual: target.name });
-    target.seen.push(sharing);
-    t.must(target.name === 'good', { expected: 'good', actual: target.name });
-  }),
-  check(rule('device.driven.' + sharing), { sharing, needs: ['drive'] }, async () => {}),
-]));
-const targets = ['good', 'bad'].map((name) => ({ name, open: false, seen: [] as string[], opened: 0 }));
-afterAll(() => writeFileSync('${folder}/targets.json', JSON.stringify(targets)));
-for (const [seed, target] of targets.entries()) {
-  describeSuite(made, async () => {
-    Object.assign(target, { open: true, opened: target.opened + 1 });
-    return {
-      description: { kind: 'url', address: target.name, capabilities: [], control: 'none' },
-      capabilities: new Set(target.name === 'good' ? ['drive'] : []),
-      unreachable: undefined, diagnostics: () => '', context: () => ({ target }),
-      [Symbol.asyncDispose]: async () => void (target.open = false),
-    };
-  }, { seed });
-}
 `,
   simulated: `import { deviceSuite, openDevice } from '${ROOT}/harness/cli/library.ts';
 import { describeSuite } from '${ROOT}/harness/cli/vitest.ts';
@@ -118,21 +89,6 @@ test('checks become tests with the outcomes that they have', () => {
     /requires +It holds. \(MUST, section 6.2\)\nexpected +this\nactual +that/,
   );
   expect(messageOf('6.2 device.stuck')).toContain('blocked: ');
-});
-
-test('two suites in one file never touch each other', () => {
-  const both = resultsIn('two-targets');
-  const statuses = (seed: number): string[] =>
-    both.filter(({ fullName }) => fullName.includes(`(seed ${seed})`)).map(({ status }) => status);
-  expect(statuses(0)).toEqual(Array(6).fill('passed'));
-  expect(statuses(1)).toEqual(Array(3).fill(['failed', 'skipped']).flat());
-  for (const { failureMessages } of both.filter(({ status }) => status === 'failed'))
-    expect(failureMessages.join()).toMatch(/actual +bad/);
-  const after = { open: false, opened: 1, seen: ['shared', 'exclusive', 'disruptive'] };
-  expect(JSON.parse(readFileSync(join(folder, 'targets.json'), 'utf8'))).toEqual([
-    { name: 'good', ...after },
-    { name: 'bad', ...after },
-  ]);
 });
 
 test('the device suite passes on a simulated device', () => {

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
-import { createReporters, jsonReportFile, REPORT_FORMATS_TEXT } from './create.ts';
+import { createReporters, jsonReportFile } from './create.ts';
 import { sampleReport } from './testing/samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-reports-'));
@@ -74,10 +74,6 @@ test.each([
   const { options } = streams();
   expect(() => createReporters(specs, options)).toThrow(words);
   expect(() => createReporters(specs, options)).toThrow(UsageError);
-});
-
-test('help names every format', () => {
-  expect(REPORT_FORMATS_TEXT).toBe('pretty, json, junit, ctrf, tap, html, github, sarif or har, each with =FILE');
 });
 
 test('the JSON report that can be replayed is the one in a file', () => {

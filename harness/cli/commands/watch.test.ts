@@ -169,25 +169,13 @@ test.each([
   [['device', '--socket', 'a', '--url', 'http://x', '--listen', '0'], '--socket and --url: give one of them'],
   [['platform', '--url', 'http://x', '--listen', '99999'], '--listen 99999: must be a port up to 65535'],
   [['platform', '--url', 'http://x', '--listen', '0', '--report', 'json'], 'give it a file: json=FILE'],
-  [
-    ['platform', '--url', 'http://x', '--listen', '0', '--record', 'x', '--record-size', '1'],
-    '--record-size 1: must be a size',
-  ],
-  [['platform', '--url', 'http://x', '--listen', '0', '--max-time', 'x'], '--max-time: '],
-  [['platform', '--url', 'http://x', '--listen', '0', '--only', 'nothing'], '--only nothing: no check'],
-  [['platform', '--url', 'http://x', '--listen', '0', '--tls-cert', 'x'], '--tls-cert and --tls-key: give both'],
   [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
-  [
-    ['platform', '--url', 'http://127.0.0.1:18120/beta', '--listen', '18120'],
-    '--listen 18120: is the address of --url',
-  ],
   [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
   [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
   ...['--socket', '--discovery', '--listen', '--record', '--max-time'].map((option): [string[], string] => [
     ['device', option, '1', '--replay', 'x'],
     `${option} and --replay: give one of them`,
   ]),
-  [['device', '--replay', '/none/x'], '--replay /none/x: cannot be read'],
 ])('%j is refused', async (words, why) => {
   expect(await refusal(['watch', ...words])).toContain(why);
 });

@@ -106,15 +106,6 @@ test('an agent enrols over TLS in another dialect, and what a platform lacks com
   expect((await opened.control.deploy()).status).toBe('deployed');
 });
 
-test('a system over TLS is one command as well', async () => {
-  const words = typed`--platform-tls --only system.deploy --only system.ping`;
-  // As for a device, the word may be given.
-  const given = typed`--command ${agentLine('spec')} --control platform`;
-  const { code, stdout } = await muster('check', 'system', ...given, ...words);
-  expect(stdout).toContain('NO FAILURE FOUND');
-  expect(code).toBe(0);
-});
-
 test('a port that is taken is a usage error, and so is a platform that cannot be Muster’s own', async () => {
   await using other = await listenAt(createServer(), { port: 0 });
   const port = other.port ?? 0;

@@ -88,22 +88,11 @@ const CASES: Record<string, Case> = {
     traceMs: 30_000,
     asked: ['publish'],
   },
-  'what is no event of an id comes': {
-    said: PUBLISHED,
-    again: { publish: { answer: ids(5, 7), sends: '{"id":"5"}' } },
-    traceMs: 30_000,
-    asked: ['publish'],
-  },
   'events that are published again are only replayed': {
     said: PUBLISHED,
     again: { publish: { answer: ids(5, 7), shows: { retained: [5, 6, 7] } } },
     traceMs: SOON_MS,
     asked: ['publish'],
-  },
-  'another event is replayed': {
-    said: PUBLISHED,
-    again: { publish: { answer: ids(5, 7), shows: { retained: [9] } } },
-    untrue: ['publish', 'no trace'],
   },
   'an id beyond 2^53 is replayed': {
     said: PUBLISHED,
@@ -139,24 +128,6 @@ const CASES: Record<string, Case> = {
     untrue: ['publish', '3 to 4'],
     doneAgain: true,
     asked: ['deploy', 'publish'],
-  },
-  'the log holds neither the events nor a deployment, which control has made up': {
-    said: PUBLISHED,
-    log: ['', 'x'],
-    untrue: ['publish', '3 to 4'],
-    asked: ['deploy', 'publish'],
-  },
-  'the log does not hold the events, and the device is known to lose some': {
-    said: PUBLISHED,
-    log: ['', 'x'],
-    losesEvents: true,
-    asked: [],
-  },
-  'the log does not hold the deployment, which is current': {
-    said: DEPLOYED,
-    log: ['', 'x'],
-    shows: { current: deployed('d1') },
-    asked: [],
   },
   'neither log nor device shows the deployment, and its file is there': {
     said: DEPLOYED_FILE,
@@ -195,11 +166,6 @@ const CASES: Record<string, Case> = {
     said: DEPLOYED,
     again: { deploy: { answer: deployed('d2'), shows: { current: deployed('d2') } } },
     traceMs: 30_000,
-  },
-  'the next deployment makes an event': {
-    said: DEPLOYED,
-    again: { deploy: { sends: '{"id":1}' } },
-    traceMs: SOON_MS,
   },
   'a deployment that was replaced is not looked for': {
     said: [
@@ -260,12 +226,6 @@ const CASES: Record<string, Case> = {
     untrue: ['compact', 'that the log begins with event 10 after a compaction, and the device still has event 9'],
   },
   'the log begins where control said': { said: [], compacted: 10n, shows: { retained: [10] }, traceMs: 30_000 },
-  'the frames alone tell where the log begins': {
-    said: [],
-    compacted: 10n,
-    shows: { retained: [10], tells: (id: number | bigint) => `id: ${id}\ndata: {"id":"${id}"}` },
-    traceMs: 30_000,
-  },
   'the frames alone tell that an event is left': {
     said: [],
     compacted: 10n,

@@ -250,18 +250,6 @@ test('an agent that retries for 10 s is taken to do so for ever, and is not aske
 
 test.each<[status: number, body: string, (platform: PlatformClient) => Promise<unknown>, Error]>([
   [400, 'no', (it) => it.deployment('x'), new ControlRefused('control: GET /deployments answered 400: no')],
-  [
-    499,
-    'no',
-    (it) => it.provisioningToken(),
-    new ControlRefused('control: POST /provisioning_tokens answered 499: no'),
-  ],
-  [
-    500,
-    '{"id":"x"}',
-    (it) => it.deploy('d', '', []),
-    new ControlError('control: POST /config_types answered 500: {"id":"x"}'),
-  ],
   [200, '{}', (it) => it.deploy('d', '', []), new ControlError('control: POST /config_types answered 200: {}')],
   [
     200,

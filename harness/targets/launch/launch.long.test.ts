@@ -225,29 +225,6 @@ test('ends a command when it is interrupted while it starts', async () => {
   expect(alive(Number(pid))).toBe(false);
 });
 
-test('a target that floods its output is read on in bounded memory; its ready line is found behind it', async () => {
-  const path = socket('flood.sock');
-  const flood = join(folder, 'flood.mjs');
-  writeFileSync(
-    flood,
-    `import { once } from 'node:events';
-const piece = 'no newline here '.repeat(65_536);
-for (let round = 0; round < 200; round += 1)
-  for (const stream of [process.stdout, process.stderr]) if (!stream.write(piece)) await once(stream, 'drain');
-console.log('');
-process.argv.splice(2, 2, ${JSON.stringify(path)}, 'line');
-await import(${JSON.stringify(AGENT)});
-`,
-  );
-  const before = process.memoryUsage().rss;
-  await using target = await openDeviceTarget({ ...base(), command: `node ${flood}` });
-  expect(target.unreachable).toBeUndefined();
-  expect(target.transport).toMatchObject({ kind: 'unix', socketPath: path });
-  // 400 MiB were written.
-  expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
-  expect((await target.diagnostics()).length).toBeLessThan(10_000);
-});
-
 test('a ready line is found in any pieces, among lines that are none', () => {
   const ready = '{"ready":true,"socket":"/a"}';
   const lines = ['{"level":30}', '{"ready":false}', 'null', '{broken', 'x'.repeat(70_000), ready];
