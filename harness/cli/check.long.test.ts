@@ -8,7 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referenceBehaviour, simulateDevice } from '../../simulators/device/index.ts';
 import { robot } from '../../simulators/device/testing/robot.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
-import { jsonProblems, junitProblems, MAIN, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
+import { jsonProblems, junitProblems } from '../reports/testing/schemas.ts';
+import { MAIN, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 const [good, bad, cached] = [at('good.sock'), at('bad.sock'), at('cached.sock')];

@@ -7,7 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
-import { jsonProblems, MAIN, Running } from './testing/muster.ts';
+import { jsonProblems } from '../reports/testing/schemas.ts';
+import { MAIN, Running } from './testing/muster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const program = (name: string): string => `'${process.execPath}' '${join(ROOT, 'fixtures/mutate', name)}'`;

@@ -1,24 +1,14 @@
 import { execFile, execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
+import { temporaryFolder } from '../targets/testing/places.ts';
 import { createReporters, jsonReportFile } from './create.ts';
 import { sampleReport } from './testing/samples.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-reports-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 function streams() {
   const said = { out: '', err: '' };

@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';
+import { temporaryFolder } from '../targets/testing/places.ts';
 import { annotations, githubFormat } from './github.ts';
 import { markdownReport } from './markdown.ts';
 import { sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-github-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 test('annotations are ranked: what failed, what is stale, then warnings, and what is blocked', () => {
   const kinds = annotations(sampleReport()).map((line) => /^::(\w+) title=(\w+%3A [\w.]+|[\w.]+)/.exec(line)?.slice(1));

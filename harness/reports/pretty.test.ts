@@ -90,14 +90,6 @@ test('a target that was not reached takes a few lines', () => {
   expect(text).toMatch(/INCOMPLETE {2}31.2 s\nexit 2: the target could not be reached/);
 });
 
-test('a request of enormous length floods no report', () => {
-  const url = `http://localhost/v0.2/${'a'.repeat(65_536)}`;
-  const flood = sampleFailure({ curl: `curl -s -i '${url}'`, exchanges: [sampleExchange({ url })] });
-  const text = prettyText(sampleReport([flood]), plain);
-  expect(text.length).toBeLessThan(4000);
-  expect(text).toMatch(/GET \/v0\.2\/a+… \(65542 characters\) → 200/);
-});
-
 test('what is not applicable or blocked is counted, and its reasons are grouped', () => {
   const text = prettyText(sampleReport(), plain);
   expect(text).toContain(

@@ -2,11 +2,10 @@
  * A secret is planted in every header, body and URL of a real exchange, and everywhere a target or a check may put
  * words.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { HttpClient } from '../client/http.ts';
 import { clientOf } from '../client/testing/served.ts';
 import { Redactor } from '../common/redact.ts';
@@ -15,6 +14,7 @@ import { makePlan } from '../runner/plan.ts';
 import { type RunOptions, runSuite } from '../runner/run.ts';
 import type { CheckContext } from '../runner/types.ts';
 import { Violation } from '../runner/violation.ts';
+import { temporaryFolder } from '../targets/testing/places.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
 import { sampleFailure, sampleReport } from './testing/samples.ts';
 
@@ -30,7 +30,7 @@ const FORMS = [
   's3cr3t',
 ];
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-secrets-'));
+const folder = temporaryFolder();
 /** Sends back whatever it is told, in its headers and its body. */
 const echo: RequestListener = (request, response) => {
   let body = '';
@@ -45,7 +45,6 @@ const echo: RequestListener = (request, response) => {
     else response.end(JSON.stringify({ url: request.url, key: SECRET, body }));
   });
 };
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function outputs(redactor: Redactor) {
   const said: string[] = [];

@@ -2,19 +2,18 @@
  * What a target says reaches no reader raw: in no format is there a character that could command a terminal or disguise
  * text.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { anyCharacter } from '../../simulators/common/testing/scratch.ts';
 import { Redactor } from '../common/redact.ts';
 import type { Report } from '../runner/types.ts';
+import { temporaryFolder } from '../targets/testing/places.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
 import { fullReports, poisoned, sampleFailure, sampleReport } from './testing/samples.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-unprintable-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** Listed one by one, since the code that is tested names them by their properties. */
 const FORBIDDEN = [

@@ -12,7 +12,8 @@ import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { localhostTls } from '../../common/testing/localhost-tls.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import { ask, jsonProblems, printed, refusal, reportIn, useHome } from '../testing/muster.ts';
+import { jsonProblems } from '../../reports/testing/schemas.ts';
+import { ask, printed, refusal, reportIn, useHome } from '../testing/muster.ts';
 
 const home = useHome();
 const at = (name: string): string => join(home.path, name);

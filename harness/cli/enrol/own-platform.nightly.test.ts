@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listenAt } from '../../../simulators/defects/null.ts';
 import { Redactor } from '../../common/redact.ts';
-import { jsonProblems, MAIN, muster, Running, refusal, reportIn, typed, useFolder } from '../testing/muster.ts';
+import { jsonProblems } from '../../reports/testing/schemas.ts';
+import { MAIN, muster, Running, refusal, reportIn, typed, useFolder } from '../testing/muster.ts';
 import { openEnrolledDevice } from './own-platform.ts';
 
 const at = useFolder();

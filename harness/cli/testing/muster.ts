@@ -7,10 +7,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Ajv2020 from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import { afterAll, afterEach, beforeEach, expect, type TestContext, vi } from 'vitest';
-import { memoryPages, validateXML } from 'xmllint-wasm';
 import { type FleetResult, fleetResult } from '../../../simulators/fleet/result/result.ts';
 import { writeResult } from '../../../simulators/fleet/result/shards.ts';
 import { resultWith } from '../../../simulators/fleet/result/testing/result.ts';
@@ -242,26 +239,7 @@ export function withoutDocker(context: TestContext): string[] {
   return ['unshare', '--mount', 'sh', '-c', 'mount --bind /dev/null /var/run/docker.sock && exec "$0" "$@"'];
 }
 
-// Reports, and what their schemas say of them. For tests.
-
 export const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
-
-const SCHEMAS = join(import.meta.dirname, '../../../fixtures/schemas');
-
-/** Departures of JSON text from a schema of `fixtures/schemas`. */
-export function jsonProblems(schema: string, text: string): unknown[] {
-  const ajv = addFormats.default(new Ajv2020.default({ strict: false }));
-  const validate = ajv.compile(JSON.parse(readFileSync(join(SCHEMAS, schema), 'utf8')));
-  validate(JSON.parse(text));
-  return validate.errors ?? [];
-}
-
-export async function junitProblems(xml: string): Promise<unknown[]> {
-  const schema = readFileSync(join(SCHEMAS, 'junit.xsd'), 'utf8');
-  const initialMemoryPages = 16 * memoryPages.MiB;
-  const file = { fileName: 'junit.xml', contents: xml };
-  return (await validateXML({ xml: [file], schema: [schema], initialMemoryPages })).errors.slice();
-}
 
 // Runs of `muster fleet` and `muster merge` in processes of their own. For tests.
 

@@ -1,28 +1,29 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Ajv2020 from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checks, requirement, suite } from '../../runner/define.ts';
 import { requirementSet } from '../../runner/requirements.ts';
 import type { Report } from '../../runner/types.ts';
+import { temporaryFolder } from '../../targets/testing/places.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
+import { jsonProblems } from '../testing/schemas.ts';
 import { badge, certificateIssuer, claimsOf, ownSuites, verifyCertificate } from './certificate.ts';
 import { keyId, Refused } from './envelope.ts';
 import { type Statement, statementOf, suitesDigest } from './statement.ts';
 import { certificate, complete, forged, good, privateKey, publicKey, suites } from './testing/signed.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-certificate-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
+/** A reader of version 0.1.0 with the suites of the sample. */
+const OWN = {
+  ...{ version: '0.1.0', suites, checkIds: () => ['device.a', 'device.b', 'device.c'] },
+  ...{ requirementsDigest: () => undefined, requirementOf: (_: string, id: string) => id },
+  newestRequirements: '2026-01-01',
+};
 
 test('a certificate is an in-toto statement with the test-result predicate', () => {
-  const ajv = addFormats.default(new Ajv2020.default({ strict: false }));
-  const schema = readFileSync(join(import.meta.dirname, '../../../fixtures/schemas/statement.schema.json'), 'utf8');
-  const validate = ajv.compile(JSON.parse(schema));
-  validate(statementOf(complete(), suites));
-  expect(validate.errors).toBeNull();
-  expect(validate({ ...statementOf(complete(), suites), subject: [{ name: 'x' }] })).toBe(false);
+  const problems = (statement: object) => jsonProblems('statement.schema.json', JSON.stringify(statement));
+  expect(problems(statementOf(complete(), suites))).toEqual([]);
+  expect(problems({ ...statementOf(complete(), suites), subject: [{ name: 'x' }] })).not.toEqual([]);
 });
 
 test.each([
@@ -70,10 +71,7 @@ test('a reader learns of later requirements, and how many checks they add', () =
 test('a signer cannot call a profile decided of which a requirement is not', () => {
   const open = { id: 'device.c', level: 'MUST', section: '2', outcome: 'undecided', reason: 'few', in_profile: true };
   const signed = forged(({ predicate }) => Object.assign(predicate.muster.verdicts[2] ?? {}, open));
-  const own = {
-    ...{ version: '0.1.0', suites, checkIds: () => [], requirementsDigest: () => undefined },
-    ...{ requirementOf: (_: string, id: string) => id, newestRequirements: '2026-01-01' },
-  };
+  const own = { ...OWN, checkIds: () => [] };
   expect(() => verifyCertificate(signed, publicKey, { own })).toThrow('the profile full asks for device.c too');
   const shared = { ...own, requirementOf: () => 'device.shared' };
   const two = forged(({ predicate }) => {
@@ -149,18 +147,10 @@ test('what was not as declared is on the certificate of a failed run, and keeps 
 });
 
 test('a certificate of the same version is held against the suites at hand', () => {
-  const own = {
-    version: '0.1.0',
-    suites,
-    checkIds: () => ['device.a', 'device.b', 'device.c'],
-    requirementsDigest: () => undefined,
-    requirementOf: (_: string, id: string) => id,
-    newestRequirements: '2026-01-01',
-  };
-  expect(verifyCertificate(certificate(), publicKey, { own }).predicate.result).toBe('WARNED');
-  const others = { ...own, suites: { ...suites, sha256: 'b'.repeat(64) } };
+  expect(verifyCertificate(certificate(), publicKey, { own: OWN }).predicate.result).toBe('WARNED');
+  const others = { ...OWN, suites: { ...suites, sha256: 'b'.repeat(64) } };
   expect(() => verifyCertificate(certificate(), publicKey, { own: others })).toThrow(/other suites/);
-  const more = { ...own, checkIds: () => ['device.a', 'device.new'] };
+  const more = { ...OWN, checkIds: () => ['device.a', 'device.new'] };
   expect(() => verifyCertificate(certificate(), publicKey, { own: more })).toThrow(/incomplete: device.new missing/);
   const newer = { ...others, version: '0.2.0' };
   expect(verifyCertificate(certificate(), publicKey, { own: newer }).predicate.result).toBe('WARNED');
@@ -175,15 +165,7 @@ test('a certificate names its requirement set and the digest of that', () => {
     digest: { sha256: 'e'.repeat(64) },
   });
   expect(claimsOf(statement).claims[0]).toContain(`requirements of 2026-11-21 (${requirements_digest})`);
-  const [newestRequirements, requirementsDigest] = ['2026-01-01', () => requirements_digest];
-  const own = {
-    version: '0.2.0',
-    suites,
-    checkIds: () => [],
-    requirementsDigest,
-    requirementOf: () => undefined,
-    newestRequirements,
-  };
+  const own = { ...OWN, version: '0.2.0', checkIds: () => [], requirementsDigest: () => requirements_digest };
   expect(verifyCertificate(named, publicKey, { own }).predicate.result).toBe('WARNED');
   const unknown = { ...own, requirementsDigest: () => undefined };
   expect(verifyCertificate(named, publicKey, { own: unknown }).predicate.result).toBe('WARNED');

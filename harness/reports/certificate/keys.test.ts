@@ -1,13 +1,12 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../targets/testing/places.ts';
 import { certificateIssuer } from './certificate.ts';
 import { generateKey, keyId, readPrivateKey, readPublicKey } from './envelope.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'muster-keys-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 const keyFile = join(folder, 'key.pem');
 generateKey(keyFile);
 const publicKey = readPublicKey(`${keyFile}.pub`);

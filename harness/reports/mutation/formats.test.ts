@@ -15,10 +15,10 @@ const sourceOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8'
 const validate = addFormats.default(new Ajv.default({ strict: false })).compile(schema);
 
 /** What goes to stdout in that format. */
-function written(format: string, report = sampleMutation(), verbose = false): string {
+function written(format: string, report = sampleMutation(), change: object = {}): string {
   let text = '';
   const stdout = { write: (piece: string) => (text += piece) };
-  mutationWriters([format])(report, { stdout, env: {}, columns: 80, verbose, sourceOf });
+  mutationWriters([format])(report, { stdout, env: {}, columns: 80, verbose: false, sourceOf, ...change });
   return text;
 }
 
@@ -61,15 +61,8 @@ test('the mutation testing report is one that viewers open: a mutant for each de
 });
 
 test('without the sources, as in another place, it is valid all the same', () => {
-  let text = '';
-  mutationWriters(['mutation'])(sampleMutation(), {
-    stdout: { write: (piece: string) => (text += piece) },
-    env: {},
-    columns: 80,
-    verbose: false,
-    sourceOf: () => '',
-  });
-  expect(validate(JSON.parse(text)), JSON.stringify(validate.errors)).toBe(true);
+  const document = JSON.parse(written('mutation', sampleMutation(), { sourceOf: () => '' }));
+  expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
 });
 
 test('a terminal shows what survived, the requirement, and how to see it', () => {
@@ -86,7 +79,7 @@ test('of many findings each has a line, the first are told in full, and all with
     expect(written('pretty', many)).toMatch(new RegExp(`✗ ${name} +6[.]2 +Replays`));
   expect(written('pretty', many)).toContain('--verbose tells all of them');
   expect(written('pretty', sampleMutation(many.subjects.slice(0, 3))).match(/defect-0/g)).toHaveLength(1);
-  expect(written('pretty', many, true).match(/by hand/g)).toHaveLength(20);
+  expect(written('pretty', many, { verbose: true }).match(/by hand/g)).toHaveLength(20);
 });
 
 test('a survivor leads to its clause of the specification', () => {
@@ -106,12 +99,6 @@ test('two reports cannot go to one place, and files are tried before the work', 
   expect(() => mutationWriters(['json', 'pretty'])).toThrow('another report goes to stdout already');
   expect(() => mutationWriters(['sarif'])).toThrow('accepted are pretty, json, mutation');
   const path = join(folder.path, 'new', 'r.json');
-  mutationWriters([`json=${path}`])(sampleMutation(), {
-    stdout: { write: () => {} },
-    env: {},
-    columns: 80,
-    verbose: false,
-    sourceOf,
-  });
+  written(`json=${path}`);
   expect(existsSync(path)).toBe(true);
 });
