@@ -1,9 +1,9 @@
 /** Makes reporters from `--report FORMAT[=FILE]`. */
 import type { Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
-import { isOneFile, prepareFile } from '../common/user-files.ts';
 import { ctrfFormat } from './ctrf.ts';
 import {
+  claimPlace,
   type DocumentFormat,
   formatOf,
   type Reporter,
@@ -47,9 +47,9 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
     );
   }
   const live = first === undefined ? options : { ...options, stdout: options.stderr };
-  const places = new Set<string>();
+  const places = new Set<string | undefined>();
   return wanted.map(({ spec, format, file }) => {
-    const path = file === undefined ? undefined : claim(places, spec, file);
+    const path = file === undefined ? undefined : claimPlace(places, spec, file);
     const reporter = 'document' in format ? documentReporter(format, path, options) : format.reporter(live, path);
     return redacting(reporter, options.redactor);
   });
@@ -61,15 +61,6 @@ export function jsonReportFile(specs: readonly string[]): string | undefined {
 }
 
 const parse = (spec: string) => ({ spec, ...formatOf(spec, FORMATS) });
-
-function claim(places: Set<string>, spec: string, file: string): string {
-  const path = prepareFile(`--report ${spec}`, file);
-  if (isOneFile(path) && places.has(path)) {
-    throw new UsageError(`--report ${spec}: another report goes to that file already`);
-  }
-  places.add(path);
-  return path;
-}
 
 function documentReporter(format: DocumentFormat, path: string | undefined, { stdout }: ReporterOptions): Reporter {
   return {

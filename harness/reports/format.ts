@@ -1,9 +1,9 @@
 /** Report formats. Each has its own file, and an entry in the list of `create.ts`. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
-import type { Output } from '../common/terminal.ts';
+import { type Output, type Paint, painter } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
-import { writeWhole } from '../common/user-files.ts';
+import { isOneFile, prepareFile, writeWhole } from '../common/user-files.ts';
 import type { RunListener } from '../runner/run.ts';
 import type { Report } from '../runner/types.ts';
 
@@ -57,3 +57,36 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
     throw limit instanceof LimitReached ? limit : error;
   }
 }
+
+/** Tries the file of a report; undefined: stdout. Throws UsageError when another one goes there. */
+export function claimPlace(places: Set<string | undefined>, spec: string, file: string | undefined) {
+  const path = file === undefined ? undefined : prepareFile(`--report ${spec}`, file);
+  if (places.has(path) && (path === undefined || isOneFile(path)))
+    throw new UsageError(`--report ${spec}: another report goes to ${path ?? 'stdout'} already`);
+  places.add(path);
+  return path;
+}
+
+/** Writer of each requested format, to its file or to stdout. Throws UsageError, before the work. */
+export function reportWriter<F extends { readonly name: string }>(
+  specs: readonly string[],
+  formats: readonly F[],
+  stdout: Output,
+) {
+  const places = new Set<string | undefined>();
+  const wanted = specs.map((spec) => {
+    const { format, file } = formatOf(spec, formats);
+    return { format, path: claimPlace(places, spec, file) };
+  });
+  return (textOf: (format: F, isTerminal: boolean) => string): void => {
+    for (const { format, path } of wanted) {
+      const text = textOf(format, path === undefined);
+      if (path === undefined) stdout.write(text);
+      else writeReport(path, text);
+    }
+  };
+}
+
+/** Colours on the terminal, none in a file. */
+export const paintOf = ({ stdout, env }: Pick<ReporterOptions, 'stdout' | 'env'>, isTerminal: boolean): Paint =>
+  painter(stdout, isTerminal ? env : { NO_COLOR: '1' });

@@ -16,6 +16,7 @@ import {
 } from '../../reports/compare/comparison.ts';
 import { comparePage, compareText } from '../../reports/compare/comparison-formats.ts';
 import { type Entry, entryOf, readEntries } from '../../reports/compare/entries.ts';
+import { paintOf, reportWriter } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { APIS } from '../../runner/types.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -32,7 +33,6 @@ import {
   wholePath,
 } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
-import { paintOf, textWriter } from '../report-texts.ts';
 import { VERSION } from '../version.ts';
 
 const options = {
@@ -76,7 +76,7 @@ export const compare = command({
   async run(args, context) {
     const files = args.file ?? [];
     if (files.some((file) => file.endsWith('.json') && isFleet(readJson(file)))) return fleets(files, args);
-    const write = textWriter(args.report ?? ['pretty'], FORMATS);
+    const write = reportWriter(args.report ?? ['pretty'], FORMATS, process.stdout);
     const kept = readEntries(files);
     using interrupt = interruptSignal();
     const made = await checked(args, context, interrupt.signal);
@@ -101,7 +101,7 @@ const FORMATS: readonly CompareFormat[] = [
   {
     name: 'pretty',
     text: (comparison, verdict, isTerminal) =>
-      inert(compareText(printableValue(comparison, printableLine), verdict, paintOf(isTerminal), columns())),
+      inert(compareText(printableValue(comparison, printableLine), verdict, paintOf(process, isTerminal), columns())),
   },
   { name: 'html', text: (comparison, verdict) => comparePage(comparison, verdict, VERSION) },
   { name: 'json', text: (comparison, verdict) => `${printableJson(asJson(comparison, verdict), 2)}\n` },
@@ -110,14 +110,14 @@ const FORMATS: readonly CompareFormat[] = [
 const FLEET_FORMATS = [
   {
     name: 'pretty',
-    text: (compared: ComparedFleets, isTerminal: boolean) => fleetsText(compared, paintOf(isTerminal)),
+    text: (compared: ComparedFleets, isTerminal: boolean) => fleetsText(compared, paintOf(process, isTerminal)),
   },
   { name: 'json', text: fleetsJson },
 ] as const;
 
 /** Compares the results of two fleets. */
 function fleets(files: readonly string[], { gate, report = ['pretty'] }: Args): number {
-  const write = textWriter(report, FLEET_FORMATS);
+  const write = reportWriter(report, FLEET_FORMATS, process.stdout);
   const compared = comparedFleets(files, gate !== 'none');
   write((format, isTerminal) => format.text(compared, isTerminal));
   return compared.code;

@@ -6,11 +6,11 @@ import { exitCode, type FleetResult } from '../../../simulators/fleet/result/res
 import { Redactor } from '../../common/redact.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
 import { createReporters, REPORT_FORMATS_TEXT } from '../../reports/create.ts';
+import { paintOf, reportWriter } from '../../reports/format.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { fleetIn, isFleet } from '../fleet-compare.ts';
 import { endingText, summaryText } from '../fleet-summary.ts';
 import { command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
-import { paintOf, textWriter } from '../report-texts.ts';
 
 export const report = command({
   options: {
@@ -58,7 +58,7 @@ const FLEET_FORMATS: readonly FleetFormat[] = [
   {
     name: 'pretty',
     text: (result, out, isTerminal) => {
-      const paint = paintOf(isTerminal);
+      const paint = paintOf(process, isTerminal);
       return summaryText(result, paint) + endingText({ out, code: exitCode(result) }, paint);
     },
   },
@@ -66,7 +66,7 @@ const FLEET_FORMATS: readonly FleetFormat[] = [
 ];
 
 function renderFleet(file: string, formats: readonly string[]): void {
-  const write = textWriter(formats, FLEET_FORMATS);
+  const write = reportWriter(formats, FLEET_FORMATS, process.stdout);
   const result = fleetIn(file);
   write((format, isTerminal) => format.text(result, dirname(file), isTerminal));
 }

@@ -51,7 +51,8 @@ export async function runMutate(
   const { stdout, stderr, env } = process;
   const redactor = new Redactor(secretsIn(env));
   const say = (text: string): void => void stderr.write(inert(`${printable(redactor.text(text))}\n`));
-  const write = mutationWriters(args.report ?? []);
+  const { report: formats = [], verbose } = args;
+  const write = mutationWriters(formats, { stdout, env, columns: columns(), verbose, sourceOf });
   const baseline = baselineOf(args);
   const { seed, jobs, ...timeouts } = numbersOf(args);
   const startedAt = new Date();
@@ -105,7 +106,7 @@ export async function runMutate(
   };
   const settled = writtenUpdate(args, sides, found, use, say);
   const report = shortened(redactor.value(reportOf(found, about, settled, signal)));
-  write(report, { stdout, env, columns: columns(), verbose: args.verbose, sourceOf });
+  write(report);
   return report.exit_code;
 }
 

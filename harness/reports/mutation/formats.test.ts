@@ -18,7 +18,7 @@ const validate = addFormats.default(new Ajv.default({ strict: false })).compile(
 function written(format: string, report = sampleMutation(), change: object = {}): string {
   let text = '';
   const stdout = { write: (piece: string) => (text += piece) };
-  mutationWriters([format])(report, { stdout, env: {}, columns: 80, verbose: false, sourceOf, ...change });
+  mutationWriters([format], { stdout, env: {}, columns: 80, verbose: false, sourceOf, ...change })(report);
   return text;
 }
 
@@ -96,8 +96,9 @@ test('of a killed defect the end of what the tests wrote is kept', () => {
 
 test('two reports cannot go to one place, and files are tried before the work', () => {
   using folder = scratch();
-  expect(() => mutationWriters(['json', 'pretty'])).toThrow('another report goes to stdout already');
-  expect(() => mutationWriters(['sarif'])).toThrow('accepted are pretty, json, mutation');
+  const writing = { stdout: { write: () => {} }, env: {}, columns: 80, verbose: false, sourceOf };
+  expect(() => mutationWriters(['json', 'pretty'], writing)).toThrow('another report goes to stdout already');
+  expect(() => mutationWriters(['sarif'], writing)).toThrow('accepted are pretty, json, mutation');
   const path = join(folder.path, 'new', 'r.json');
   written(`json=${path}`);
   expect(existsSync(path)).toBe(true);
