@@ -2,7 +2,7 @@
 
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
-import { tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { listening, listenUnix } from '../../simulators/device/transport.ts';
@@ -27,7 +27,6 @@ import { OLDEST_NODE, VERSION } from './version.ts';
 export const NEEDED = 'Checks';
 const CONTAINERS = 'Agents in containers (--image)';
 const FLEETS = 'Fleets';
-const ROOT = 'Agents that are root’s, or have fixed paths';
 const REPEATING = 'Lines that repeat a finding';
 
 interface Probe {
@@ -84,9 +83,6 @@ const PROBES: readonly Probe[] = [
   },
   { group: FLEETS, name: 'open files', probe: openFiles, todo: 'Raise `ulimit -n`.' },
   { group: FLEETS, name: 'robots', probe: robots, todo: 'Start fewer: --robots N.' },
-  { group: FLEETS, name: 'processors', probe: () => String(fleet().limits.cores) },
-  { group: FLEETS, name: 'memory', probe: memory },
-  { group: ROOT, name: 'user', probe: user },
   ...['curl', 'socat'].map((tool) => ({
     group: REPEATING,
     name: tool,
@@ -206,20 +202,6 @@ function robots(): string {
     .sort(([, one], [, other]) => one - other);
   const counts = held.map(([resource, count]) => `${resource} ${thousands(count)}`);
   return `about ${thousands(held[0]?.[1] ?? 0)} in all (${counts.join(', ')})`;
-}
-
-function memory(): string {
-  const { memoryBytes, containerBytes } = fleet().limits;
-  const whole = containerBytes === undefined ? totalmem() : containerBytes;
-  const of = containerBytes === undefined ? '' : ' of this container (cgroup)';
-  return `${memoryText(memoryBytes)} free of ${memoryText(whole)}${of}`;
-}
-
-function user(): string {
-  const id = process.getuid?.();
-  if (id === 0) return 'root, so such an agent can be started here';
-  const who = id === undefined ? 'not root' : `not root (uid ${id})`;
-  return `${who}: start such an agent yourself (--socket PATH), or use --image`;
 }
 
 function pathOf(tool: string): string {
