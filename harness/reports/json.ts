@@ -6,17 +6,7 @@ import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { objectShape, oneOf, Timestamp } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
-import { summaryOf } from '../runner/results.ts';
-import {
-  APIS,
-  type Api,
-  CAPABILITIES,
-  type CheckResult,
-  type Coverage,
-  LEVELS,
-  OUTCOMES,
-  type Report,
-} from '../runner/types.ts';
+import { APIS, CAPABILITIES, type CheckResult, LEVELS, OUTCOMES, type Report } from '../runner/types.ts';
 import type { DocumentFormat } from './format.ts';
 
 export const jsonFormat: DocumentFormat = {
@@ -237,62 +227,20 @@ export function readJson(file: string): unknown {
   }
 }
 
-export const looksLikeReport = (value: unknown): value is OldReport =>
+export const looksLikeReport = (value: unknown): value is ReportLike =>
   isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
-/**
- * Report with all of today's members; derives the ones that older versions lack.
- *
- * @throws UsageError with the file and the first invalid members
- */
-export function reportFrom(value: OldReport, file: string): Report {
-  const report = filledIn(value, file);
-  if (jsonReportShape.is(report)) return report as unknown as Report;
-  const problems = jsonReportShape.problems(report).slice(0, SHOWN);
+/** Report in a JSON value. Throws UsageError with the file and the first invalid members. */
+export function reportFrom(value: ReportLike, file: string): Report {
+  if (jsonReportShape.is(value)) return value as unknown as Report;
+  const problems = jsonReportShape.problems(value).slice(0, SHOWN);
   const words = problems.map(({ path, message }) => `${path} ${message}`.trim());
   throw new UsageError(`${file}: is not a report of \`muster check\`: ${words.join('; ')}`);
 }
 
-export type OldReport = Record<string, unknown> & { checks: CheckResult[] };
+type ReportLike = Record<string, unknown> & { checks: CheckResult[] };
 
 const SHOWN = 3;
-
-function filledIn(value: OldReport, file: string): Record<string, unknown> {
-  const checks = value.checks.map((check) => ({ ...check, requirement_id: check.requirement_id ?? check.id }));
-  const narrowed = value['narrowed_by'] ?? [];
-  const exitCode = value['exit_code'] ?? (checks.some(({ outcome }) => outcome === 'fail') ? 1 : 0);
-  const coverage = value['coverage'] ?? coverageFrom(checks);
-  return {
-    ...value,
-    api: value['api'] ?? apiOf(checks, file),
-    narrowed_by: narrowed,
-    exit_code: exitCode,
-    complete: value['complete'] ?? (Array.isArray(narrowed) && narrowed.length === 0 && exitCode !== 2),
-    summary: { ...summaryOf(checks), ...(isRecord(value['summary']) ? value['summary'] : {}) },
-    coverage,
-    profile_coverage: value['profile_coverage'] ?? coverage,
-    checks,
-  };
-}
-
-/** API of a report, from the prefix of check ids. */
-function apiOf(checks: readonly CheckResult[], file: string): Api {
-  const api = APIS.find((one) => checks.some(({ id }) => id.startsWith(`${one}.`)));
-  if (api === undefined)
-    throw new UsageError(`${file}: does not say which API was checked, and has no check that does`);
-  return api;
-}
-
-/** Coverage of a report without one, which lists every planned check. */
-function coverageFrom(checks: readonly CheckResult[]): Coverage {
-  const open = checks.filter(({ outcome }) => ['blocked', 'undecided', 'not_applicable'].includes(outcome));
-  const groups = Map.groupBy(open, ({ outcome }) => (outcome === 'blocked' ? 'blocked' : 'did not apply'));
-  return {
-    checks: checks.length,
-    decided: checks.length - open.length,
-    undecided: [...groups].map(([why, members]) => ({ checks: members.length, why })),
-  };
-}
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

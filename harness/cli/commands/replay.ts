@@ -90,7 +90,7 @@ function readReport(file: string): ReplayableReport {
   }
   if (report['options'] === undefined) {
     throw new UsageError(
-      `${file}: contains no options to run its checks with (an older Muster or another program wrote it); ` +
+      `${file}: contains no options to run its checks with (another program wrote it); ` +
         'write a new one with --report json=FILE',
     );
   }

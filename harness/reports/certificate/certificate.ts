@@ -140,8 +140,7 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
   }
   const declared = what?.annotations?.declared === true;
   const isMeasured = muster.digest_of === 'image' || muster.digest_of === 'executable';
-  if (muster.digest_of !== undefined && declared === isMeasured)
-    throw new Refused('it calls a digest both measured and declared');
+  if (declared === isMeasured) throw new Refused('it calls a digest both measured and declared');
   if (muster.digest_of === 'artifact') {
     if (digest !== named) throw new Refused('the subject is not the artifact that it names');
   } else if (declared) {
@@ -164,8 +163,7 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
   if (began < written - CLOCK_SLACK_MS)
     throw new Refused(`its run began at ${started}, before its requirements of ${date} were written`);
   // The whole last day counts, in every time zone.
-  if (until !== undefined && now.getTime() >= Date.parse(until) + 2 * CLOCK_SLACK_MS)
-    throw new Refused(`it was valid until ${until}`);
+  if (now.getTime() >= Date.parse(until) + 2 * CLOCK_SLACK_MS) throw new Refused(`it was valid until ${until}`);
   if (maxAgeMs !== undefined && now.getTime() - began > maxAgeMs)
     throw new Refused(`its run began at ${started}, longer ago than is accepted`);
   if (atLeast !== undefined && date < atLeast)
@@ -249,7 +247,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
   return {
     headline: `${verdictOf(predicate)} · ${tally(predicate)}`,
-    about: `${subject?.name} with ${API_NAMES[muster.api]}${until === undefined ? '' : `, valid until ${until}`}`,
+    about: `${subject?.name} with ${API_NAMES[muster.api]}, valid until ${until}`,
     claims: lines(
       `On ${muster.started_at} the holder of the key ran muster ${muster.version}, profile ${muster.profile}, ` +
         `seed ${muster.seed}, requirements of ${muster.requirements_version}${requirementsDigest(predicate)}.`,
@@ -278,7 +276,6 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       !sameSuites &&
         `The suites had the digest sha256:${muster.suites.sha256} (${muster.suites.form}); they were not ` +
           'compared with those of this muster.',
-      until === undefined && 'It does not say until when it holds.',
       'Who holds the key, and when the run was, are words of the signer: nobody else has attested them. Ask for the ' +
         'key elsewhere than where the certificate comes from.',
       'It does not prove the absence of faults: properties were tried on samples drawn from the seed.',
@@ -308,40 +305,28 @@ function newerRequirements({ api, profile, requirements_version: date }: Predica
 const FEW = 5;
 
 /** Command with which a customer repeats the run on a copy. */
-const runYourself = ({
-  api,
-  digest_of: of = 'name',
-  profile,
-  requirements_version: requirements,
-  seed,
-}: Predicate['muster']) =>
+const runYourself = ({ api, digest_of: of, profile, requirements_version: requirements, seed }: Predicate['muster']) =>
   `muster check ${api} ${WAYS[of] ?? '…'} --profile ${profile} --requirements ${requirements} --seed ${seed}`;
 
 function identityIn(
   subject: Statement['subject'][number] | undefined,
-  { digest_of: suitesOf, transport, executable, digest_missing: missing, artifact }: Predicate['muster'],
+  { digest_of: of, executable, digest_missing: missing, artifact }: Predicate['muster'],
 ): Pick<Claims, 'claims' | 'not'> {
   const digest = `sha256:${subject?.digest.sha256}`;
   const named = artifact === undefined ? undefined : `sha256:${artifact.digest.sha256}`;
   const claims: string[] = [];
   const not: string[] = [];
-  if (suitesOf === 'executable') {
+  if (of === 'executable') {
     claims.push(`Muster executed the file ${executable}, which had the digest ${digest} before the run and after it.`);
     not.push(`What ${executable} loads or starts was not measured.`);
-  } else if (suitesOf === 'image' || (suitesOf === undefined && transport === 'image')) {
+  } else if (of === 'image') {
     claims.push(`Muster ran the image with the digest ${digest}.`);
-  } else if (subject?.annotations?.declared === true) {
-    claims.push('What was tested is known by what the signer says of it only.');
-    not.push('Nothing shows which build was tested: the signer declared what it is.');
   } else {
     claims.push('What was tested is known by what the signer says of it only.');
-    not.push(
-      `The signer says that what was tested has the digest ${digest}; this certificate is of a Muster that did ` +
-        'not measure it.',
-    );
+    not.push('Nothing shows which build was tested: the signer declared what it is.');
   }
   if (missing !== undefined) not.push(`What the command ran has no digest: ${missing}.`);
-  if (artifact !== undefined && (named !== digest || suitesOf === 'artifact'))
+  if (artifact !== undefined && (named !== digest || of === 'artifact'))
     not.push(`The signer names a file ${artifact.name} with the digest ${named}; nothing shows that it is what ran.`);
   return { claims, not };
 }

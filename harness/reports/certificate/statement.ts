@@ -38,7 +38,6 @@ const verdict = exact({
   section: text,
   outcome: oneOf(OUTCOMES),
   reason: Type.Optional(text),
-  // Absent in certificates before 2026-11-25.
   in_profile: Type.Optional(Type.Literal(true)),
   fails_by: Type.Optional(text),
   saw: Type.Optional(Type.Record(text, Type.Integer())),
@@ -70,8 +69,7 @@ export const statement = shape(
         seed: Type.Integer(),
         started_at: Timestamp,
         duration_ms: Type.Integer({ minimum: 0 }),
-        // Absent in certificates before 2026-11-28.
-        valid_until: Type.Optional(Type.String({ pattern: DAY.source })),
+        valid_until: Type.String({ pattern: DAY.source }),
         signer: Type.Optional(text),
         transport: text,
         control: text,
@@ -79,8 +77,7 @@ export const statement = shape(
         subject_name: Type.Optional(text),
         subject_version: Type.Optional(text),
         platform: Type.Optional(exact({ name: text, version: Type.Optional(text) })),
-        // Absent in certificates before 2026-11-22.
-        digest_of: Type.Optional(oneOf(['image', 'executable', 'artifact', 'name'] as const)),
+        digest_of: oneOf(['image', 'executable', 'artifact', 'name'] as const),
         executable: Type.Optional(text),
         digest_missing: Type.Optional(text),
         artifact: Type.Optional(exact({ name: text, digest: sha256 })),
@@ -220,12 +217,12 @@ function subjectOf(target: TargetDescription): Statement['subject'][number] {
   return { name, digest: { sha256 }, annotations: { declared: true } };
 }
 
-function subjectDetails(target: TargetDescription): Partial<Own> {
+function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Partial<Own> {
   const { digest, digest_of: measured, executable, digest_missing: missing, artifact } = target;
-  const declared = artifact === undefined ? ('name' as const) : ('artifact' as const);
-  const digestOf = digest === undefined ? declared : measured;
+  const declared = artifact === undefined ? 'name' : 'artifact';
   return {
-    ...defined({ digest_of: digestOf, executable, digest_missing: missing }),
+    digest_of: (digest === undefined ? undefined : measured) ?? declared,
+    ...defined({ executable, digest_missing: missing }),
     ...(artifact && { artifact: { name: artifact.name, digest: { sha256: hexOf(artifact.digest) } } }),
   };
 }

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import type { TargetDescription } from '../../runner/types.ts';
 import { sampleReport } from '../testing/samples.ts';
 import { claimsOf, verifyCertificate } from './certificate.ts';
-import type { Statement } from './statement.ts';
-import { certificate, complete, forged, good, publicKey } from './testing/signed.ts';
+import { certificate, complete, good, publicKey } from './testing/signed.ts';
 
 const [measured, named] = [`sha256:${'c'.repeat(64)}`, `sha256:${'d'.repeat(64)}`];
 
@@ -60,24 +59,4 @@ test.each<[string, TargetDescription, string, string[], RegExp[]]>([
     if (digests.includes(digest)) expect(verify()).toEqual(statement);
     else expect(verify).toThrow(/not about/);
   }
-});
-
-test('an older certificate is verified, and says that its digest was not measured', () => {
-  const older = (transport: string): Statement =>
-    verifyCertificate(
-      forged(({ subject: [subject], predicate: { muster } }) => {
-        Object.assign(subject ?? {}, { digest: { sha256: 'c'.repeat(64) } });
-        delete subject?.annotations;
-        delete muster.digest_of;
-        muster.transport = transport;
-      }),
-      publicKey,
-    );
-  const { claims, not } = claimsOf(older('command'));
-  expect(claims.join('\n')).not.toContain(measured);
-  expect(not.join('\n')).toContain(
-    `The signer says that what was tested has the digest ${measured}; this certificate is of a Muster that did ` +
-      'not measure it.',
-  );
-  expect(claimsOf(older('image')).claims).toContain(`Muster ran the image with the digest ${measured}.`);
 });
