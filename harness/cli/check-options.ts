@@ -3,7 +3,6 @@
 import process from 'node:process';
 import type { TSchema } from 'typebox';
 import { defined } from '../common/defined.ts';
-import { isAddress } from '../common/otlp.ts';
 import { UsageError } from '../common/usage.ts';
 import { REPORT_FORMATS_TEXT } from '../reports/create.ts';
 import type { Api, Suite } from '../runner/types.ts';
@@ -84,10 +83,6 @@ export const commonOptions = {
   baseline: OUTCOME.text('Known findings, with reason, owner and expiry', { path: wholePath }),
   'update-baseline': OUTCOME.flag('Write the findings of this run into the baseline, and say what changes'),
   report: OUTCOME.list(REPORT_FORMATS_TEXT, { defaultText: 'pretty', path: pathAfterEquals }),
-  traces: OUTCOME.text(
-    'Send OpenTelemetry traces to this OTLP/HTTP address, or write them to this file; requests carry traceparent',
-    { path: (value: string) => (isAddress(value) ? undefined : value) },
-  ),
   verbose: OUTCOME.flag('Pretty report: list every check, show findings in full'),
   certificate: OUTCOME.text('Write a signed certificate to this file', { path: wholePath }),
   key: OUTCOME.text('Private key (PEM, Ed25519) that signs it', { path: wholePath }),

@@ -6,7 +6,6 @@ import process from 'node:process';
 import { LimitReached } from '../client/errors.ts';
 import { usualUserAgent } from '../client/user-agents.ts';
 import { defined } from '../common/defined.ts';
-import { HEADERS_VARIABLE, headersIn } from '../common/otlp.ts';
 import { Redactor } from '../common/redact.ts';
 import { interruptedCode } from '../common/signals.ts';
 import { inert, printable } from '../common/terminal.ts';
@@ -18,7 +17,6 @@ import { Refused } from '../reports/certificate/envelope.ts';
 import { DAY } from '../reports/certificate/statement.ts';
 import { createReporters, jsonReportFile } from '../reports/create.ts';
 import { lines, plural } from '../reports/findings.ts';
-import { Traces } from '../reports/traces.ts';
 import {
   applyBaseline,
   type Baseline,
@@ -71,7 +69,6 @@ export async function runAndReport<T extends CheckTable, Context>(
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
-  const traces = tracesOf(checked.api, args, redactor);
   const evidence = prepareEvidence(args, suite as unknown as Suite<never>);
   using interrupt = interruptSignal();
   const faulty = new AbortController();
@@ -106,10 +103,9 @@ export async function runAndReport<T extends CheckTable, Context>(
       },
       // A finding that the baseline is about to excuse ends no run.
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
-      ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable, traces }),
+      ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
-    const lost = (await traces?.close(redactor.value(report))) ?? [];
-    for (const message of [lost, unwritten.map((each) => each.message)].flat()) say(`muster: ${message}`);
+    for (const { message } of unwritten) say(`muster: ${message}`);
     const forgotten = again === undefined ? remember(checked.api, kept, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
     if (report.exit_code !== 0) tellOutput(report, await target.diagnostics());
@@ -153,13 +149,6 @@ async function ranWith<Context>(
     if (ended === undefined || unwritten.length < all.length) throw error;
     return { report: ended, unwritten };
   }
-}
-
-function tracesOf(api: Api, { traces: where }: PlanArguments, redactor: Redactor): Traces | undefined {
-  if (where === undefined) return undefined;
-  const headers = headersIn(process.env[HEADERS_VARIABLE]);
-  for (const value of Object.values(headers)) redactor.add(value);
-  return new Traces({ where, name: `muster check ${api}`, version: VERSION, redactor, headers });
 }
 
 /** Resolves when the user ends the target; at once if there is none to keep. */

@@ -52,10 +52,6 @@ it.each<[string | string[], string]>([
     '--robots: the class rare has a share of 5%, and gets none of 5 robots, so phase 2 (storm) cannot be measured; ' +
       'accepted: --robots 22 or more',
   ],
-  [
-    'check device --socket a --traces ftp://collector',
-    '--traces: must be http://HOST:PORT or https://HOST, without credentials, or a file',
-  ],
   ['fleet --platform embedded --for 0s', '--for: leaves no time; accepted: a duration above 0, e.g. 72h'],
   ['fleet --platform embedded --for 1h --shard 1/2', '--for: not with --shard'],
   ['fleet --platform http://a --api-key k --header X-Tenant', "accepted: 'NAME: VALUE'"],

@@ -274,8 +274,7 @@ export class HttpClient {
     const body = bodyOf(request.body, merged);
     const bytes = Buffer.from(body ?? '');
     const [isChunked, isCut] = [form.chunked === true, request.isCut === true].map((is) => is && bytes.length > 1);
-    const plain = form.headers?.(merged) ?? merged;
-    const headers = this.recorder.traced(plain);
+    const headers = form.headers?.(merged) ?? merged;
     const url = this.endpoint.origin + path;
     const sent = body?.toString('utf8');
     const recorded = this.recorder.add({
@@ -287,7 +286,7 @@ export class HttpClient {
       curl: curlLine({
         method,
         url,
-        headers: plain,
+        headers,
         body: sent,
         timeoutMs,
         socketPath: this.endpoint.socketPath,

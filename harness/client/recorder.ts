@@ -94,17 +94,9 @@ function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, '
   };
 }
 
-export interface RequestTrace {
-  traceparent(): string;
-  ended(exchange: Recorded): void;
-}
-
-/** Whether request and answer are the same, apart from answer headers, which contain times, and spans. */
+/** Whether request and answer are the same, apart from answer headers, which contain times. */
 const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
-const withoutTimes = ({ duration_ms: _, response_headers: __, request_headers, ...exchange }: Recorded): object => ({
-  ...exchange,
-  request_headers: { ...request_headers, traceparent: undefined },
-});
+const withoutTimes = ({ duration_ms: _, response_headers: __, ...exchange }: Recorded): object => exchange;
 
 export const exchangeText = ({ url, request_headers, request_body, status, response_body, error }: Recorded): string =>
   [url, ...Object.values(request_headers), request_body, status, response_body, error].join('\n');
@@ -122,18 +114,10 @@ export class Recorder {
   /** Variation of the recorded requests. Default: the usual form. */
   readonly form: Form | undefined;
 
-  readonly #trace: RequestTrace | undefined;
-
-  constructor(
-    redactor: Redactor = new Redactor(),
-    happened: (happening: Happening) => void = () => {},
-    form?: Form,
-    trace?: RequestTrace,
-  ) {
+  constructor(redactor: Redactor = new Redactor(), happened: (happening: Happening) => void = () => {}, form?: Form) {
     this.redactor = redactor;
     this.happened = happened;
     this.form = form;
-    this.#trace = trace;
     this.#timeline = new Timeline((text, limit) => redactor.excerpt(text, limit));
   }
 
@@ -195,13 +179,7 @@ export class Recorder {
     return this.#timeline;
   }
 
-  /** Headers of a request, with `traceparent` if the run is traced. */
-  traced(headers: Record<string, string>): Record<string, string> {
-    return this.#trace === undefined ? headers : { ...headers, traceparent: this.#trace.traceparent() };
-  }
-
   ended(step: Recorded | DriveStep): void {
-    if (!('what' in step)) this.#trace?.ended(step);
     const mark = this.#markOf.get(step);
     if (mark === undefined) return;
     if ('what' in step) this.#timeline.ended(mark);

@@ -119,24 +119,6 @@ describe('exit codes', () => {
   });
 });
 
-it('gives the requests of each check their place in a trace, and ends it with the result', async () => {
-  const ended: string[] = [];
-  const traces = {
-    of: (id: string) => ({
-      traceparent: () => `of ${id}`,
-      ended: () => {},
-      end: ({ outcome: how }: CheckResult) => void ended.push(`${id} ${how}`),
-    }),
-  };
-  const sent: unknown[] = [];
-  const asks = declared('test.asks', {}, async (t) => {
-    sent.push((t as unknown as { recorder: Recorder }).recorder.traced({ accept: '*/*' }));
-  });
-  await run([asks], { traces, context: (recorder) => ({ recorder }) });
-  expect(sent).toEqual([{ accept: '*/*', traceparent: 'of test.asks' }]);
-  expect(ended).toEqual(['test.asks pass']);
-});
-
 describe('sharing', () => {
   it('gives exclusive checks the target one at a time and disruptive ones for themselves', async () => {
     let running = 0;

@@ -1,6 +1,6 @@
 /** Runs a plan within its time, and reports every result. */
 
-import { Recorder, type RequestTrace } from '../client/recorder.ts';
+import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
 import type { Redactor } from '../common/redact.ts';
@@ -67,7 +67,6 @@ export interface RunOptions<Context> {
   /** Report whose findings are run again. */
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
-  traces?: { of(check: string): RequestTrace & { end(result: CheckResult): void } };
   /** Applies a baseline, once all outcomes are known. */
   settle?(results: CheckResult[]): CheckResult[];
   /** Coordinates of counterexamples to run again, at most one a check. */
@@ -184,9 +183,8 @@ async function runChecks<Context>(
       audience.tell((one) => (retry === undefined ? one.onCheckStart?.(announced) : one.onTryAgain?.(announced)));
       const found = retry?.finding.path === undefined ? undefined : coordinatesOf(retry.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
-      const trace = options.traces?.of(check.id);
-      const recorder = new Recorder(options.redactor, session.history.of(check.id), form, trace);
-      const result = runCheck({
+      const recorder = new Recorder(options.redactor, session.history.of(check.id), form);
+      return runCheck({
         check,
         recorder,
         session,
@@ -199,8 +197,6 @@ async function runChecks<Context>(
         deadline: started + maxTimeMs,
         ...defined({ replay }),
       });
-      if (trace !== undefined) void result.then(trace.end);
-      return result;
     },
     onResult(result) {
       audience.tell((listener) => listener.onCheckEnd?.(result));
