@@ -95,14 +95,4 @@ describe('what is no client', () => {
     expect(code, stdout + stderr).toBe(2);
     expect(containersOf(image)).toBe('');
   });
-
-  test('a client that ends at once, whose job is declared, is blocked', async (context) => {
-    needsDocker(context);
-    const words = ['--capability', 'list', '--only', 'client.pages.items', '--verbose'];
-    const { code, stdout } = await check(IMAGES.endsAtOnce, ...words);
-    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
-      /asked for nothing with the job list: .*ended with exit code 7.*no config/,
-    );
-    expect(code).toBe(2);
-  });
 });

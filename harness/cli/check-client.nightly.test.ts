@@ -131,10 +131,3 @@ test('a client cannot be kept up, and another way to look at it is named', async
   expect(kept.stderr).toMatch(/--keep: a client is started anew for each situation.*--scenario NAME/s);
   expect(kept.code).toBe(64);
 });
-
-test('a replay in an image leaves the command out', async () => {
-  const image = ['--image', 'muster-test-client:none'];
-  const { stdout, code } = await muster('replay', at('red.json'), '--', ...image);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/--image( muster-test-client:none:| needs Docker)/);
-  expect(code).toBe(2);
-});

@@ -126,21 +126,6 @@ test('it is killed and started again: both sockets come back, and its files can 
   }
 });
 
-test('a path that the container does not have costs the capability, and not the check', async (context) => {
-  needsDocker(context);
-  const target = place('wrong.yaml');
-  const image = { ...asHost, args: typed`simulate device --socket ${at.socket} --dir /tmp/robot` };
-  writeFileSync(target, JSON.stringify({ device: { image }, control: { event_log: '/srv/none/events.jsonl' } }));
-  const notified: string[] = [];
-  await using opened = await openDeviceTarget({ ...options(), target, notify: (text) => void notified.push(text) });
-  expect(opened.unreachable).toBeUndefined();
-  expect(notified.join('\n')).toMatch(
-    /names \/srv\/none\/events.jsonl as event_log, and the container has no such place/,
-  );
-  expect([...opened.capabilities]).not.toContain('log');
-  expect(opened.info.event_log).toBeUndefined();
-});
-
 test('a control socket outside the folder of the agent’s is a usage error', async (context) => {
   needsDocker(context);
   const refused = await refusal(typed`check device --image ${IMAGE} --control /run/other/c.sock`);

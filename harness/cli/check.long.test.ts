@@ -9,7 +9,7 @@ import { referenceBehaviour, simulateDevice } from '../../simulators/device/inde
 import { robot } from '../../simulators/device/testing/robot.ts';
 import { REPORT_FORMATS } from '../reports/create.ts';
 import { jsonProblems, junitProblems } from '../reports/testing/schemas.ts';
-import { MAIN, muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
+import { muster, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 const [good, bad, cached] = [at('good.sock'), at('bad.sock'), at('cached.sock')];
@@ -89,23 +89,6 @@ test('a baseline excuses it; when it holds again, the entry is red', async () =>
   const fixed = await muster('check', 'device', '--socket', good, ...shape, ...baseline);
   expect(fixed.code).toBe(2);
   expect(fixed.stdout).toMatch(/Stale in the baseline 2\n {2}holds now: remove lines \d+-\d+ of \S*known\.yaml/);
-});
-
-test('a baseline of one defect excuses no other, not even behind what it blocks', async () => {
-  const only = ['--only', '*.replay.exclusive', '*.events.types', '--baseline', at('one.yaml')];
-  const check = (...defects: string[]) => {
-    const agent = [process.execPath, MAIN, 'simulate', 'device', '--socket', '{socket}', '--control', '{control}'];
-    const command = [...agent, '--dir', '{dir}', ...defects.flatMap((name) => ['--defect', name])].join(' ');
-    return (...more: string[]) => muster('check', 'device', '--command', command, '--fast', ...only, ...more);
-  };
-  await check('replay-inclusive')('--update-baseline');
-  const kept = readFileSync(at('one.yaml'), 'utf8');
-  expect(kept).toContain('actual: "event #a"');
-  const both = await check('replay-inclusive', 'types-ignored')('--report', `json=${at('both.json')}`);
-  expect(both.code, both.stdout).not.toBe(0);
-  const outcomeOf = new Map(reportIn(at('both.json')).checks.map(({ id, outcome }) => [id, outcome]));
-  expect(outcomeOf.get('device.events.replay.exclusive')).toBe('known');
-  expect(['blocked', 'fail']).toContain(outcomeOf.get('device.events.types'));
 });
 
 test('130: an interrupt still writes the report, and names what is undecided', async () => {

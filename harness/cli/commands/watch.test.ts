@@ -1,6 +1,5 @@
 /** `muster watch` as a command: where it stands, what it says, and how it ends. */
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
@@ -179,17 +178,4 @@ test.each([
   ]),
 ])('%j is refused', async (words, why) => {
   expect(await refusal(['watch', ...words])).toContain(why);
-});
-
-test('a pipe to record to is refused, and a link to a file stays one', async () => {
-  execFileSync('mkfifo', [at('pipe')]);
-  const words = ['watch', 'platform', '--url', 'http://x', '--listen', '0', '--record'];
-  expect(await refusal([...words, at('pipe')])).toContain('pipe is there, and is no regular file; name one, or a new');
-  writeFileSync(at('day.jsonl'), '');
-  symlinkSync(at('day.jsonl'), at('link'));
-  const run = home.start([...words, 'link']);
-  await run.ready();
-  await run.stop();
-  expect(readlinkSync(at('link'))).toBe(at('day.jsonl'));
-  expect(readFileSync(at('day.jsonl'), 'utf8')).toContain('muster_watch');
 });

@@ -54,8 +54,6 @@ const busy = (at: number, connection: number, closes = false): Step => ({
   answered: [['Retry-After', '5']],
 });
 
-const EARLY = ['client.busy.retry-after.watched'];
-
 test.each([false, true])('clients that wait in turn are not taken for one that does not (%s)', async (closes) => {
   const moments = [0, 1000, 2000, 5100, 6200, 7300, 10_300, 11_400, 12_500];
   expect(
@@ -64,16 +62,6 @@ test.each([false, true])('clients that wait in turn are not taken for one that d
       moments.map((at, index) => busy(at, closes ? index : index % 3, closes)),
     ),
   ).toEqual([]);
-});
-
-test('one that does not wait is found on one connection, and not where others could be meant', async () => {
-  const on = (connection: (index: number) => number): Promise<string[]> =>
-    foundIn(
-      'platform',
-      Array.from({ length: 20 }, (_, index) => busy(index * 500, connection(index), connection(index) > 0)),
-    );
-  expect(await on(() => 0)).toEqual(EARLY);
-  expect(await on((index) => index + 1)).toEqual([]);
 });
 
 test.each<[string, (index: number) => string]>([
@@ -93,22 +81,15 @@ const events = (at: number, connection: number, rest: Partial<Step> = {}, after?
   ...{ target: `/v0.2/events${after === undefined ? '' : `?after=${after}`}`, ids: [], ...rest },
 });
 
-test('seven clients with one cursor that has expired are not one that repeats it', async () => {
-  const expired = (pause: number, rounds: number, connection = (index: number) => index, closes = true): Step[] =>
-    Array.from({ length: rounds }, (_, index): Step => {
-      return { at: index * pause, connection: connection(index), target: '/v0.2/events?after=5', status: 410, closes };
-    });
-  expect(await foundIn('device', expired(120, 7, undefined, false))).toEqual([]);
-  expect(await foundIn('device', expired(120, 7))).toEqual([]);
-  expect(await foundIn('device', expired(10_000, 20))).toEqual([]);
-  const found = ['client.expired.goes-on.watched'];
-  expect(await foundIn('device', expired(1000, 13))).toEqual(found);
-  expect(
-    await foundIn(
-      'device',
-      expired(10_000, 6, () => 1, false),
-    ),
-  ).toEqual(found);
+test.each([
+  [120, 7, false],
+  [120, 7, true],
+  [10_000, 20, true],
+])('clients with one cursor that has expired are not one that repeats it (every %i ms)', async (pause, all, closes) => {
+  const expired = Array.from({ length: all }, (_, index): Step => {
+    return { at: index * pause, connection: index, target: '/v0.2/events?after=5', status: 410, closes };
+  });
+  expect(await foundIn('device', expired)).toEqual([]);
 });
 
 test.each<[Ended, string[]]>([

@@ -130,17 +130,6 @@ test('one that is stopped is removed once, and has not ended by itself', async (
   expect([asked.length, endless.how]).toEqual([2, undefined]);
 });
 
-test('one that is stopped while it is made never starts', async () => {
-  const { run } = await open({ capability: ['list'] });
-  const made = Promise.withResolvers<void>();
-  docker.create = () => made.promise;
-  const { run: early, ended } = run({ variables: {} });
-  const stopped = early.stop();
-  made.resolve();
-  await Promise.all([stopped, ended]);
-  expect(asked).toEqual(['remove {"force":true,"v":true}']);
-});
-
 test('one that is stopped while Docker starts it is removed once that is over', async () => {
   const { run } = await open({ capability: ['list'] });
   const begun = Promise.withResolvers<void>();
