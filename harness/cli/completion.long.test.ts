@@ -33,12 +33,6 @@ const SHELLS = {
     program: 'fish',
     driver: (script: string, words: readonly string[]) => `source '${script}'; complete -C '${words.join(' ')}'`,
   },
-  powershell: {
-    program: 'pwsh',
-    driver: (script: string, words: readonly string[]) => `. '${script}'; $line = '${words.join(' ')}'
-      [System.Management.Automation.CommandCompletion]::CompleteInput($line, $line.Length, $null).CompletionMatches |
-        ForEach-Object CompletionText`,
-  },
 };
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' ');
 
@@ -62,7 +56,7 @@ const CASES: [typed: string[], completions: string[]][] = [
 it.for(Object.entries(SHELLS))('%s completes what is typed, and shows no error', async ([shell, how], context) => {
   const { program, driver } = how;
   if (spawnSync(program, ['-c', 'exit']).error !== undefined) context.skip(`no ${program} on this machine`);
-  const script = at(shell === 'powershell' ? 'muster.ps1' : `muster.${shell}`);
+  const script = at(`muster.${shell}`);
   writeFileSync(script, (await printed(['completion', shell])).text);
   /** Muster is that of the folder `place`, and the login shell another one. */
   const completed = (typed: readonly string[], place: string): string[] => {
@@ -80,6 +74,6 @@ it.for(Object.entries(SHELLS))('%s completes what is typed, and shows no error',
 
 it('completes the names of shells, and names them when none is given', async () => {
   const text = await shownText(['--get-yargs-completions', 'muster', 'completion', '']);
-  expect(text.split('\n')).toEqual(['bash', 'zsh', 'fish', 'powershell']);
-  expect(await refusal(['completion'])).toBe('completion: SHELL is missing; accepted: bash, zsh, fish, powershell');
+  expect(text.split('\n')).toEqual(['bash', 'zsh', 'fish']);
+  expect(await refusal(['completion'])).toBe('completion: SHELL is missing; accepted: bash, zsh, fish');
 });

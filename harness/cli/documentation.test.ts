@@ -23,7 +23,7 @@ const DOCUMENTS = [
   }),
 ].sort();
 /** Files with imports to copy beside those of the documents. */
-const EXAMPLES = globSync(['fixtures/package/user/*', 'harness/cli/{library,vitest}.ts'], { cwd: ROOT });
+const EXAMPLES = globSync(['fixtures/package/user/*', 'harness/cli/library.ts'], { cwd: ROOT });
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const inDocuments = (find: (text: string) => string[]): [file: string, found: string][] =>

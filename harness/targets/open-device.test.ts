@@ -125,17 +125,6 @@ test('a device whose control does not answer still has its transport, and is tol
   expect([...target.capabilities].filter((name) => name !== 'root')).toEqual(['unix']);
 });
 
-test.each([
-  ['echo oh-no; exit 3', 'echo oh-no; exit 3'],
-  ['exit 3 # {socket}', /^unix:.*agent\.sock$/],
-])('a command that ends is told with what it wrote: %s', async (command, address) => {
-  await using target = await openDeviceTarget({ ...options(), env: process.env, command });
-  expect(target.unreachable).toMatch(/ended with exit code 3/);
-  expect(target.description).toMatchObject({ kind: 'command', control: 'none' });
-  expect(target.description.address).toMatch(address);
-  expect([...target.capabilities].filter((name) => !['unix', 'root'].includes(name))).toEqual([]);
-});
-
 test('a first answer may take longer than the patience of a check', async () => {
   const url = await serve((_, response) => void setTimeout(() => response.writeHead(404).end(), 600));
   await using target = await openDeviceTarget({ ...options(), url, patienceMs: 400, firstAnswerMs: 30_000 });

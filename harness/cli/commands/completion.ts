@@ -34,26 +34,7 @@ end
 complete -c muster -f -a '(__muster_complete)'
 `;
 
-// Windows PowerShell (version 5) drops an empty word without quotes.
-const powershell = `Register-ArgumentCompleter -Native -CommandName muster -ScriptBlock {
-  param($word, $line, $cursor)
-  $words = @($line.CommandElements | Where-Object { $_.Extent.StartOffset -lt $cursor } | ForEach-Object { "$_" })
-  if ($word -eq '') { $words += if ($PSVersionTable.PSVersion.Major -lt 7) { '""' } else { '' } }
-  $shell = $env:SHELL
-  $env:SHELL = 'fish'
-  try {
-    muster --get-yargs-completions @words 2>$null | ForEach-Object {
-      $name, $about = $_ -split "\`t", 2
-      if (-not $about) { $about = $name }
-      if ($name -and $name.StartsWith($word)) {
-        [System.Management.Automation.CompletionResult]::new($name, $name, 'ParameterValue', $about)
-      }
-    }
-  } catch { } finally { $env:SHELL = $shell }
-}
-`;
-
-const SCRIPTS = { bash, zsh, fish, powershell };
+const SCRIPTS = { bash, zsh, fish };
 const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 export const completion = command({
@@ -65,7 +46,6 @@ export const completion = command({
     ['muster completion bash >> ~/.bashrc', 'bash'],
     ['muster completion zsh > $fpath[1]/_muster', 'zsh, whose ~/.zshrc calls compinit'],
     ['muster completion fish > ~/.config/fish/completions/muster.fish', 'fish'],
-    ['muster completion powershell | Add-Content $PROFILE', 'PowerShell'],
   ],
   epilogue: 'Each example installs the script once, for new shells. Later versions of Muster need no other one.',
   run({ shell }) {
