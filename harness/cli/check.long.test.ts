@@ -148,13 +148,16 @@ test('3: a failure of Muster itself is not blamed on the target', async () => {
 
 // `muster check --command` with agents that misbehave as processes: what they leave behind, and what they write.
 
-/** Serves 404 on the socket of its first argument. */
+/** Serves nothing but `{}` on the socket of its first argument, and writes of each request. */
 const AGENT = at('agent.mjs');
 writeFileSync(
   AGENT,
   `import { createServer } from 'node:http';
 const json = { 'content-type': 'application/json' };
-createServer((_, response) => response.writeHead(404, json).end('{}')).listen(process.argv[2]);
+createServer((_, response) => {
+  console.error('a trace');
+  response.writeHead(200, json).end('{}');
+}).listen(process.argv[2]);
 `,
 );
 const NODE = process.execPath;
@@ -176,10 +179,18 @@ test('the command ends although what the agent left behind holds its output', as
   }
 }, 900_000);
 
-test('what an agent writes to its standard error cannot command the terminal', async () => {
-  const line = `printf '\u001b[2J\u009b31mwritten\\n' >&2; exec ${NODE} ${AGENT} {socket}`;
-  const { stderr } = await muster('check', 'device', '--command', line, ...ONE);
-  expect(stderr).toContain('\\u001b[2J\\u009b31mwritten');
+test('what an agent writes stands with the finding that it belongs to', async () => {
+  const line = `echo starting >&2; exec ${NODE} ${AGENT} {socket}`;
+  const report = at('wrote.json');
+  await muster('check', 'device', '--command', line, ...ONE, '--report', `json=${report}`);
+  const found = reportIn(report).checks.find(({ outcome }) => outcome === 'fail');
+  expect(found?.stderr).toMatch(/^a trace(\na trace)*$/);
+});
+
+test('what an agent writes cannot command the terminal', async () => {
+  const line = `printf '\u001b[2J\u009b31mwritten' >&2; exit 3`;
+  const { stdout } = await muster('check', 'device', '--command', line, ...ONE);
+  expect(stdout).toContain('\\u001b[2J\\u009b31mwritten');
 });
 
 test('3: an exception that nobody catches blocks what was under way', async () => {

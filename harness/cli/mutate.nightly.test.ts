@@ -98,15 +98,6 @@ describe('tests that are no good', { timeout: 60_000 }, () => {
     expect(run.in('timed_out')).toEqual(['deployment-wrapped']);
     expect(commandOf(readFileSync(pid, 'utf8').trim())).not.toContain('sleep');
   });
-
-  test('cannot run beside each other', async () => {
-    using folder = scratch();
-    const line = `mkdir '${join(folder.path, 'lock')}' && ${SHAPE} && sleep 1 && rmdir '${join(folder.path, 'lock')}'`;
-    const { code, report } = await mutate(device(line, ['deployment-wrapped', 'deployment-as-text'], '--jobs', '2'));
-    expect(code).toBe(2);
-    expect(report.flaky).toContain('give --jobs 1');
-    expect(report.summary.killed).toBe(0);
-  });
 });
 
 describe('a run', { timeout: 120_000 }, () => {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { closedPort } from '../../simulators/fleet/testing/scratch.ts';
 import type { HttpClient } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
 import { Redactor } from '../common/redact.ts';
@@ -118,22 +119,12 @@ const newSocket = (): string => join(folder, `${randomUUID().slice(0, 8)}.sock`)
 const commandFor = (...place: Parameters<typeof server>): string =>
   `exec "${process.execPath}" -e "${server(...place)}"`;
 
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
 async function places(api: Api): Promise<[Run, Place]> {
   if (api === 'device') {
     const address = newSocket();
     return [device, { address, command: commandFor(address) }];
   }
-  const port = await freePort();
+  const port = await closedPort();
   return [platform, { address: `http://127.0.0.1:${port}/beta`, command: commandFor('port', `${port}, '127.0.0.1'`) }];
 }
 

@@ -122,21 +122,6 @@ describe('between a platform and its clients', () => {
     expect(await run.stop()).toMatchObject({ code: 0 });
     expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 1, gaps: [] });
   });
-
-  test('what its server does not take, its clients see, and it goes on', async () => {
-    const words = ['--url', 'http://127.0.0.1:1/beta', '--listen', '0', '--report', 'json=r.json'];
-    const run = home.start(['watch', 'platform', ...words]);
-    const { url } = await run.ready<{ url: string }>();
-    await expect(fetch(url)).rejects.toThrow();
-    await expect(fetch(url)).rejects.toThrow();
-    const { code, stderr } = await run.stop('SIGINT');
-    expect(code).toBe(2);
-    expect(stderr.match(/the server cannot be reached: /g)).toHaveLength(1);
-    expect(reportIn(at('r.json')).watched?.gaps).toEqual([
-      expect.stringContaining('2 connections: no connection to the server: '),
-      expect.stringMatching(/^the server could not be reached 1 time.*, and was not reached again$/),
-    ]);
-  });
 });
 
 /** Every write to it fails, as on a disk that is full. */
