@@ -1,5 +1,6 @@
 /** `check platform` behind a cache: answers that are late are no findings, and answers that stay old are. */
 import http from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
@@ -9,32 +10,20 @@ const at = useFolder();
 const KEY = 'key_0123456789abcdef';
 const CHECKS = ['platform.list.created', 'platform.group.tree', 'platform.list.envelope', 'platform.list.defaults'];
 
-interface Kept {
-  at: number;
-  status: number;
-  headers: http.IncomingHttpHeaders;
-  body: Buffer;
-}
-
-async function bytesOf(stream: http.IncomingMessage): Promise<Buffer> {
-  return Buffer.concat(await Array.fromAsync<Buffer>(stream));
-}
-
 /** Answers each GET again as it did first, for so long, with its first `Date` and an `Age`. */
 function cacheBefore(url: string, keptMs: number) {
-  const { hostname, port } = new URL(url);
-  const kept = new Map<string, Kept>();
-  const counts = { replayed: 0 };
-  const ask = async (request: http.IncomingMessage): Promise<Kept> => {
-    const { method, url: path, headers } = request;
-    const body = await bytesOf(request);
-    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
-    const asked = { hostname, port, path: path ?? '/', method: method ?? 'GET', headers, agent: false as const };
-    http.request(asked, resolve).on('error', reject).end(body);
-    const answer = await promise;
-    const { 'transfer-encoding': _, connection, ...rest } = answer.headers;
-    return { at: Date.now(), status: answer.statusCode ?? 502, headers: rest, body: await bytesOf(answer) };
+  const { origin } = new URL(url);
+  const ask = async (request: http.IncomingMessage) => {
+    const { method = 'GET', url: path = '/' } = request;
+    const names = ['x-api-key', 'service-version', 'content-type'].filter((name) => name in request.headers);
+    const headers = Object.fromEntries(names.map((name) => [name, String(request.headers[name])]));
+    const sent = await text(request);
+    const answer = await fetch(origin + path, { method, headers, ...(sent !== '' && { body: sent }) });
+    const { connection: _, 'transfer-encoding': __, ...rest } = Object.fromEntries(answer.headers);
+    return { at: Date.now(), status: answer.status, headers: rest, body: await answer.text() };
   };
+  const kept = new Map<string, Awaited<ReturnType<typeof ask>>>();
+  const counts = { replayed: 0 };
   const server = http.createServer(async (request, response) => {
     const key = [request.url, request.headers['x-api-key'], request.headers['service-version']].join(' ');
     const old = request.method === 'GET' ? kept.get(key) : undefined;
@@ -43,11 +32,8 @@ function cacheBefore(url: string, keptMs: number) {
     if (answer === undefined) return response.destroy();
     if (isKept) counts.replayed += 1;
     else if (request.method === 'GET') kept.set(key, answer);
-    const age = Math.floor((Date.now() - answer.at) / 1000);
-    if (isKept) response.setHeader('age', age);
-    for (const [name, value] of Object.entries(answer.headers))
-      if (value !== undefined) response.setHeader(name, value);
-    return response.writeHead(answer.status).end(answer.body);
+    if (isKept) response.setHeader('age', Math.floor((Date.now() - answer.at) / 1000));
+    return response.writeHead(answer.status, answer.headers).end(answer.body);
   });
   return { server, counts };
 }

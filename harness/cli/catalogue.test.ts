@@ -64,16 +64,6 @@ test('an older requirement set holds what was due at its date', () => {
   expect(ids()).toEqual(['device.list.older', 'device.list.walk']);
 });
 
-test('the list names section, level, requirement, checks and needs', () => {
-  const text = listText(all, plain, 100);
-  expect(text).toContain(
-    'device  6.2 Rules of the event stream\n  MUST   device.list.walk\n         Walking gives every item once.\n',
-  );
-  expect(text).toContain('         device.list.walk.driven needs drive, restart, root\n');
-  expect(text).toContain('  SHOULD device.list.quiet\n         Nothing is said twice.\n         needs log\n');
-  expect(text).toContain('2 requirements, 3 checks');
-});
-
 test('an explanation says what is asked, how it is decided, and what it needs', () => {
   const text = explainText(all, 'device.list.walk.driven', plain, 100);
   expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
