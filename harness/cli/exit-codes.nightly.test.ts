@@ -149,7 +149,6 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
   simulate: [
     { code: 0, words: serving, sent: 'SIGINT' },
     { code: 0, words: serving, sent: 'SIGTERM' },
-    { code: 0, words: () => ['simulate', 'platform'], sent: 'SIGTERM' },
     { code: 3, words: serving, sent: 'SIGTERM', env: FAULT },
     { code: 64, words: () => ['simulate', 'device', '--socket', at('s')] },
     { code: 129, words: serving, sent: 'SIGHUP' },

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { painter, wantsColour } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { Progress, prettyReporter, prettyText } from './pretty.ts';
@@ -153,35 +153,19 @@ test.each([
   expect(stripVTControlCharacters(text)).toBe(prettyText(sampleReport(), plain));
 });
 
-describe('progress', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  test('tells what is waited for, the longest first, on one line', () => {
-    const progress = new Progress({ write: () => {} }, plain.paint);
-    progress.start(12);
-    progress.begin('device.events.long-lived');
-    vi.advanceTimersByTime(30_000);
-    progress.begin('device.events.heartbeat');
-    progress.end(sampleFailure({ id: 'device.x' }));
-    vi.advanceTimersByTime(1000);
-    expect(progress.line(120)).toBe(
-      '1 of 12 · 1 failed · waiting for device.events.long-lived (31 s), device.events.heartbeat (1 s)',
-    );
-    expect(progress.line(70).length).toBeLessThanOrEqual(70);
-    progress.stop();
-  });
-
-  test('leaves a terminal clean', () => {
-    const said: string[] = [];
-    const progress = new Progress({ write: (text) => said.push(text), isTTY: true }, plain.paint);
-    progress.start(1);
-    vi.advanceTimersByTime(1000);
-    expect(said.at(-1)).toContain('0 of 1');
-    progress.stop();
-    expect(said.at(-1)).toBe('\r\u001b[J');
-    const written = said.length;
-    vi.advanceTimersByTime(1000);
-    expect(said).toHaveLength(written);
-  });
+test('progress tells what is waited for, the longest first, on one line', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const progress = new Progress({ write: () => {} }, plain.paint);
+  progress.start(12);
+  progress.begin('device.events.long-lived');
+  vi.advanceTimersByTime(30_000);
+  progress.begin('device.events.heartbeat');
+  progress.end(sampleFailure({ id: 'device.x' }));
+  vi.advanceTimersByTime(1000);
+  expect(progress.line(120)).toBe(
+    '1 of 12 · 1 failed · waiting for device.events.long-lived (31 s), device.events.heartbeat (1 s)',
+  );
+  expect(progress.line(70).length).toBeLessThanOrEqual(70);
+  progress.stop();
 });

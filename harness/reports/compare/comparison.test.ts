@@ -179,15 +179,19 @@ it('names columns by release, or else by what tells their files apart', () => {
   expect(page).toMatch(/<th scope="col">2 .*new\.json/);
 });
 
-it('leaves out a long start that all labels share', () => {
-  const line = './build/agent --socket /run/agent.sock';
-  const { entries } = compare([run(line, frame('pass')), run(`${line} --defect replay-inclusive`, frame('pass'))]);
-  expect(entries.map(({ label }) => label)).toEqual([line, '… --defect replay-inclusive']);
-});
-
-it('two of one name have numbers', () => {
-  const { entries } = compare(['agent 1', 'agent 1', 'other'].map((label) => run(label, frame('pass'))));
-  expect(entries.map(({ label }) => label)).toEqual(['agent 1 #1', 'agent 1 #2', 'other']);
+const LINE = './build/agent --socket /run/agent.sock';
+it.each([
+  [
+    [LINE, `${LINE} --defect replay-inclusive`],
+    [LINE, '… --defect replay-inclusive'],
+  ],
+  [
+    ['agent 1', 'agent 1', 'other'],
+    ['agent 1 #1', 'agent 1 #2', 'other'],
+  ],
+])('labels %j as %j', (given, labels) => {
+  const { entries } = compare(given.map((label) => run(label, frame('pass'))));
+  expect(entries.map(({ label }) => label)).toEqual(labels);
 });
 
 it('refuses one report alone, and reports of two APIs', () => {
