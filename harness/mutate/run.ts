@@ -67,10 +67,8 @@ export interface MutationResults {
 export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);
-  const all = (state: MutationState, reason?: string) =>
-    world.subjects.map((subject) => resultOf(subject, state, reason));
-  if (first.outcome !== 'passed')
-    return { first, subjects: all('not_run'), testTimeoutMs: undefined, flaky: undefined };
+  const notRun = () => world.subjects.map((subject) => resultOf(subject, 'not_run'));
+  if (first.outcome !== 'passed') return { first, subjects: notRun(), testTimeoutMs: undefined, flaky: undefined };
   const testTimeoutMs = options.testTimeoutMs ?? Math.max(LEAST_TIMEOUT_MS, TIMES_THE_FIRST * first.durationMs);
   const results = new Map<Subject, MutationSubject>();
   for (const subject of world.subjects) {
@@ -81,8 +79,9 @@ export async function runMutation(world: SubjectSource, options: MutateOptions):
   }
   const chosen = options.choose(world.subjects.filter((subject) => !results.has(subject)));
   listener.onBegin(outlookOf(chosen, first, testTimeoutMs, options));
-  const flaky =
-    chosen.length === 0 ? undefined : await runOnSubjects({ world, chosen, results, options, testTimeoutMs });
+  const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
+  const run: Running['run'] = (server, kind) => runOn(server, options, kind === 'variant' ? onVariant : testTimeoutMs);
+  const flaky = chosen.length === 0 ? undefined : await runOnSubjects(world, chosen, results, { ...options, run });
   const subjects = world.subjects.map((subject) => results.get(subject) ?? resultOf(subject, 'not_run'));
   return { first, subjects, testTimeoutMs, flaky };
 }
@@ -95,56 +94,43 @@ function outlookOf(chosen: readonly Subject[], first: Ended, timeoutMs: number, 
   return { first, timeoutMs, count, jobs, expectedMs };
 }
 
-interface SubjectRuns {
-  readonly world: SubjectSource;
-  readonly chosen: readonly Subject[];
-  readonly results: Map<Subject, MutationSubject>;
-  readonly options: MutateOptions;
-  readonly testTimeoutMs: number;
+interface Running extends MutateOptions {
+  run(server: Server, kind?: Subject['kind']): Promise<Ended>;
 }
 
 /** Resolves with the reason why the results are void, if so. */
-async function runOnSubjects({
-  world,
-  chosen,
-  results,
-  options,
-  testTimeoutMs,
-}: SubjectRuns): Promise<string | undefined> {
+async function runOnSubjects(
+  world: SubjectSource,
+  chosen: readonly Subject[],
+  results: Map<Subject, MutationSubject>,
+  options: Running,
+): Promise<string | undefined> {
   const { signal, listener } = options;
-  const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
-  const run: Run = (server, kind) => runOn(server, options, kind === 'variant' ? onVariant : testTimeoutMs);
   const jobs = Math.min(options.jobs, chosen.length);
-  let flaky = await flakyInParallel(world, { ...options, jobs }, run);
+  let flaky = await flakyInParallel(world, { ...options, jobs });
   if (flaky !== undefined) return flaky;
   let done = 0;
   await untilAborted(signal, async () => {
     await inParallel(inSectionOrder(chosen), jobs, async (subject) => {
       if (signal.aborted || flaky !== undefined) return;
-      const result = await runOnSubjectTwice(subject, run, options);
+      const result = await runOnSubjectTwice(subject, options);
       results.set(subject, result);
       if (result.state !== 'not_run') listener.onResult(result);
       done += 1;
       if (done % GUARD_EVERY !== 0 || done === chosen.length) return;
-      const how = await flakyOnFaithful(world, options, run);
+      const how = await flakyOnFaithful(world, options);
       flaky ??= how;
     });
     // The last run on the faithful server: flaky tests have killed by chance.
-    flaky ??= await flakyOnFaithful(world, options, run);
+    flaky ??= await flakyOnFaithful(world, options);
   });
   return flaky;
 }
 
 async function runOn(server: Server, { line, setup, env, signal, listener }: MutateOptions, timeoutMs: number) {
-  const stopServer = await runTests(server, {
-    line,
-    env,
-    timeoutMs,
-    signal,
-    ...(setup === undefined ? {} : { setup }),
-  });
-  if (stopServer.leftBehind) listener.onLeftBehind();
-  return stopServer;
+  const ended = await runTests(server, { line, setup, env, timeoutMs, signal });
+  if (ended.leftBehind) listener.onLeftBehind();
+  return ended;
 }
 
 /** Resolves with the end of the run, and with the decisions that the tests called for. */
@@ -155,18 +141,16 @@ async function firstRun(world: SubjectSource, options: MutateOptions) {
   return { first, taken: server.taken };
 }
 
-type Run = (server: Server, kind?: Subject['kind']) => Promise<Ended>;
-
 /**
  * Whether the tests pass on faithful servers in as many parallel runs as planned; otherwise the end of one that failed.
  */
-async function flakyInParallel(world: SubjectSource, options: MutateOptions, run: Run): Promise<string | undefined> {
+async function flakyInParallel(world: SubjectSource, options: Running): Promise<string | undefined> {
   const { jobs, signal } = options;
   if (jobs === 1) return undefined;
   const failed: string[] = [];
   await untilAborted(signal, () =>
     inParallel(Array(jobs).fill(0), jobs, async () => {
-      const how = await flakyOnFaithful(world, options, run);
+      const how = await flakyOnFaithful(world, options);
       if (how !== undefined) failed.push(how);
     }),
   );
@@ -175,11 +159,7 @@ async function flakyInParallel(world: SubjectSource, options: MutateOptions, run
 }
 
 /** Failure on the faithful server, or to start it; undefined when the tests passed. */
-async function flakyOnFaithful(
-  world: SubjectSource,
-  { signal, listener }: Pick<MutateOptions, 'signal' | 'listener'>,
-  run: Run,
-): Promise<string | undefined> {
+async function flakyOnFaithful(world: SubjectSource, { signal, listener, run }: Running): Promise<string | undefined> {
   let faithful: Server;
   try {
     faithful = await world.faithful(signal);
@@ -208,14 +188,14 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
 }
 
 /** Outcome of the tests on a subject. Brittle needs two failures, since it accuses tests that may have been unlucky. */
-async function runOnSubjectTwice(subject: Subject, run: Run, options: MutateOptions): Promise<MutationSubject> {
-  const first = await runOnSubject(subject, run, options);
+async function runOnSubjectTwice(subject: Subject, options: Running): Promise<MutationSubject> {
+  const first = await runOnSubject(subject, options);
   if (first.state !== 'brittle') return first;
-  const second = await runOnSubject(subject, run, options);
+  const second = await runOnSubject(subject, options);
   return second.state === 'accepted' ? { ...second, reason: `the tests failed once of twice: ${first.how}` } : second;
 }
 
-async function runOnSubject(subject: Subject, run: Run, { signal, listener }: MutateOptions): Promise<MutationSubject> {
+async function runOnSubject(subject: Subject, { signal, listener, run }: Running): Promise<MutationSubject> {
   let server: Server;
   try {
     server = await subject.start(signal);
@@ -237,16 +217,8 @@ async function runOnSubject(subject: Subject, run: Run, { signal, listener }: Mu
     if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
     throw error;
   } finally {
-    // A defect may keep a server from ending in order, after its outcome is known.
-    await ended(server);
-  }
-}
-
-async function ended(server: Server): Promise<void> {
-  try {
-    await server[Symbol.asyncDispose]();
-  } catch {
-    // It says nothing about the tests.
+    // A defect may keep a server from ending in order, which says nothing about the tests.
+    await Promise.resolve(server[Symbol.asyncDispose]()).catch(() => {});
   }
 }
 
