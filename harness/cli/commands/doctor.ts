@@ -1,8 +1,36 @@
+/** `muster doctor`: a probe for each capability that a user may need. Probes clean up after themselves. */
+
+import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { createServer, type ListenOptions } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import process from 'node:process';
+import { listening, listenUnix } from '../../../simulators/device/transport.ts';
+import { thousands } from '../../../simulators/fleet/measure/costs.ts';
+import {
+  baseDirFor,
+  isInMemory,
+  machineLimits,
+  preflight,
+  ROBOTS_PER_CORE,
+  robotCost,
+  sensibleWorkers,
+} from '../../../simulators/fleet/run/capacity.ts';
+import { defined } from '../../common/defined.ts';
+import { readableDuration } from '../../common/durations.ts';
+import { ownedFolder } from '../../common/owner.ts';
+import { memoryText } from '../../common/sizes.ts';
 import { hanging, inert, type Paint, painter, printableJson, printableLine, wrap } from '../../common/terminal.ts';
 import { EXIT, exitCodesText } from '../../common/usage.ts';
-import { diagnose, type Finding, NEEDED } from '../doctor.ts';
+import { Patience } from '../../common/waiting.ts';
+import { containerRuntime, reasonOf } from '../../targets/launch/container.ts';
 import { columns, command, OPTION } from '../options.ts';
+import { OLDEST_NODE, VERSION } from '../version.ts';
+
+const NEEDED = 'Checks';
+const CONTAINERS = 'Agents in containers (--image)';
+const FLEETS = 'Fleets';
+const REPEATING = 'Lines that repeat a finding';
 
 export const doctor = command({
   options: { json: OPTION.flag('As JSON') },
@@ -42,4 +70,193 @@ function ending(able: boolean, findings: readonly Finding[]): string {
   if (!able) return `Checks cannot run here: see ! below ${NEEDED}.`;
   if (findings.every(({ ok }) => ok)) return 'Everything can run here.';
   return 'Checks can run here. What ! names is needed only for what its heading says.';
+}
+
+interface Probe {
+  group: string;
+  name: string;
+  /** Result in words. Throws or rejects with the problem. */
+  probe(): string | Promise<string>;
+  todo?: string;
+}
+
+interface Finding extends Omit<Probe, 'probe'> {
+  ok: boolean;
+  seen: string;
+  /** Whether the probe timed out and still waits. */
+  waits: boolean;
+}
+
+class Silent extends Error {}
+
+/** Milliseconds; a container runtime may take seconds to start its machine. */
+const PATIENCE_MS = 5000;
+/** Bytes that a check needs for logs, config files and a report. */
+const FREE_BYTES = 16 * 2 ** 20;
+const ROBOTS = 200;
+
+const PROBES: readonly Probe[] = [
+  // Always passes: the launcher rejects an older Node.
+  { group: NEEDED, name: 'Node', probe: () => `${process.versions.node}, and ${OLDEST_NODE} or later is needed` },
+  { group: NEEDED, name: 'Muster', probe: () => VERSION },
+  {
+    group: NEEDED,
+    name: 'unix socket',
+    probe: unixSocket,
+    todo: 'Set TMPDIR to a folder on a disk of this machine, with a short path such as /tmp.',
+  },
+  { group: NEEDED, name: 'loopback port', probe: loopbackPort, todo: 'Allow programs to listen on 127.0.0.1.' },
+  {
+    group: NEEDED,
+    name: 'temporary folder',
+    probe: temporaryFolder,
+    todo: `Set TMPDIR to a folder that this user can write to, with ${memoryText(FREE_BYTES)} free.`,
+  },
+  {
+    group: CONTAINERS,
+    name: 'testcontainers',
+    probe: testcontainers,
+    todo: 'Run: npm install --save-dev testcontainers',
+  },
+  {
+    group: CONTAINERS,
+    name: 'container runtime',
+    probe: () => unlessSilent(runtime()),
+    todo: 'Start Docker and try `docker info`, or set DOCKER_HOST.',
+  },
+  { group: FLEETS, name: 'open files', probe: openFiles, todo: 'Raise `ulimit -n`.' },
+  { group: FLEETS, name: 'robots', probe: robots, todo: 'Start fewer: --robots N.' },
+  ...['curl', 'socat'].map((tool) => ({
+    group: REPEATING,
+    name: tool,
+    probe: () => pathOf(tool),
+    todo: `Install ${tool}, or repeat findings with \`muster replay\`.`,
+  })),
+];
+
+async function* diagnose(): AsyncGenerator<Finding> {
+  for (const { group, name, probe, todo } of PROBES) {
+    try {
+      yield { group, name, ok: true, seen: await probe(), waits: false };
+    } catch (error) {
+      yield { group, name, ok: false, seen: reasonOf(error), ...defined({ todo }), waits: error instanceof Silent };
+    }
+  }
+}
+
+async function unlessSilent<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = new Patience(PATIENCE_MS).watch(() =>
+    reject(new Silent(`no answer within ${readableDuration(PATIENCE_MS)}`)),
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    stop();
+  }
+}
+
+async function unixSocket(): Promise<string> {
+  using folder = temporary();
+  // Longest name of a socket of Muster.
+  const path = join(folder.path, 'control.sock');
+  const { close } = await listenUnix(
+    path,
+    () => {},
+    () => {},
+  );
+  close();
+  return `can be bound in ${tmpdir()}`;
+}
+
+async function loopbackPort(): Promise<string> {
+  await bind({ host: '127.0.0.1', port: 0 });
+  const sixth = await bind({ host: '::1', port: 0 }).then(
+    () => 'and on ::1',
+    (error: unknown) => `not on ::1 (${reasonOf(error)})`,
+  );
+  return `can be bound on 127.0.0.1, ${sixth}`;
+}
+
+async function bind(options: ListenOptions): Promise<void> {
+  const server = createServer();
+  await listening(server, options);
+  server.close();
+}
+
+function temporaryFolder(): string {
+  using folder = temporary();
+  writeFileSync(join(folder.path, 'file'), VERSION);
+  const { bavail, blocks, bsize } = statfsSync(folder.path);
+  // Some network disks report no size.
+  if (blocks === 0) return tmpdir();
+  const seen = `${tmpdir()}, ${memoryText(bavail * bsize)} free`;
+  if (bavail * bsize < FREE_BYTES) throw new Error(seen);
+  return seen;
+}
+
+/** Folder with the longest name of Muster's folders with sockets. */
+function temporary(): { path: string } & Disposable {
+  const path = ownedFolder('doctor');
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Imports the package: an installed one may fail to load. */
+async function testcontainers(): Promise<string> {
+  await import('testcontainers');
+  return 'installed';
+}
+
+async function runtime(): Promise<string> {
+  const { client } = await containerRuntime('').catch((error: unknown) => {
+    const { cause } = error as { cause?: unknown };
+    throw new Error(`none answers (${reasonOf(cause ?? error)})`);
+  });
+  const { serverVersion, operatingSystem, architecture } = client.info.containerRuntime;
+  return `answers: ${serverVersion} on ${operatingSystem}, ${architecture}`;
+}
+
+function fleet() {
+  const cost = robotCost({ phases: [{ do: 'rollout', over: '0s' }] });
+  const dir = baseDirFor(ROBOTS * cost.memoryDiskBytes);
+  const limits = machineLimits(dir);
+  const lively = limits.cores * ROBOTS_PER_CORE;
+  const holds = (workers: number) =>
+    preflight(ROBOTS, { workers, platform: true, filesInMemory: isInMemory(dir) }, cost, limits);
+  return { limits, lively, holds, workers: sensibleWorkers(lively, cost, limits) };
+}
+
+function openFiles(): string {
+  const { limits, holds } = fleet();
+  const { descriptors } = limits;
+  if (descriptors === 0) return 'how many a process may have is not known here';
+  const { capacity } = holds(1);
+  const seen = `${thousands(descriptors)} a process, which suffice for ${thousands(capacity.descriptors)} robots`;
+  if (capacity.descriptors < 1) throw new Error(seen);
+  return seen;
+}
+
+function robots(): string {
+  const { lively, holds, workers } = fleet();
+  const { capacity, problems } = holds(workers);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  const held = Object.entries({ processors: lively, ...capacity })
+    .filter(([, count]) => Number.isFinite(count))
+    .sort(([, one], [, other]) => one - other);
+  const counts = held.map(([resource, count]) => `${resource} ${thousands(count)}`);
+  return `about ${thousands(held[0]?.[1] ?? 0)} in all (${counts.join(', ')})`;
+}
+
+function pathOf(tool: string): string {
+  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, tool));
+  const found = places.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error('not found in PATH');
+  return found;
 }
