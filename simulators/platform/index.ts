@@ -72,9 +72,10 @@ function agentPort(core: Core): AgentPort {
     configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
       const row = find(core, 'config_instance', id);
-      // Newest first, because a device requests content of its latest deployment.
-      const uses = collections.deployment.newest('device_id = ?', [deviceId]);
-      if (!uses.some((each) => (JSON.parse(each.config_instance_ids) as string[]).includes(id))) {
+      const isUsed = core.store.database
+        .prepare('SELECT 1 FROM deployments, json_each(config_instance_ids) WHERE device_id = ? AND value = ? LIMIT 1')
+        .get(deviceId, id);
+      if (isUsed === undefined) {
         throw new PlatformError(403, 'not_for_this_device', 'no deployment of this device has that config instance');
       }
       return { format: row.content_format, data: contentOf(core, id) };
@@ -93,7 +94,7 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
   if (activity.length === 0) return deployment.where({ device_id: deviceId });
   const rows = activity.includes('archived')
     ? deployment.where({ device_id: deviceId })
-    : [...deployment.newest(NOT_ARCHIVED, [deviceId])].reverse();
+    : deployment.select(NOT_ARCHIVED, [deviceId]);
   return rows.filter((row) => activity.includes(lastReported(row)));
 }
 

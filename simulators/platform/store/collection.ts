@@ -1,21 +1,22 @@
 /** One table: rows by id, and filtered pages in any order at any offset. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { type Filters, type KeptOrder, type Matching, type OrderPlan, type OrderTerm, planOrder } from './order.ts';
-import { compareText, Facet, type FacetFilter, RankedList } from './ranks.ts';
+import type { Filters, Matching, OrderTerm } from './order.ts';
+import { Facet, type FacetFilter, RankedList } from './ranks.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
 /**
- * Index of a table in memory: its facets, and its rows by rank in the supported orders. The database alone gives the
- * same answers with `ORDER BY … LIMIT … OFFSET` (`store.test.ts` compares them), but reads every row before the offset:
- * too slow for a million devices. The index follows the table through `add`, `change` and `reload`.
+ * Index of a table in memory: its facets, and its rows by rank, newest first. The database alone gives the same pages
+ * with `ORDER BY … LIMIT … OFFSET` (`store.test.ts` compares them), but reads every row before the offset: too slow for
+ * a million devices. The index follows the table through `add`, `change` and `reload`.
  */
 class RowIndex {
+  /** Orders by `created_at` descending, then by `id`. */
+  readonly newestFirst: RankedList;
   readonly #database: DatabaseSync;
   readonly #spec: TableSpec;
   readonly #facets: Facet[];
   readonly #idOfSeq: StatementSync;
-  readonly #lists = new Map<KeptOrder, RankedList>();
   #created = new Float64Array(1024);
   #last = 0;
 
@@ -24,11 +25,8 @@ class RowIndex {
     this.#spec = spec;
     this.#facets = spec.facets.map((column) => new Facet(column));
     this.#idOfSeq = database.prepare(`SELECT id FROM ${spec.table} WHERE seq = ?`);
+    this.newestFirst = new RankedList((left, right) => this.#compare(left, right), this.#facets);
     this.reload();
-  }
-
-  get size(): number {
-    return this.#newestFirst().size;
   }
 
   /** Number of the newest row; 0 if empty. */
@@ -44,51 +42,33 @@ class RowIndex {
     let index = 0;
     const columns = ['seq', 'created_at', ...facets].join(', ');
     const rows = this.#database.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at DESC, id ASC`);
-    for (const [seq, createdAt, ...values] of arrays<[number, string, ...unknown[]]>(rows)) {
+    // Iterates over arrays, because a million objects at once would take more memory than the whole index.
+    rows.setReturnArrays(true);
+    for (const [seq, createdAt, ...values] of rows.iterate() as unknown as Iterable<[number, string, ...unknown[]]>) {
       sorted[index++] = seq;
       this.#remember(seq, createdAt);
-      for (const [at, facet] of this.#facets.entries()) facet.set(seq, textOrNull(values[at]));
+      for (const [at, facet] of this.#facets.entries()) facet.set(seq, values[at]);
     }
-    const list = new RankedList(this.#comparator('created_at:desc,id:asc'), this.#facets);
-    list.load(sorted);
-    this.#lists.clear();
-    this.#lists.set('created_at:desc,id:asc', list);
+    this.newestFirst.load(sorted);
   }
 
   add(row: BaseRow): void {
     this.#remember(row.seq, row.created_at);
-    for (const facet of this.#facets) facet.set(row.seq, facetValue(row, facet.column));
-    for (const list of this.#lists.values()) list.insert(row.seq);
+    for (const facet of this.#facets) facet.set(row.seq, valueIn(row, facet.column));
+    this.newestFirst.insert(row.seq);
   }
 
   /** Call after columns of a row changed; `id` and `created_at` never do. */
   change(row: BaseRow): void {
     for (const [index, facet] of this.#facets.entries()) {
       const from = facet.codeOf(row.seq);
-      facet.set(row.seq, facetValue(row, facet.column));
-      if (facet.codeOf(row.seq) === from) continue;
-      for (const list of this.#lists.values()) list.recode(row.seq, index, from);
+      facet.set(row.seq, valueIn(row, facet.column));
+      if (facet.codeOf(row.seq) !== from) this.newestFirst.recode(row.seq, index, from);
     }
   }
 
-  /** Rows that pass the filters on indexed columns; ignores other filters. Undefined if no row can match. */
-  select(filters: Filters) {
-    const filter = this.#filter(filters);
-    if (filter === undefined) return undefined;
-    const list = this.#newestFirst();
-    return {
-      passes: (seq: number): boolean => list.passes(seq, filter),
-      count: (): number => list.count(filter),
-      /** Rows in that order; undefined if the index does not keep it. `terms` are total (they end with `id`). */
-      inOrder: (terms: readonly OrderTerm[]): Matching | undefined => {
-        const plan = planOrder(terms, this.#spec.facets);
-        return plan && this.#ranked(plan, filter);
-      },
-    };
-  }
-
-  /** Facets among the filters; undefined for a value that no row ever had. */
-  #filter(filters: Filters): FacetFilter | undefined {
+  /** Filters on indexed columns; ignores others. Undefined if no row can match, because none ever had the value. */
+  filterOf(filters: Filters): FacetFilter | undefined {
     const filter: { facet: number; codes: number[] }[] = [];
     for (const [index, facet] of this.#facets.entries()) {
       const values = filters[facet.column];
@@ -100,77 +80,10 @@ class RowIndex {
     return filter;
   }
 
-  #ranked(plan: OrderPlan, filter: FacetFilter): Matching {
-    const list = this.#list(plan.order);
-    const { facet } = plan;
-    const count = () => list.count(filter);
-    if (facet === undefined) return { count, slice: (start, size) => list.slice(start, size, filter, plan.reversed) };
-    const index = this.#facets.findIndex(({ column }) => column === facet.field);
-    const codes = (this.#facets[index] as Facet).entries().map(([, code]) => code);
-    if (facet.descending) codes.reverse();
-    const slice = (start: number, size: number) => {
-      const found: number[] = [];
-      let skip = start;
-      for (const code of codes) {
-        if (found.length >= size) break;
-        const within = [...filter, { facet: index, codes: [code] }];
-        const here = list.count(within);
-        if (skip < here) found.push(...list.slice(skip, size - found.length, within, plan.reversed));
-        skip = Math.max(0, skip - here);
-      }
-      return found;
-    };
-    return { count, slice };
-  }
-
-  #newestFirst(): RankedList {
-    return this.#list('created_at:desc,id:asc');
-  }
-
-  /** Builds every order but the default one on first use. */
-  #list(order: KeptOrder): RankedList {
-    let list = this.#lists.get(order);
-    if (list === undefined) {
-      list = new RankedList(this.#comparator(order), this.#facets);
-      list.load(order === 'id:asc' ? this.#allById() : this.#oldestFirst());
-      this.#lists.set(order, list);
-    }
-    return list;
-  }
-
-  #allById(): Int32Array {
-    const seqs = new Int32Array(this.size);
-    let index = 0;
-    const rows = this.#database.prepare(`SELECT seq FROM ${this.#spec.table} ORDER BY id`);
-    for (const [seq] of arrays<[number]>(rows)) seqs[index++] = seq;
-    return seqs;
-  }
-
-  /** Newest-first list read backwards, except that each run of one moment stays forwards: ids ascend in both. */
-  #oldestFirst(): Int32Array {
-    const newest = this.#newestFirst().rows();
-    const oldest = new Int32Array(newest.length);
-    let index = 0;
-    let end = newest.length;
-    while (end > 0) {
-      const moment = this.#created[newest[end - 1] as number];
-      let start = end - 1;
-      while (start > 0 && this.#created[newest[start - 1] as number] === moment) start -= 1;
-      oldest.set(newest.subarray(start, end), index);
-      index += end - start;
-      end = start;
-    }
-    return oldest;
-  }
-
-  #comparator(order: KeptOrder): (left: number, right: number) => number {
-    const byId = (left: number, right: number) => compareText(this.#idOf(left), this.#idOf(right));
-    if (order === 'id:asc') return byId;
-    const sign = order === 'created_at:desc,id:asc' ? -1 : 1;
-    return (left, right) => {
-      const difference = (this.#created[left] as number) - (this.#created[right] as number);
-      return difference === 0 ? byId(left, right) : sign * difference;
-    };
+  #compare(left: number, right: number): number {
+    const difference = (this.#created[right] as number) - (this.#created[left] as number);
+    if (difference !== 0 || left === right) return difference;
+    return this.#idOf(left) < this.#idOf(right) ? -1 : 1;
   }
 
   #idOf(seq: number): string {
@@ -189,17 +102,7 @@ class RowIndex {
   }
 }
 
-/** Iterates, because a million objects at once would take more memory than the whole index. */
-function arrays<R extends unknown[]>(statement: StatementSync): Iterable<R> {
-  statement.setReturnArrays(true);
-  return statement.iterate() as unknown as Iterable<R>;
-}
-
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-
-const facetValue = (row: object, column: string): string | null => textOrNull((row as Record<string, unknown>)[column]);
-
-type Selection = NonNullable<ReturnType<RowIndex['select']>>;
+const valueIn = (row: object, column: string): unknown => (row as Record<string, unknown>)[column];
 
 type Defer = (change: () => void) => void;
 
@@ -211,7 +114,6 @@ export class Collection<Row extends BaseRow> {
   readonly #defer: Defer;
   readonly #index: RowIndex;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #unused = new Map<string, StatementSync[]>();
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
@@ -230,7 +132,7 @@ export class Collection<Row extends BaseRow> {
   }
 
   get size(): number {
-    return this.#index.size;
+    return this.#index.newestFirst.size;
   }
 
   get last(): number {
@@ -249,22 +151,13 @@ export class Collection<Row extends BaseRow> {
   where(values: Values<Row>): Row[] {
     // `= ?` can use a partial index, `IS ?` cannot.
     const conditions = Object.entries(values).map(([name, value]) => `${name} ${value === null ? 'IS' : '='} ?`);
-    const sql = `SELECT * FROM ${this.#spec.table} WHERE ${conditions.join(' AND ')} ORDER BY seq`;
-    return this.#prepare(sql).all(...(Object.values(values) as SQLInputValue[])) as unknown as Row[];
+    return this.select(conditions.join(' AND '), Object.values(values) as SQLInputValue[]);
   }
 
-  /** Rows for which this SQL holds, newest first. `condition` never contains text from a client. */
-  *newest(condition: string, values: readonly SQLInputValue[]): Generator<Row, undefined> {
-    // Takes a statement of its own, because several readers may be active or left unfinished.
-    const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq DESC`;
-    const unused = this.#unused.get(sql) ?? [];
-    this.#unused.set(sql, unused);
-    const statement = unused.pop() ?? this.#database.prepare(sql);
-    try {
-      for (const row of statement.iterate(...values)) yield row as unknown as Row;
-    } finally {
-      unused.push(statement);
-    }
+  /** Rows for which this SQL holds, in order of creation. `condition` never contains text from a client. */
+  select(condition: string, values: readonly SQLInputValue[]): Row[] {
+    const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq`;
+    return this.#prepare(sql).all(...values) as unknown as Row[];
   }
 
   first(values: Values<Row>): Row | undefined {
@@ -319,29 +212,24 @@ export class Collection<Row extends BaseRow> {
 
   /** Matching items in that order. `terms` are total (they end with `id`). */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
-    const { selective } = this.#spec;
-    const selection = this.#index.select(filters);
-    if (selection === undefined) return NOTHING;
-    const few = Object.keys(filters).filter((column) => column === 'id' || selective.includes(column));
-    if (few.length > 0) return this.#few(filters, few, selection, terms);
-    return selection.inOrder(terms) ?? this.#sorted(filters, selection, terms);
-  }
-
-  #few(filters: Filters, columns: string[], { passes }: Selection, terms: readonly OrderTerm[]): Matching {
-    const sql = `SELECT seq FROM ${this.#spec.table} ${whereIn(columns)} ORDER BY ${orderBy(terms)}`;
-    const seqs = this.#seqs(sql, valuesIn(filters, columns)).filter(passes);
-    return { count: () => seqs.length, slice: (start, size) => seqs.slice(start, start + size) };
-  }
-
-  #sorted(filters: Filters, { count }: Selection, terms: readonly OrderTerm[]): Matching {
-    const columns = Object.keys(filters);
-    const sql = `SELECT seq FROM ${this.#spec.table} ${whereIn(columns)} ORDER BY ${orderBy(terms)} LIMIT ? OFFSET ?`;
-    const values = valuesIn(filters, columns);
-    return {
-      count,
-      // SQLite has no offset beyond 2^63; all offsets beyond the last row give the same empty page.
-      slice: (start, size) => this.#seqs(sql, [...values, size, Math.min(start, this.#last)]),
-    };
+    const filter = this.#index.filterOf(filters);
+    if (filter === undefined) return NOTHING;
+    const { newestFirst } = this.#index;
+    const count = () => newestFirst.count(filter);
+    const few = Object.keys(filters).filter((column) => column === 'id' || this.#spec.selective.includes(column));
+    if (few.length > 0) {
+      const all = this.#seqs(filters, few, terms);
+      const seqs = all.filter((seq) => newestFirst.passes(seq, filter));
+      return { count: () => seqs.length, slice: (start, size) => seqs.slice(start, start + size) };
+    }
+    const [first, second] = terms;
+    const isNewestFirst = first?.field === 'created_at' && first.descending;
+    if (isNewestFirst && second?.field === 'id' && !second.descending)
+      return { count, slice: (start, size) => newestFirst.slice(start, size, filter) };
+    // SQLite has no offset beyond 2^63; all offsets beyond the last row give the same empty page.
+    const slice = (start: number, size: number): number[] =>
+      this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.#last)]);
+    return { count, slice };
   }
 
   #add(row: Row): void {
@@ -350,9 +238,15 @@ export class Collection<Row extends BaseRow> {
     this.#last = row.seq;
   }
 
-  #seqs(sql: string, values: SQLInputValue[]): number[] {
+  /** Rows of the database with these values in `columns`; `page`: limit and offset. */
+  #seqs(filters: Filters, columns: readonly string[], terms: readonly OrderTerm[], page: number[] = []): number[] {
+    const conditions = columns.map((column) => `${column} IN (SELECT value FROM json_each(?))`);
+    const order = terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`);
+    const sql =
+      `SELECT seq FROM ${this.#spec.table} WHERE ${['TRUE', ...conditions].join(' AND ')} ` +
+      `ORDER BY ${order.join(', ')} ${page.length > 0 ? 'LIMIT ? OFFSET ?' : ''}`;
     return this.#prepare(sql)
-      .all(...values)
+      .all(...columns.map((column) => JSON.stringify(filters[column])), ...page)
       .map((row) => Number(row['seq']));
   }
 
@@ -367,14 +261,3 @@ export class Collection<Row extends BaseRow> {
 }
 
 const NOTHING: Matching = { slice: () => [], count: () => 0 };
-
-const whereIn = (columns: readonly string[]): string =>
-  columns.length === 0
-    ? ''
-    : `WHERE ${columns.map((column) => `${column} IN (SELECT value FROM json_each(?))`).join(' AND ')}`;
-
-const valuesIn = (filters: Filters, columns: readonly string[]): string[] =>
-  columns.map((column) => JSON.stringify(filters[column]));
-
-const orderBy = (terms: readonly OrderTerm[]): string =>
-  terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`).join(', ');

@@ -7,12 +7,11 @@
 /** Code of a row without a value; no filter selects it. */
 const NONE = 0;
 
-/** One column in memory, as small integers by row number, with the values of the codes. */
+/** One column in memory, as small integers by row number. */
 export class Facet {
   readonly column: string;
   #codes = new Int32Array(1024);
   readonly #codeByValue = new Map<string, number>();
-  readonly #values: (string | null)[] = [null];
 
   constructor(column: string) {
     this.column = column;
@@ -26,39 +25,19 @@ export class Facet {
     return this.#codeByValue.get(value);
   }
 
-  /** Every value that some row has or had, sorted, with its code. */
-  entries(): [value: string | null, code: number][] {
-    const known = this.#values.map((value, code): [string | null, number] => [value, code]);
-    return known.sort(([left], [right]) => compareText(left, right));
-  }
-
-  set(row: number, value: string | null): void {
+  set(row: number, value: unknown): void {
     if (row >= this.#codes.length) {
       const grown = new Int32Array(Math.max(row + 1, this.#codes.length * 2));
       grown.set(this.#codes);
       this.#codes = grown;
     }
-    this.#codes[row] = this.intern(value);
-  }
-
-  intern(value: string | null): number {
-    if (value === null) return NONE;
-    let code = this.#codeByValue.get(value);
+    let code = typeof value === 'string' ? this.#codeByValue.get(value) : NONE;
     if (code === undefined) {
-      code = this.#values.length;
-      this.#values.push(value);
-      this.#codeByValue.set(value, code);
+      code = this.#codeByValue.size + 1;
+      this.#codeByValue.set(value as string, code);
     }
-    return code;
+    this.#codes[row] = code;
   }
-}
-
-/** Nulls first, then by code unit, which is SQLite's binary collation for ASCII. */
-export function compareText(left: string | null, right: string | null): number {
-  if (left === right) return 0;
-  if (left === null) return -1;
-  if (right === null) return 1;
-  return left < right ? -1 : 1;
 }
 
 const CHUNK = 512;
@@ -108,16 +87,6 @@ export class RankedList {
     this.#all.total = sorted.length;
   }
 
-  rows(): Int32Array {
-    const rows = new Int32Array(this.size);
-    let at = 0;
-    for (const chunk of this.#chunks) {
-      rows.set(chunk.rows.subarray(0, chunk.length), at);
-      at += chunk.length;
-    }
-    return rows;
-  }
-
   insert(row: number): void {
     if (this.#chunks.length === 0) {
       this.#chunks.push(chunkOf(new Int32Array(0)));
@@ -137,16 +106,14 @@ export class RankedList {
 
   /** Updates the tallies after the code of `row` in a facet has changed from `from`. */
   recode(row: number, facet: number, from: number): void {
-    const at = this.#chunks.length === 0 ? -1 : this.#locate(row);
-    if (at === -1) return;
+    const at = this.#locate(row);
     for (const tally of this.#tallies.values()) {
-      // Several, if an order groups by a facet that is filtered as well.
-      const concerned = tally.filter.filter((part) => part.facet === facet);
-      if (concerned.length === 0) continue;
-      const others = tally.filter.filter((part) => part.facet !== facet);
+      const changed = tally.filter.find((part) => part.facet === facet);
+      if (changed === undefined) continue;
+      const others = tally.filter.filter((part) => part !== changed);
       if (!this.passes(row, others)) continue;
-      const was = concerned.every(({ codes }) => codes.includes(from));
-      const is = this.passes(row, concerned);
+      const was = changed.codes.includes(from);
+      const is = this.passes(row, [changed]);
       if (was !== is) add(tally, at, is ? 1 : -1);
     }
   }
@@ -155,24 +122,23 @@ export class RankedList {
     return this.#tallyOf(filter).total;
   }
 
-  /** Passing rows at positions `start` to `start + count - 1`, counted from the end if `reversed`. */
-  slice(start: number, count: number, filter: FacetFilter, reversed = false): number[] {
+  /** Passing rows at positions `start` to `start + count - 1`. */
+  slice(start: number, count: number, filter: FacetFilter): number[] {
     const found: number[] = [];
     const { counts, total } = this.#tallyOf(filter);
     if (count <= 0 || start >= total) return found;
     let skip = start;
-    let at = reversed ? counts.length - 1 : 0;
-    const step = reversed ? -1 : 1;
+    let at = 0;
     for (let here = counts[at] as number; skip >= here; here = counts[at] as number) {
       skip -= here;
-      at += step;
+      at += 1;
     }
-    for (; at >= 0 && at < counts.length && found.length < count; at += step) {
+    for (; at < counts.length && found.length < count; at++) {
       if (counts[at] === 0) continue;
       const chunk = this.#chunks[at] as Chunk;
       const every = counts[at] === chunk.length;
       for (let index = every ? skip : 0; index < chunk.length && found.length < count; index++) {
-        const row = chunk.rows[reversed ? chunk.length - 1 - index : index] as number;
+        const row = chunk.rows[index] as number;
         if (!every && !this.passes(row, filter)) continue;
         if (!every && skip > 0) skip -= 1;
         else found.push(row);

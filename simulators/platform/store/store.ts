@@ -51,9 +51,8 @@ export function storageError(error: unknown): unknown {
   return refusal;
 }
 
-/** Stored in the file, so that a newer Muster refuses or migrates it rather than misreads it. */
+/** Stored in the file, so that another Muster refuses it rather than misreads it; 0 in a new file. */
 const SCHEMA_VERSION = 2;
-const MIGRATIONS: Readonly<Record<number, string>> = { 1: 'ALTER TABLE deployments ADD COLUMN agent_activity TEXT' };
 
 /** The database cannot be used; the message gives the reason. */
 export class DatabaseError extends Error {
@@ -185,10 +184,8 @@ function openAlone(path: string): DatabaseSync {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     database.exec('BEGIN IMMEDIATE');
     const { user_version: found } = database.prepare('PRAGMA user_version').get() as { user_version: number };
-    if (found > SCHEMA_VERSION)
+    if (found !== 0 && found !== SCHEMA_VERSION)
       throw new Error(`written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`);
-    // 0: a new database, created in its current form below.
-    if (found > 0) for (let at = found; at < SCHEMA_VERSION; at += 1) database.exec(MIGRATIONS[at] ?? '');
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     syncNames(path);
