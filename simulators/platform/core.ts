@@ -5,7 +5,6 @@ import { RESOURCES } from '../../harness/contract/platform/operations.ts';
 import type { DialectNames } from '../../harness/contract/versions.ts';
 import type { Clock } from '../common/clock.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
-import type { CheckPool } from './checking/pool.ts';
 import type { DeviceMessenger } from './ports.ts';
 import type { Store } from './store/store.ts';
 
@@ -16,7 +15,6 @@ export interface Core {
   names: DialectNames;
   /** Ids of devices that are online without an agent (`answering` in `index.ts`). */
   standIns: Set<string>;
-  checks: CheckPool;
   /** Sends to devices; replaced once the agent side is up. */
   messenger: DeviceMessenger;
   /** Unique id of row `seq` of a collection. */

@@ -17,7 +17,6 @@ import { newControlToken } from '../common/control-guard.ts';
 import { BACKLOG, LOOPBACK, toldHost } from './address.ts';
 import { type AgentSide, createAgentSide } from './agent/index.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
-import { type CheckLimits, CheckPool, sharedPool } from './checking/pool.ts';
 import type { Exchanges } from './console/exchanges.ts';
 import { PlatformControl } from './control/control.ts';
 import { Plans } from './control/plans.ts';
@@ -208,7 +207,6 @@ export interface PlatformOptions {
   minKeyBits?: number;
   /** Default: the reference. Defects and variants pass another. */
   behaviour?: PlatformBehaviour;
-  checks?: Partial<CheckLimits>;
   faults?: PlatformFaults;
   /**
    * Serves the control API on this loopback port (0 picks a free one), and keeps the initial state for its `reset`.
@@ -299,25 +297,22 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const seed = String(options.seed ?? randomUUID());
   const store = new Store(options.db ?? ':memory:');
   const names = DIALECT_NAMES[dialect];
-  const ownChecks = options.checks && new CheckPool(options.checks);
-  const checks = ownChecks ?? sharedPool;
   const standIns = new Set<string>();
   const messenger = answering(standIns, noMessenger);
-  const core: Core = { store, checks, behaviour, clock, names, standIns, messenger, newId: idsFrom(seed) };
+  const core: Core = { store, behaviour, clock, names, standIns, messenger, newId: idsFrom(seed) };
   const port = agentPort(core);
   let agentSide: AgentSide | undefined;
   let app: FastifyInstance | undefined;
   let outside: Outside | undefined;
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    const closing = [() => outside?.close(), () => agentSide?.stop(), () => app?.close()];
-    stopping ??= stopAll([...closing, () => ownChecks?.[Symbol.asyncDispose](), () => store.close()]);
+    stopping ??= stopAll([() => outside?.close(), () => agentSide?.stop(), () => app?.close(), () => store.close()]);
     return stopping;
   };
   try {
     disconnectAll(core);
     if (options.devices) seedWorkspace(core, { devices: options.devices, seed });
-    if (options.seedFile !== undefined && isEmpty(core)) await applySeed(core, readSeed(options.seedFile));
+    if (options.seedFile !== undefined && isEmpty(core)) applySeed(core, readSeed(options.seedFile));
     if (options.mqtt !== false) {
       const { mqtt = {}, minKeyBits } = options;
       const broker = 'url' in mqtt ? mqtt : { ...mqtt, host };

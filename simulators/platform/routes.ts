@@ -2,19 +2,15 @@
 
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import type { PingRequest } from '../../harness/contract/lists.ts';
-import {
-  type CreateConfigInstance,
-  DISPOSITIONS,
-  type InstanceFormat,
-} from '../../harness/contract/platform/config-instance.ts';
+import { DISPOSITIONS, type InstanceFormat } from '../../harness/contract/platform/config-instance.ts';
 import type { CreateConfigSchema, OlderCreateConfigSchema } from '../../harness/contract/platform/config-schema.ts';
 import type { CreateDeployment } from '../../harness/contract/platform/deployment.ts';
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../harness/contract/platform/operations.ts';
 import { atLeast, type SupportedVersion } from '../../harness/contract/versions.ts';
 import type { Core } from './core.ts';
-import { contentOf, newConfigInstance } from './domain/config-instances.ts';
-import { createConfigType, newConfigSchema, updateConfigType } from './domain/config-schemas.ts';
+import { contentOf, createConfigInstance } from './domain/config-instances.ts';
+import { createConfigSchema, createConfigType, updateConfigType } from './domain/config-schemas.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from './domain/deployments.ts';
 import { createDevice, updateDevice } from './domain/devices.ts';
 import { find, invalid } from './domain/find.ts';
@@ -172,12 +168,9 @@ export const HANDLERS: Handlers = {
 
   createConfigType: creates('config_type', createConfigType),
   updateConfigType: changes('config_type', updateConfigType),
-  createConfigSchema: async (call) =>
-    created(call, 'config_schema', await newConfigSchema(call.core, requestedSchema(call), call.version)),
-  createConfigInstance: async (call) => {
-    const write = await newConfigInstance(call.core, call.body as CreateConfigInstance, call.version);
-    return created(call, 'config_instance', write);
-  },
+  createConfigSchema: (call) =>
+    created(call, 'config_schema', (core) => createConfigSchema(core, requestedSchema(call), call.version)),
+  createConfigInstance: creates('config_instance', createConfigInstance),
   getConfigInstanceContent: download,
   createRelease: creates('release', createRelease),
   createGitCommit: creates('git_commit', createGitCommit),

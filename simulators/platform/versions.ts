@@ -16,7 +16,7 @@ import {
   type SupportedVersion,
 } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour, Resource } from './behaviour.ts';
-import { parseJsonc } from './checking/job.ts';
+import { parseJsonc } from './checks.ts';
 
 interface Change {
   resources: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;

@@ -3,10 +3,11 @@
 import type { CreateConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
+import { checkContent } from '../checks.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { ConfigInstanceRow } from '../store/rows.ts';
-import { checkContent, slotsOfSchema } from './config-schemas.ts';
+import { slotsOfSchema } from './config-schemas.ts';
 import { find, insert, invalid } from './find.ts';
 
 /** Throws PlatformError 404 if there is none. */
@@ -25,28 +26,17 @@ export function storeContent(core: Core, configInstanceId: string, data: string)
     .run(configInstanceId, Buffer.from(data, 'utf8'));
 }
 
-/**
- * Resolves with the write, once the content has been checked. Rejects with PlatformError for a format, slot or content
- * that the schema forbids.
- */
-export async function newConfigInstance(
+/** Throws PlatformError for a format, slot or content that the schema forbids. */
+export function createConfigInstance(
   core: Core,
   request: CreateConfigInstance,
   version: SupportedVersion,
-): Promise<() => ConfigInstanceRow> {
+): ConfigInstanceRow {
   const { content } = request;
-  if (!core.behaviour.acceptsFormat(content.format, version)) {
+  if (!core.behaviour.acceptsFormat(content.format, version))
     throw invalid('invalid_request', `content.format: ${content.format} is not accepted in ${version}`);
-  }
-  const { schema } = placeOf(core, request);
-  if (core.behaviour.validatesContent) await checkContent(core, schema, content);
-  return () => writeConfigInstance(core, request);
-}
-
-/** Requires checked content. Throws PlatformError: a reset may have removed its schema meanwhile. */
-export function writeConfigInstance(core: Core, request: CreateConfigInstance): ConfigInstanceRow {
   const { schema, slot } = placeOf(core, request);
-  const { content } = request;
+  if (core.behaviour.validatesContent) checkContent(content, schema);
   return core.store.write(() => {
     const row = insert(core, 'config_instance', {
       config_schema_id: schema.id,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import type {
   CreateConfigSchema,
@@ -7,8 +7,7 @@ import type {
 } from '../../../harness/contract/platform/config-schema.ts';
 import type { CreateConfigType, UpdateConfigType } from '../../../harness/contract/platform/config-type.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
-import type { CheckJob, ContentText } from '../checking/job.ts';
-import { Overrun } from '../checking/pool.ts';
+import { checkSchema } from '../checks.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import { NEWEST_FIRST } from '../store/order.ts';
@@ -17,50 +16,15 @@ import { defaultSlot } from '../versions.ts';
 import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
-/** Rejects with PlatformError for content that does not parse as its format or violates its schema. */
-export function checkContent(core: Core, row: ConfigSchemaRow, content: ContentText): Promise<void> {
-  if (row.language !== 'jsonschema') return checked(core, { kind: 'content', content });
-  const { digest, format } = row;
-  return checked(core, { kind: 'content', content, schema: { digest, format, documents: JSON.parse(row.documents) } });
-}
-
-async function checked(core: Core, job: CheckJob): Promise<void> {
-  const refused = await core.checks.check(job).catch((error: unknown) => {
-    if (!(error instanceof Overrun)) throw error;
-    const what = job.kind === 'schema' ? 'documents' : 'content';
-    throw new PlatformError(422, `${job.kind}_not_checked`, `${what}: ${error.message}`);
-  });
-  if (!core.store.database.isOpen) throw new PlatformError(503, 'unavailable', 'the platform is stopping');
-  if (refused === undefined) return;
-  const { code, message, problems } = refused;
-  throw invalid(code, message, problems && { problems });
-}
-
 /**
- * Resolves with the write, once its documents have been checked. Rejects with PlatformError for invalid documents, an
- * unknown config type or commit, and colliding slots.
+ * Throws PlatformError for documents that are no schema, an unknown config type or commit, and colliding slots: cheap
+ * checks come first.
  */
-export async function newConfigSchema(
+export function createConfigSchema(
   core: Core,
   request: CreateConfigSchema,
   version: SupportedVersion,
-): Promise<() => ConfigSchemaRow> {
-  const { language, format, documents } = request;
-  // Cheap checks come first; the write repeats them, because the state may change during the check of the documents.
-  draft(core, request, version);
-  if (language === 'jsonschema') await checked(core, { kind: 'schema', schema: { format, documents } });
-  return () => writeConfigSchema(core, request, version);
-}
-
-/** Requires checked documents. Throws PlatformError for everything else. */
-export const writeConfigSchema = (
-  core: Core,
-  request: CreateConfigSchema,
-  version: SupportedVersion,
-): ConfigSchemaRow => insert(core, 'config_schema', draft(core, request, version));
-
-/** Row under its future id. Throws PlatformError. */
-function draft(core: Core, request: CreateConfigSchema, version: SupportedVersion) {
+): ConfigSchemaRow {
   const { language, format, documents, git_commit } = request;
   const type = resolveType(core, request.config_type_ref);
   const commit = git_commit && resolveGitCommit(core, git_commit.commit_ref);
@@ -69,17 +33,15 @@ function draft(core: Core, request: CreateConfigSchema, version: SupportedVersio
   checkSlots(slots);
   if (language === 'cue' && format !== 'cue')
     throw invalid('invalid_request', 'format: a cue schema has the format cue');
-  if (language === 'jsonschema' && format === 'cue') {
+  if (language === 'jsonschema' && format === 'cue')
     throw invalid('invalid_request', 'format: a jsonschema schema has the format json or yaml');
-  }
-  const digest = createHash('sha256')
-    .update(JSON.stringify([language, format, documents]))
-    .digest('hex');
+  const digest = `sha256:${hash('sha256', JSON.stringify([language, format, documents]), 'hex')}`;
+  if (language === 'jsonschema') checkSchema({ digest, format, documents });
   const named = (id: string): SchemaDocument[] =>
     documents.map(({ name, data }, index) => ({ id: `${id}_doc_${index}`, name, data }));
-  return (id: string) => ({
+  return insert(core, 'config_schema', (id) => ({
     config_type_id: type.id,
-    digest: `sha256:${digest}`,
+    digest,
     language,
     format,
     instance_format: instanceFormat,
@@ -87,7 +49,7 @@ function draft(core: Core, request: CreateConfigSchema, version: SupportedVersio
     documents: JSON.stringify(named(id)),
     git_commit: commit && git_commit ? JSON.stringify({ id: commit.id, paths: git_commit.schema_filepaths }) : null,
     ...createdNow(core),
-  });
+  }));
 }
 
 export const slotsOfSchema = (schema: ConfigSchemaRow): InstanceSlot[] => JSON.parse(schema.instance_slots);

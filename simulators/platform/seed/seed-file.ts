@@ -11,8 +11,8 @@ import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
-import { writeConfigInstance } from '../domain/config-instances.ts';
-import { createConfigType, writeConfigSchema } from '../domain/config-schemas.ts';
+import { createConfigInstance } from '../domain/config-instances.ts';
+import { createConfigSchema, createConfigType } from '../domain/config-schemas.ts';
 import { applyReport, createDeployment } from '../domain/deployments.ts';
 import { archiveDevice, createDevice } from '../domain/devices.ts';
 import { find } from '../domain/find.ts';
@@ -131,15 +131,20 @@ type Refer = (kind: keyof SeedFile, name: string, field: string | number) => str
 const FORMAT = 'json';
 const AGENT = 'v0.1.0';
 
-/** Rejects with SeedError, without any change. */
-export async function applySeed(core: Core, read: ReadSeed): Promise<void> {
-  await checkTexts(core, read);
-  const standIns = core.store.write(() => {
+/** Throws SeedError, without any change. */
+export function applySeed(core: Core, read: ReadSeed): void {
+  const online = core.store.write(() => {
     const ids = makeAll(core, read);
     requireStates(core, read, ids);
-    return finishDevices(core, read, ids);
+    const idsOf = (wanted: string): string[] => {
+      const devices = (read.seed.devices ?? []).filter(({ status }) => status === wanted);
+      return devices.map(({ name }) => ids.get(`devices/${name}`) ?? '');
+    };
+    // Last, because archived devices take no deployment.
+    for (const id of idsOf('archived')) archiveDevice(core, id);
+    return idsOf('online');
   });
-  for (const id of standIns) core.standIns.add(id);
+  for (const id of online) core.standIns.add(id);
 }
 
 type Ids = Map<string, string>;
@@ -158,18 +163,21 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
       const error = (message: string) => errorAt([kind, at], message);
       const name = member === undefined ? String(at) : String(entry[member]);
       if (ids.has(`${kind}/${name}`)) throw error(`has the name of an earlier one: ${JSON.stringify(name)}`);
-      const id = within(() => make(entry, refer), error);
-      ids.set(`${kind}/${name}`, id);
+      try {
+        ids.set(`${kind}/${name}`, make(entry, refer));
+      } catch (refusal) {
+        throw refusal instanceof PlatformError ? error(`cannot be made: ${refusal.message}`) : refusal;
+      }
     }
   };
   each('config_types', 'slug', ({ slug, name = slug }) => createConfigType(core, { slug, name }).id);
   each('config_schemas', 'name', (entry, refer) => {
     const config_type_ref = { id: refer('config_types', entry.config_type, 'config_type') };
-    return writeConfigSchema(core, { ...schemaOf(entry), config_type_ref }, NEWEST_VERSION).id;
+    return createConfigSchema(core, { ...schemaOf(entry), config_type_ref }, NEWEST_VERSION).id;
   });
   each('config_instances', 'name', (entry, refer) => {
     const config_schema_id = refer('config_schemas', entry.config_schema, 'config_schema');
-    return writeConfigInstance(core, { config_schema_id, content: contentOf(entry) }).id;
+    return createConfigInstance(core, { config_schema_id, content: contentOf(entry) }, NEWEST_VERSION).id;
   });
   each('releases', 'version', ({ version, config_schemas }, refer) => {
     const config_schema_ids = config_schemas.map((name) => refer('config_schemas', name, 'config_schemas'));
@@ -190,36 +198,9 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
 function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
   for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
     const { status } = VIEWS.deployment(core, find(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
-    if (status !== wanted) throw errorAt(['deployments', at, 'status'], `cannot be ${wanted}: ${why(wanted, status)}`);
-  }
-}
-
-/** Archives devices last, because archived ones take no deployment. Returns the ids of online ones. */
-function finishDevices(core: Core, { seed }: ReadSeed, ids: Ids): string[] {
-  const idsOf = (wanted: string): string[] =>
-    (seed.devices ?? []).filter(({ status }) => status === wanted).map(({ name }) => ids.get(`devices/${name}`) ?? '');
-  for (const id of idsOf('archived')) archiveDevice(core, id);
-  return idsOf('online');
-}
-
-const why = (wanted: string, status: string): string =>
-  wanted === 'drifted'
-    ? 'that takes a later deployment of the same device which is queued or on it'
-    : `with what comes later for the same device it is ${status}`;
-
-async function checkTexts(core: Core, { seed, errorAt }: ReadSeed): Promise<void> {
-  for (const [at, entry] of (seed.config_schemas ?? []).entries()) {
-    const { language, format, documents } = schemaOf(entry);
-    if (language !== 'jsonschema') continue;
-    const refused = await core.checks.check({ kind: 'schema', schema: { format, documents } });
-    if (refused) throw errorAt(['config_schemas', at, 'document'], refused.message);
-  }
-  for (const [at, entry] of (seed.config_instances ?? []).entries()) {
-    const named = seed.config_schemas?.find(({ name }) => name === entry.config_schema);
-    const of = named && schemaOf(named);
-    const schema = of?.language === 'jsonschema' ? { schema: { ...of, digest: `seed/${named?.name}` } } : {};
-    const refused = await core.checks.check({ kind: 'content', content: contentOf(entry), ...schema });
-    if (refused) throw errorAt(['config_instances', at, 'content'], refused.message);
+    if (status === wanted) continue;
+    const later = 'after the later deployments of its device';
+    throw errorAt(['deployments', at, 'status'], `cannot be ${wanted}: ${later} it is ${status}`);
   }
 }
 
@@ -281,14 +262,4 @@ function deployment(core: Core, entry: Entry<'deployments'>, refer: Refer): stri
   if (status === 'deployed' || status === 'removing' || status === 'archived') report({ activity_status: 'deployed' });
   if (status === 'removing' || status === 'archived') report({ activity_status: status });
   return row.id;
-}
-
-/** Turns a refusal of the platform into an error of the file. */
-function within<T>(act: () => T, error: (message: string) => SeedError): T {
-  try {
-    return act();
-  } catch (refusal) {
-    if (refusal instanceof PlatformError) throw error(`cannot be made: ${refusal.message}`);
-    throw refusal;
-  }
 }

@@ -1,0 +1,139 @@
+/**
+ * Checks of users' schemas and content. JSON Schema is checked by ajv; cue is stored and accepted; opaque accepts
+ * anything. A schema may take any time, so each check is ended after some seconds, in which nobody else is answered.
+ */
+
+import { createRequire } from 'node:module';
+import { createContext, Script } from 'node:vm';
+import { parseYaml } from '../../harness/common/yaml.ts';
+import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
+import { invalid } from './domain/find.ts';
+import { PlatformError } from './ports.ts';
+import type { ConfigSchemaRow } from './store/rows.ts';
+
+type SchemaText = Pick<ConfigSchemaRow, 'digest' | 'format'> & { documents: readonly { name: string; data: string }[] };
+
+type Validate = ((value: unknown) => unknown) & {
+  errors?: { instancePath: string; message?: string }[] | null;
+  $async?: boolean;
+};
+
+/** Compiled schemas by digest: thousands of instances are checked against a few schemas. */
+const compiled = new Map<string, Validate>();
+const KEPT = 200;
+
+/** Longest explanation of a refusal, characters. */
+const LONGEST_REASON = 300;
+const LONGEST_CHECK_MS = 3_000;
+
+/** Throws PlatformError 400 unless the documents are one JSON Schema. */
+export const checkSchema = (schema: SchemaText): void => inTime('documents', () => compiledOf(schema));
+
+/** Throws PlatformError 400 for content that does not parse as its format or violates its schema. */
+export function checkContent(content: InstanceContent, { language, digest, format, documents }: ConfigSchemaRow): void {
+  inTime('content', () => {
+    const value = parsedContent(content);
+    if (language !== 'jsonschema') return;
+    if (content.format === 'xml' || content.format === 'text')
+      throw invalid('invalid_content', `content: ${content.format} cannot be checked against a JSON Schema`);
+    const validate = compiledOf({ digest, format, documents: JSON.parse(documents) });
+    let valid: unknown;
+    try {
+      valid = validate(value);
+    } catch {
+      throw invalid('invalid_content', 'content is nested too deeply to be checked');
+    }
+    if (valid === true) return;
+    const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
+      cut(`${instancePath || '/'} ${message ?? ''}`),
+    );
+    // The compiled schema would otherwise keep them until the next check.
+    validate.errors = null;
+    throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
+  });
+}
+
+const call = new Script('act()');
+let sandbox: { act(): unknown } | undefined;
+
+/** Ends even a regular expression in time: only a script can be interrupted. */
+function inTime(what: 'documents' | 'content', act: () => unknown): void {
+  sandbox ??= createContext({ act }) as { act(): unknown };
+  sandbox.act = act;
+  try {
+    call.runInContext(sandbox, { timeout: LONGEST_CHECK_MS, displayErrors: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    const code = what === 'content' ? 'content_not_checked' : 'schema_not_checked';
+    throw new PlatformError(422, code, `${what}: the check took longer than ${LONGEST_CHECK_MS / 1000} s`);
+  }
+}
+
+function compiledOf(schema: SchemaText): Validate {
+  const known = compiled.get(schema.digest);
+  if (known !== undefined) return known;
+  const validate = compile(schema);
+  if (compiled.size >= KEPT) compiled.clear();
+  compiled.set(schema.digest, validate);
+  return validate;
+}
+
+const require = createRequire(import.meta.url);
+
+/** Loads ajv with the first schema, so that a platform starts without it. */
+function compile({ format, documents }: SchemaText): Validate {
+  const [document, ...others] = documents;
+  if (document === undefined || others.length > 0)
+    throw invalid('invalid_schema', 'documents: a JSON Schema is exactly one document');
+  const refuse = (why: string) => invalid('invalid_schema', cut(`documents: ${document.name}: ${why}`));
+  const schema = parsed(format === 'yaml' ? 'yaml' : 'json', document.data, refuse);
+  if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema)))
+    throw refuse('a JSON Schema is an object or a boolean');
+  const dialect = typeof schema === 'object' ? String((schema as Record<string, unknown>)['$schema'] ?? '') : '';
+  const options = { strict: false, logger: false } as const;
+  const { Ajv } = require('ajv') as typeof import('ajv');
+  const { Ajv2019 } = require('ajv/dist/2019.js') as typeof import('ajv/dist/2019.js');
+  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+  const { default: addFormats } = require('ajv-formats') as typeof import('ajv-formats').default;
+  let validate: Validate;
+  try {
+    const ajv = /draft-0[3-7]/.test(dialect)
+      ? new Ajv(options)
+      : dialect.includes('2019-09')
+        ? new Ajv2019(options)
+        : new Ajv2020(options);
+    addFormats(ajv);
+    validate = ajv.compile(schema);
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+  // An extension of ajv, whose verdict would be a promise.
+  if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
+  return validate;
+}
+
+function parsedContent({ format, data }: InstanceContent): unknown {
+  if (format === 'xml' || format === 'text') return data;
+  return parsed(format, data, (why) => invalid('invalid_content', cut(`content: not valid ${format}: ${why}`)));
+}
+
+function parsed(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: string) => PlatformError): unknown {
+  try {
+    if (format === 'json') return JSON.parse(text);
+    if (format === 'jsonc') return parseJsonc(text);
+    return parseYaml(text).value;
+  } catch (error) {
+    throw refuse(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
+  }
+}
+
+/** Parses JSON with `//` and block comments outside strings. Throws SyntaxError. */
+export function parseJsonc(text: string): unknown {
+  // One pattern for strings and comments: whichever begins first contains the other.
+  const stripped = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (match) =>
+    match.startsWith('"') ? match : ' ',
+  );
+  return JSON.parse(stripped);
+}
+
+const cut = (text: string): string => (text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text);
