@@ -1,7 +1,4 @@
-/**
- * Transports of the simulated device (specification section 5). Device options, command-line options and the ready line
- * derive from the list at the end.
- */
+/** Transports of the simulated device (specification section 5): a unix socket, or loopback with a discovery file. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -59,27 +56,6 @@ export interface Endpoint {
   listen(serving: Serving): Promise<DeviceListener>;
 }
 
-interface CommandLineOption {
-  readonly type: 'string' | 'boolean';
-  readonly describe: string;
-  readonly group: 'Where';
-  readonly default?: string | boolean;
-}
-
-/**
- * `Options`: the transport's part of DeviceOptions, every field optional. `Arguments`: the same on the command line.
- */
-export interface Transport<Options extends object, Arguments extends object> {
-  readonly name: string;
-  readonly commandLine: { readonly [Name in keyof Arguments]-?: CommandLineOption };
-  readonly usage: string;
-  /** Empty if the arguments do not select this transport. Throws UsageError. */
-  fromArguments(args: Arguments): Options;
-  inFolder(folder: string): Options;
-  /** Undefined if the options do not select this transport. */
-  endpoint(options: Options): Endpoint | undefined;
-}
-
 /** Resolves once `server` listens; rejects with the system's error. */
 export function listening(server: net.Server, options: net.ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -103,36 +79,63 @@ export function requireWritableParent(option: string, path: string): void {
   }
 }
 
-export interface LoopbackOptions {
+export interface TransportOptions {
+  /** Unix socket to serve on; `mode`: permissions of the file, default 0o660. */
+  socket?: string | { path: string; mode?: number };
   /** Serves on 127.0.0.1; `discovery`: file for port and token. */
   loopback?: { discovery: string };
 }
 
-export interface LoopbackArguments {
-  loopback: boolean;
-  discovery?: string | undefined;
+export type TransportName = 'unix' | 'loopback';
+
+/** Options for the named transport in the caller's folder. */
+export const transportInFolder = (name: TransportName, folder: string): TransportOptions =>
+  name === 'unix'
+    ? { socket: join(folder, 'agent.sock') }
+    : { loopback: { discovery: join(folder, 'discovery.json') } };
+
+export function endpointsOf({ socket, loopback }: TransportOptions): Endpoint[] {
+  const endpoints: Endpoint[] = [];
+  if (typeof socket === 'string') endpoints.push(new UnixEndpoint(socket));
+  else if (socket !== undefined) endpoints.push(new UnixEndpoint(socket.path, socket.mode));
+  if (loopback !== undefined) endpoints.push(new LoopbackEndpoint(loopback.discovery));
+  return endpoints;
 }
 
-/** Loopback TCP with a discovery file (specification section 5), selected by that file. */
-export const loopback = {
-  name: 'loopback',
-  commandLine: {
-    loopback: { type: 'boolean', default: false, describe: 'Serve on a free port of 127.0.0.1', group: 'Where' },
-    discovery: { type: 'string', describe: 'Discovery file to write, with port and token', group: 'Where' },
-  },
-  usage: '--loopback with --discovery FILE,',
-  fromArguments: ({ loopback: wanted, discovery }) => {
-    if (wanted !== (discovery !== undefined)) {
-      throw new UsageError('--loopback and --discovery FILE belong together');
-    }
-    if (discovery === undefined) return {};
+const group = 'Where';
+
+/** Command-line options of the transports. */
+export const transportArguments = {
+  socket: { type: 'string', describe: 'Serve on this unix socket', group },
+  'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group },
+  loopback: { type: 'boolean', default: false, describe: 'Serve on a free port of 127.0.0.1', group },
+  discovery: { type: 'string', describe: 'Discovery file to write, with port and token', group },
+} as const;
+
+export const transportUsage = '--socket PATH, or --loopback with --discovery FILE,';
+
+/** Device options from command-line options; empty if they select no transport. Throws UsageError. */
+export function transportOptions(args: {
+  socket?: string | undefined;
+  'socket-mode': string;
+  loopback: boolean;
+  discovery?: string | undefined;
+}): TransportOptions {
+  const { socket, 'socket-mode': mode, loopback, discovery } = args;
+  if (!/^0?[0-7]{3}$/.test(mode))
+    throw new UsageError(`--socket-mode ${mode}: three octal digits are accepted, e.g. 0660`);
+  if (loopback !== (discovery !== undefined)) throw new UsageError('--loopback and --discovery FILE belong together');
+  const options: TransportOptions = {};
+  if (socket !== undefined) {
+    requireWritableParent('socket', socket);
+    options.socket = { path: resolve(socket), mode: Number.parseInt(mode, 8) };
+  }
+  if (discovery !== undefined) {
     requireWritableParent('discovery', discovery);
-    return { loopback: { discovery: resolve(discovery) } };
-  },
-  inFolder: (folder) => ({ loopback: { discovery: join(folder, 'discovery.json') } }),
-  endpoint: ({ loopback: wanted }): Endpoint | undefined =>
-    wanted === undefined ? undefined : new LoopbackEndpoint(wanted.discovery),
-} as const satisfies Transport<LoopbackOptions, LoopbackArguments>;
+    options.loopback = { discovery: resolve(discovery) };
+  }
+  return options;
+}
 
 class LoopbackEndpoint implements Endpoint {
   readonly option = 'discovery';
@@ -150,7 +153,7 @@ class LoopbackEndpoint implements Endpoint {
   async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
     const discovery = this.#discovery;
     const token = randomBytes(32).toString('hex');
-    const entrance = { transport: loopback.name, token };
+    const entrance = { transport: 'loopback', token };
     const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => onConnection(socket, entrance));
     await listening(server, { port: 0, host: rules.host, backlog: rules.backlog });
     const address = server.address();
@@ -185,39 +188,7 @@ const LONGEST_PATH = 107;
 const BACKLOG = 4_096;
 const DEFAULT_MODE = 0o660;
 
-export interface UnixOptions {
-  /** Unix socket to serve on; `mode`: permissions of the file, default 0o660. */
-  socket?: string | { path: string; mode?: number };
-}
-
-export interface UnixArguments {
-  socket?: string | undefined;
-  'socket-mode': string;
-}
-
-export const unix = {
-  name: 'unix',
-  commandLine: {
-    socket: { type: 'string', describe: 'Serve on this unix socket', group: 'Where' },
-    'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group: 'Where' },
-  },
-  usage: '--socket PATH',
-  fromArguments: ({ socket, 'socket-mode': mode }) => {
-    if (!/^0?[0-7]{3}$/.test(mode)) {
-      throw new UsageError(`--socket-mode ${mode}: three octal digits are accepted, e.g. 0660`);
-    }
-    if (socket === undefined) return {};
-    requireWritableParent('socket', socket);
-    return { socket: { path: resolve(socket), mode: Number.parseInt(mode, 8) } };
-  },
-  inFolder: (folder) => ({ socket: join(folder, 'agent.sock') }),
-  endpoint: ({ socket }): Endpoint | undefined => {
-    if (socket === undefined) return undefined;
-    return typeof socket === 'string' ? new UnixEndpoint(socket) : new UnixEndpoint(socket.path, socket.mode);
-  },
-} as const satisfies Transport<UnixOptions, UnixArguments>;
-
-const ENTRANCE: Entrance = { transport: unix.name };
+const ENTRANCE: Entrance = { transport: 'unix' };
 
 class UnixEndpoint implements Endpoint {
   readonly #path: string;
@@ -332,27 +303,3 @@ async function claim(path: string): Promise<boolean> {
     throw new Error(`cannot take over the socket ${path}: ${answer}`);
   return false;
 }
-
-export const TRANSPORTS = [unix, loopback] as const;
-export type TransportName = (typeof TRANSPORTS)[number]['name'];
-
-export interface TransportOptions extends UnixOptions, LoopbackOptions {}
-
-export const transportArguments = { ...unix.commandLine, ...loopback.commandLine };
-type TransportArguments = Parameters<typeof unix.fromArguments>[0] & Parameters<typeof loopback.fromArguments>[0];
-
-export const transportUsage = TRANSPORTS.map(({ usage }) => usage).join(', or ');
-
-/** Device options from command-line options; empty if they select no transport. Throws UsageError. */
-export const transportOptions = (args: TransportArguments): TransportOptions =>
-  Object.assign({}, ...TRANSPORTS.map((transport) => transport.fromArguments(args)));
-
-/** Options for the named transport in the caller's folder. Throws RangeError for an unknown name. */
-export function transportInFolder(name: TransportName, folder: string): TransportOptions {
-  const transport = TRANSPORTS.find((one) => one.name === name);
-  if (transport === undefined) throw new RangeError(`there is no transport ${name}`);
-  return transport.inFolder(folder);
-}
-
-export const endpointsOf = (options: TransportOptions): Endpoint[] =>
-  TRANSPORTS.map((transport) => transport.endpoint(options)).filter((endpoint) => endpoint !== undefined);
