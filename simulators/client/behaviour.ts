@@ -1,6 +1,7 @@
 /** Decisions of the reference client, some of which a defect or a variant replaces. */
 import type { RetryHeaders } from '../../harness/common/durations.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
+import { jsonIn } from '../common/malformed.ts';
 
 /** A block of the stream with its fields. */
 export interface Block {
@@ -183,10 +184,6 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** JSON object in `text`; undefined if there is none. */
 export function objectIn(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(text);
+  return isObject(value) ? value : undefined;
 }

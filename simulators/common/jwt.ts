@@ -4,6 +4,7 @@
  */
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { promisify } from 'node:util';
+import { jsonIn } from './malformed.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -15,15 +16,13 @@ export interface Jwt {
   signature: Buffer;
 }
 
-const COMPACT = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
-
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const signingInput = (header: JsonObject, claims: JsonObject) =>
   Buffer.from(`${encode({ typ: 'JWT', ...header })}.${encode(claims)}`);
 
 /** Token in `text`; undefined if it is not a compact JWS of two JSON objects, or needs critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
-  const [, head = '', payload = '', signature = ''] = COMPACT.exec(text) ?? [];
+  const [, head = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
   const header = parseObject(head);
   const claims = parseObject(payload);
   if (!header || !claims || 'crit' in header) return undefined;
@@ -31,12 +30,8 @@ export function parseJwt(text: string): Jwt | undefined {
 }
 
 function parseObject(base64url: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(base64url, 'base64url').toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(Buffer.from(base64url, 'base64url'));
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
 export function signHs256(claims: JsonObject, secret: Buffer): string {

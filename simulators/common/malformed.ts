@@ -1,4 +1,4 @@
-/** Answers to bytes that are no HTTP/1 request. */
+/** Bytes of a client that are no HTTP/1 request, no path or no JSON. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -41,5 +41,14 @@ export function percentDecoded(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return text;
+  }
+}
+
+/** Value of JSON; undefined for other text. */
+export function jsonIn(text: string | Buffer): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
   }
 }

@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import { defined } from '../../harness/common/defined.ts';
 import { retryAfterMs } from '../../harness/common/durations.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
+import { jsonIn } from './malformed.ts';
 
 export interface SenderRequest {
   method: ApiRequest['method'];
@@ -92,7 +93,6 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
 
 /** Longest silence before a request fails, milliseconds. */
 const TIMEOUT_MS = 30_000;
-const RETRIES = 3;
 
 /** Code of an error whose body names none. */
 const UNKNOWN = 'unknown';
@@ -155,14 +155,6 @@ export interface ApiRequest {
   patient?: boolean | undefined;
 }
 
-interface Sent {
-  method: string;
-  /** Path and query below the base URL. */
-  path: string;
-  headers: Readonly<Record<string, string>>;
-  body: string | undefined;
-}
-
 export interface PlatformHttpOptions {
   /** Base URL of the platform, with its path. */
   baseUrl: URL;
@@ -175,7 +167,9 @@ export interface PlatformHttpOptions {
   /** Sends the requests in place of the own pool. */
   sender?: Sender;
   /** Called with each request, its whole answer, and its duration in milliseconds. Must not throw. */
-  onAnswer?: ((request: Sent, answer: Answer, ms: number) => void) | undefined;
+  onAnswer?:
+    | ((request: Omit<SenderRequest, 'body'> & { body: string | undefined }, answer: Answer, ms: number) => void)
+    | undefined;
   /** Waits before a retry after a network error, up to three times. Default: requests are sent once. */
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
@@ -207,12 +201,8 @@ export class PlatformHttp {
   ): Promise<T> {
     const { buffer, byteOffset, byteLength } = await this.bytes(request);
     const text = Buffer.from(buffer, byteOffset, byteLength).toString();
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      throw new ProtocolError(`${request.method} ${request.path} was not answered with JSON`);
-    }
+    const value = jsonIn(text);
+    if (value === undefined) throw new ProtocolError(`${request.method} ${request.path} was not answered with JSON`);
     if (shape.is(value)) return value;
     const [problem] = shape.problems(value);
     const where = problem ? `: ${problem.path || 'the answer'} ${problem.message}` : '';
@@ -224,7 +214,7 @@ export class PlatformHttp {
       try {
         return await this.#once(request);
       } catch (error) {
-        if (!(error instanceof NetworkError) || !this.#beforeRetry || attempt >= RETRIES) throw error;
+        if (!(error instanceof NetworkError) || !this.#beforeRetry || attempt >= 3) throw error;
         await this.#beforeRetry(request.signal, error);
       }
     }
@@ -284,27 +274,12 @@ function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, '
   };
 }
 
-/** `request`: method and path, for the message. */
+/** `request`: method and path, for the message. No error body is specified, so another form is quoted. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
   const text = Buffer.from(bytes).toString();
-  const { code, message } = errorIn(text);
-  const words = message ?? (text.trim() === '' ? 'no body' : text.trim().slice(0, QUOTED));
-  return new ApiError(status, code ?? UNKNOWN, `${words} (${request})`, retryAfter);
-}
-
-/** Beginning of a body without `error.message`, characters: no error body is specified. */
-const QUOTED = 200;
-
-/** The `error` of the published document, if the body has that form. */
-function errorIn(text: string): { code?: string; message?: string } {
-  try {
-    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
-    const { code, message } = error ?? {};
-    return defined({
-      code: typeof code === 'string' ? code : undefined,
-      message: typeof message === 'string' ? message : undefined,
-    });
-  } catch {
-    return {};
-  }
+  const { error } = (jsonIn(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };
+  const code = typeof error?.code === 'string' ? error.code : UNKNOWN;
+  let words = text.trim() === '' ? 'no body' : text.trim().slice(0, 200);
+  if (typeof error?.message === 'string') words = error.message;
+  return new ApiError(status, code, `${words} (${request})`, retryAfter);
 }

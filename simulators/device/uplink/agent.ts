@@ -1,6 +1,7 @@
 /** Uplink of a published agent: enrols once, connects by MQTT, syncs on request, answers pings, reports over HTTP. */
 import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
 import { AgentApi, type AgentHub } from './agent-api.ts';
@@ -155,7 +156,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
 
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void {
     const id = this.deviceId ?? '';
-    const message = parse(payload);
+    const message = jsonIn(payload);
     if (topic === agentTopics.ping(id) && pingMessage.is(message)) {
       const answer = (): void => {
         const pong = { message_id: message.message_id, timestamp: timestamp(this.#hub.time) };
@@ -196,13 +197,5 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
   #report(error: Error, what: string): void {
     this.onUnreachable(error);
     this.#hub.log?.debug({ robot: this.name, error: error.message }, what);
-  }
-}
-
-function parse(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString());
-  } catch {
-    return undefined;
   }
 }

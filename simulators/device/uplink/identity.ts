@@ -17,6 +17,7 @@ import { shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import type { Clock } from '../../common/clock.ts';
 import { signRs512 } from '../../common/jwt.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import { type DiskIo, disk, ifPresent, removeUnfinished, replaceFile } from '../log/io.ts';
 
 const KEY_FILE = 'private-key.pem';
@@ -35,10 +36,7 @@ export async function loadDevice(dir: string): Promise<StoredDevice | undefined>
   const path = join(identityDirectory(dir), DEVICE_FILE);
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {}
+  const value = jsonIn(text);
   if (!storedDevice.is(value))
     throw new Error(`${path} is not {"device_id", "session_id"}; remove it to provision again`);
   return value;

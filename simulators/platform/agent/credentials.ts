@@ -91,7 +91,6 @@ function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   return jti;
 }
 
-export const DEFAULT_MIN_KEY_BITS = 2048;
 /** Larger keys and huge exponents cost a server far more to verify than a client to make. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
@@ -129,8 +128,6 @@ export function parseDeviceKey(pem: string, minBits: number) {
   };
 }
 
-const AUDIENCE = 'device';
-const DEFAULT_TOKEN_LIFETIME_MS = 60 * 60 * 1000;
 const MAX_TOKEN_LENGTH = 2048;
 
 export type SessionTokens = ReturnType<typeof sessionTokens>;
@@ -146,7 +143,7 @@ export function sessionTokens(options: {
   clock: Clock;
   lifetimeMs?: number | undefined;
 }) {
-  const { clock, issuer: iss, lifetimeMs = DEFAULT_TOKEN_LIFETIME_MS, deviceById } = options;
+  const { clock, issuer: iss, lifetimeMs = 3_600_000, deviceById } = options;
   const master = randomBytes(32);
   const secretOf = ({ session_id }: AgentDeviceRecord) =>
     createHmac('sha256', master)
@@ -157,7 +154,7 @@ export function sessionTokens(options: {
     issue: (device: AgentDeviceRecord): { token: string; expires_at: string } => {
       const iat = Math.floor(clock.now() / 1000);
       const exp = iat + Math.ceil(lifetimeMs / 1000);
-      const token = signHs256({ iss, aud: AUDIENCE, sub: device.id, iat, exp }, secretOf(device));
+      const token = signHs256({ iss, aud: 'device', sub: device.id, iat, exp }, secretOf(device));
       return { token, expires_at: new Date(exp * 1000).toISOString() };
     },
     /** Device of a genuine, unexpired token of its present session. */

@@ -1,7 +1,7 @@
 /** Agent side of the platform: HTTP under `/agent/v1`, and MQTT 3.1.1 through an embedded or an external broker. */
 
 import { arch, platform } from 'node:os';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import {
   AGENT_BASE_PATH,
@@ -20,15 +20,15 @@ import { type Shape, shape } from '../../../harness/contract/shape.ts';
 import { Type } from '../../../harness/contract/type.ts';
 import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import { LOOPBACK } from '../address.ts';
 import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
-import { mqttMessenger } from '../broker/messenger.ts';
+import { type Broker, mqttMessenger } from '../broker/messenger.ts';
 import { type Query, valuesOf } from '../http/call.ts';
 import { type AgentDeviceRecord, type AgentPort, PlatformError } from '../ports.ts';
 import { referenceBehaviour } from '../reference.ts';
 import {
-  DEFAULT_MIN_KEY_BITS,
   type DeviceJwtVerifier,
   deviceJwtVerifier,
   parseDeviceKey,
@@ -41,10 +41,7 @@ interface AgentContext {
   tokens: SessionTokens;
   verifyDeviceJwt: DeviceJwtVerifier;
   minKeyBits: number;
-  /** Called when a device's session ends; its connections must end too. */
-  onSessionEnded(deviceId: string): void;
-  /** Called for each request of a device, which proves it alive. */
-  onSeen(deviceId: string): void;
+  broker: Broker;
 }
 
 /** Credential after `Bearer`. Throws PlatformError 401 if there is none. */
@@ -54,25 +51,13 @@ function bearer(request: FastifyRequest): string {
   return match[1];
 }
 
-/** Device of the request's session token. Throws PlatformError 401. */
-function caller(context: AgentContext, request: FastifyRequest): AgentDeviceRecord {
-  const device = context.tokens.verify(bearer(request));
-  if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
-  context.onSeen(device.id);
-  return device;
-}
-
 /** JSON body of that shape. Throws PlatformError 400 with every problem. */
 function body<T>(
   request: FastifyRequest,
   shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
 ): T {
-  let value: unknown;
-  try {
-    value = JSON.parse((request.body as Buffer | undefined)?.toString() ?? '');
-  } catch {
-    throw new PlatformError(400, 'invalid_request', 'the body must be JSON');
-  }
+  const value = jsonIn((request.body as Buffer | undefined) ?? '');
+  if (value === undefined) throw new PlatformError(400, 'invalid_request', 'the body must be JSON');
   if (shape.is(value)) return value;
   throw new PlatformError(400, 'invalid_request', `the body is no ${shape.name}`, { problems: shape.problems(value) });
 }
@@ -84,16 +69,8 @@ function identifier(request: FastifyRequest, name: string): string {
   return value;
 }
 
-/** Clamped paging (specification section 8), as on the Platform API. */
-function paging(query: Query): { limit: number; offset: number } {
-  return {
-    limit: referenceBehaviour.clampLimit(valuesOf(query, 'limit')),
-    offset: referenceBehaviour.clampOffset(valuesOf(query, 'offset')),
-  };
-}
-
 /** Parses `activity_status=queued|deployed`; commas separate too. Throws PlatformError 400 for an unknown status. */
-export function activityFilter(query: Query): DeploymentActivityStatus[] {
+function activityFilter(query: Query): DeploymentActivityStatus[] {
   const wanted = valuesOf(query, 'activity_status')
     .flatMap((text) => text.split(/[|,]/))
     .filter((text) => text !== '');
@@ -109,7 +86,7 @@ export function activityFilter(query: Query): DeploymentActivityStatus[] {
 const EXPANSIONS = ['release', 'release.git_commit', 'config_instances'];
 
 /** Parses repeated `expand=…` or `expand[]=…`. Throws PlatformError 400 for an unknown expansion. */
-export function expansions(query: Query, more: readonly string[] = []): string[] {
+function expansions(query: Query, more: readonly string[] = []): string[] {
   const accepted = [...EXPANSIONS, ...more];
   const wanted = new Set([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')]);
   for (const name of wanted) {
@@ -148,13 +125,13 @@ function enrolmentRoutes(app: FastifyInstance, context: AgentContext): void {
     const token = bearer(request);
     const { agent_version, public_key_pem } = body(request, reprovisionRequest);
     const device = port.reprovision(token, { agent_version, ...parseDeviceKey(public_key_pem, minKeyBits) });
-    context.onSessionEnded(device.id);
+    context.broker.disconnect(device.id);
     return answer(device);
   });
 
   app.post('/devices/token', async (request) => {
     const device = context.verifyDeviceJwt(bearer(request));
-    context.onSeen(device.id);
+    context.broker.heard(device.id);
     return context.tokens.issue(device);
   });
 }
@@ -195,7 +172,9 @@ function updateSelf({ port, device, request }: Asked) {
 }
 
 function listDeployments({ port, device, query }: Asked) {
-  const { limit, offset } = paging(query);
+  // Clamped as on the Platform API (specification section 8).
+  const limit = referenceBehaviour.clampLimit(valuesOf(query, 'limit'));
+  const offset = referenceBehaviour.clampOffset(valuesOf(query, 'offset'));
   const expand = expansions(query, ['total_count']);
   const { items, total } = port.deployments(device.id, { activity: activityFilter(query), limit, offset, expand });
   return {
@@ -230,10 +209,11 @@ function content({ port, device, request, reply, query }: Asked) {
 }
 
 function serviceVersion() {
-  const build_date = new Date(0).toISOString();
-  const versions = { version: AGENT_API_VERSION, git_commit: 'unknown' };
-  const api = { api_version: AGENT_API_VERSION, api_git_commit: 'unknown' };
-  return { ...versions, ...api, go_version: 'none', build_date, os: platform(), arch: arch() };
+  return {
+    ...{ version: AGENT_API_VERSION, git_commit: 'unknown' },
+    ...{ api_version: AGENT_API_VERSION, api_git_commit: 'unknown' },
+    ...{ go_version: 'none', build_date: new Date(0).toISOString(), os: platform(), arch: arch() },
+  };
 }
 
 /** Bytes; the largest request of an agent carries a public key. */
@@ -272,7 +252,10 @@ function agentPlugin(context: AgentContext, dialect: Dialect) {
         method,
         url,
         handler: async (request, reply) => {
-          const device = caller(context, request);
+          const device = context.tokens.verify(bearer(request));
+          if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
+          // A request proves the device alive.
+          context.broker.heard(device.id);
           return serve({ port: context.port, device, request, reply, query: request.query as Query });
         },
       });
@@ -280,22 +263,14 @@ function agentPlugin(context: AgentContext, dialect: Dialect) {
   };
 }
 
-interface HttpError extends Error {
-  statusCode?: number;
-  code?: string;
-}
-
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, code, message, params } = describe(error as HttpError);
+  const { statusCode = 500, code: name = 'invalid_request', message: problem } = error as Partial<FastifyError>;
+  let refusal = new PlatformError(500, 'internal_error', 'the request could not be handled');
+  if (error instanceof PlatformError) refusal = error;
+  else if (statusCode < 500) refusal = new PlatformError(statusCode, name.toLowerCase(), problem ?? '');
+  const { status, code, params, message } = refusal;
   if (status >= 500) request.log.error(error, 'agent request failed');
   void reply.status(status).send({ error: { code, params, message } });
-}
-
-function describe(error: HttpError) {
-  if (error instanceof PlatformError) return error;
-  const status = error.statusCode ?? 500;
-  if (status >= 500) return { status, code: 'internal_error', message: 'the request could not be handled', params: {} };
-  return { status, code: (error.code ?? 'invalid_request').toLowerCase(), message: error.message, params: {} };
 }
 
 export interface AgentSideOptions {
@@ -356,9 +331,8 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
       deviceByFingerprint: (fingerprint) => port.deviceByFingerprint(fingerprint),
       clock,
     }),
-    minKeyBits: options.minKeyBits ?? DEFAULT_MIN_KEY_BITS,
-    onSessionEnded: broker.disconnect,
-    onSeen: broker.heard,
+    minKeyBits: options.minKeyBits ?? 2048,
+    broker,
   };
   let stopping: Promise<void> | undefined;
   return {
@@ -369,10 +343,8 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     },
     /** Closes every device's connection; waiting pings time out. Idempotent. */
     stop: (): Promise<void> => {
-      stopping ??= (async () => {
-        messenger.stop();
-        await broker.stop();
-      })();
+      messenger.stop();
+      stopping ??= broker.stop();
       return stopping;
     },
   };

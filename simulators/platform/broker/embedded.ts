@@ -7,7 +7,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { Aedes, type AedesOptions, type AuthErrorCode, type AuthenticateError, type Client } from 'aedes';
+import { Aedes, type AedesOptions, type AuthErrorCode, type Client } from 'aedes';
 import { tls } from '../../../harness/common/node-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, toldHost } from '../address.ts';
@@ -20,12 +20,11 @@ import type { Broker, BrokerEvents } from './messenger.ts';
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
-/** Members missing in the published types. `parse` returns the buffered bytes of an incomplete packet. */
-type ParsingClient = Client & { _parser: { parse(bytes: Buffer): number; packet?: { length: number } } };
-
 /** Ends the connection of a client that sends or announces a larger packet. */
-export function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
-  const parser = (client as ParsingClient)._parser;
+function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
+  // Missing in the published types. `parse` returns the buffered bytes of an incomplete packet.
+  type Parser = { parse(bytes: Buffer): number; packet?: { length: number } };
+  const { _parser: parser } = client as Client & { _parser: Parser };
   const parse = parser.parse.bind(parser);
   const limit = () => (client.connected ? LARGEST_PACKET : LARGEST_CONNECT);
   parser.parse = (bytes) => {
@@ -42,22 +41,15 @@ export function limitPackets(client: Client, onTooLarge: (error: Error) => void)
 // The stock in-memory persistence matches every retained topic against every subscription, n² matches for a fleet of n
 // robots to connect. Access rules forbid wildcards here, so a lookup suffices.
 
-interface RetainedPacket {
-  cmd: 'publish';
-  topic: string;
-  payload: Buffer;
-  qos: 0 | 1 | 2;
-}
-
 /** Part of aedes' persistence interface for retained messages. */
 interface RetainedStore {
-  storeRetained(packet: RetainedPacket): Promise<void>;
+  storeRetained(packet: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }): Promise<void>;
   createRetainedStreamCombi(topics: string[]): Readable;
 }
 
 /** Replaces the stock lookup; returns the function that stores a retained message. */
-export function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
-  const retained = new Map<string, RetainedPacket>();
+function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
+  const retained = new Map<string, object>();
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
@@ -68,9 +60,6 @@ export function installExactRetained(aedes: Aedes): RetainedStore['storeRetained
     Readable.from(topics.flatMap((topic) => retained.get(topic) ?? []));
   return persistence.storeRetained;
 }
-
-/** CONNACK return code 4 of MQTT 3.1.1, on which an agent refreshes its token. */
-const BAD_USERNAME_OR_PASSWORD = 4 as AuthErrorCode;
 
 export interface EmbeddedBrokerOptions extends BrokerEvents {
   host: string;
@@ -106,7 +95,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       const payload = Buffer.from(JSON.stringify(message));
       const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
       if (retain) void storeRetained(packet);
-      const client = connected.get(deviceId) as SubscribedClient | undefined;
+      const client = connected.get(deviceId) as (Client & { subscriptions: Record<string, unknown> }) | undefined;
       if (client?.subscriptions[topic]) client.publish(packet, ignore);
     },
     heard: ignore,
@@ -124,17 +113,13 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   };
 }
 
-/**
- * Waits until all pending bytes are read: of a robot that gave up on a busy broker, CONNECT is read first and the end
- * of the connection in the next turn of the event loop.
- */
-const nextTurn = (then: () => void): void => void setImmediate(setImmediate, then);
-
 function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOptions {
   return {
     preConnect: (client, packet, done) => {
       packet.clean = true;
-      nextTurn(() => {
+      // Waits until all pending bytes are read: of a robot that gave up on a busy broker, CONNECT is read first and the
+      // end of the connection in the next turn of the event loop.
+      setImmediate(setImmediate, () => {
         const alive = !client.closed && !client.conn.destroyed;
         if (!alive) client.conn.destroy();
         done(null, alive);
@@ -142,7 +127,9 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
     },
     authenticate: (client, username, password, done) => {
       const genuine = authenticate(client.id, username ?? '', password?.toString() ?? '');
-      done(genuine ? null : refusal(), genuine);
+      if (genuine) return done(null, true);
+      // Return code 4 of CONNACK (MQTT 3.1.1), on which an agent refreshes its token.
+      done(Object.assign(new Error('not a device of this platform'), { returnCode: 4 as AuthErrorCode }), false);
     },
     authorizeSubscribe: (client, subscription, done) => {
       const { sync, ping } = agentTopics;
@@ -188,10 +175,4 @@ async function listen(aedes: Aedes, sockets: Set<Socket>, options: EmbeddedBroke
   return server;
 }
 
-type SubscribedClient = Client & { subscriptions: Record<string, object | undefined> };
-
 const ignore = () => {};
-
-function refusal(): AuthenticateError {
-  return Object.assign(new Error('not a device of this platform'), { returnCode: BAD_USERNAME_OR_PASSWORD });
-}

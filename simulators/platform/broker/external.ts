@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { agentTopics, syncMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, steadyClock } from '../../common/clock.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
 // Presence over an external broker, where the published protocol has neither last will nor birth message. A device
@@ -65,10 +66,6 @@ export function presence(options: {
   };
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const RECONNECT_MS = 1_000;
-/** Seconds; a dead connection is detected within one and a half of these. */
-const KEEP_ALIVE_S = 20;
 const SUBSCRIPTION_REFUSED = 128;
 
 export interface ExternalBrokerOptions {
@@ -85,14 +82,14 @@ export class BrokerError extends Error {
   override name = 'BrokerError';
 }
 
-interface ExternalBrokerEvents extends BrokerEvents {
-  /** Whether the device exists: a broker may let other clients publish on topics of unknown devices. */
-  isDevice(deviceId: string): boolean;
-  probe(deviceId: string): void;
-}
-
-/** Rejects with BrokerError if the broker refuses or cannot be reached within 10 s. Reconnects by itself afterwards. */
-export async function externalBroker(options: ExternalBrokerOptions, events: ExternalBrokerEvents): Promise<Broker> {
+/**
+ * Rejects with BrokerError if the broker refuses or cannot be reached within 10 s. Reconnects by itself afterwards.
+ * `isDevice`: a broker may let other clients publish on topics of unknown devices.
+ */
+export async function externalBroker(
+  options: ExternalBrokerOptions,
+  events: BrokerEvents & { isDevice(deviceId: string): boolean; probe(deviceId: string): void },
+): Promise<Broker> {
   const address = new URL(options.url);
   if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:') {
     throw new BrokerError(`${address.protocol}//${address.host} is no MQTT address: mqtt:// and mqtts:// are accepted`);
@@ -103,7 +100,8 @@ export async function externalBroker(options: ExternalBrokerOptions, events: Ext
     const deviceId = topic.split('/').at(-2) ?? '';
     const pong = topic === agentTopics.pong(deviceId);
     // A retained message proves nothing about the present, and the platform's own requests arrive here too.
-    const synced = topic === agentTopics.sync(deviceId) && !retain && isSynced(payload);
+    const message = topic === agentTopics.sync(deviceId) && !retain ? jsonIn(payload) : undefined;
+    const synced = syncMessage.is(message) && message.is_synced;
     if (!(pong || synced) || !events.isDevice(deviceId)) return;
     devices.seen(deviceId);
     if (pong) events.onPong(deviceId, payload);
@@ -124,16 +122,15 @@ export async function externalBroker(options: ExternalBrokerOptions, events: Ext
   };
 }
 
-/** A ping queued during an outage is useless after it. */
-const NOTHING_LATE = { queueQoSZero: false };
-
 /** Connects and subscribes; mqtt resubscribes by itself after a reconnect. */
 async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    const patience = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectPeriod: RECONNECT_MS, keepalive: KEEP_ALIVE_S };
-    client = await connectAsync(url, { ...credentials, ...protocol, ...patience, ...NOTHING_LATE }, false);
+    // A dead connection is detected within one and a half of the keep-alive seconds. A ping queued during an outage is
+    // useless after it.
+    const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };
+    client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
     client.on('error', () => {});
     const granted = await client.subscribeAsync([agentTopics.pong('+'), agentTopics.sync('+')], { qos: 1 });
     if (granted.some(({ qos }) => qos === SUBSCRIPTION_REFUSED)) throw new Error('it refuses the subscriptions');
@@ -141,14 +138,5 @@ async function open({ url, ...credentials }: ExternalBrokerOptions, host: string
   } catch (error) {
     await client?.endAsync(true);
     throw new BrokerError(`the MQTT broker at ${host} cannot be used: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-function isSynced(payload: Buffer): boolean {
-  try {
-    const message: unknown = JSON.parse(payload.toString());
-    return syncMessage.is(message) && message.is_synced;
-  } catch {
-    return false;
   }
 }

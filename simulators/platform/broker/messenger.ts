@@ -3,17 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { agentTopics, pingMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import type { DeviceMessenger } from '../ports.ts';
-
-export interface PublishOptions {
-  qos: 0 | 1;
-  retain: boolean;
-}
 
 export interface Broker {
   /** URL for devices: `mqtt://…` or `mqtts://…`, without credentials. */
   readonly url: string;
-  publish(deviceId: string, topic: string, message: object, options: PublishOptions): void;
+  publish(deviceId: string, topic: string, message: object, options: { qos: 0 | 1; retain: boolean }): void;
   /** Call for signs of life that did not pass this broker. */
   heard(deviceId: string): void;
   /** Ends the connection of a device whose session has ended, if the broker allows that. */
@@ -29,13 +25,6 @@ export interface BrokerEvents {
 
 type PingOutcome = Awaited<ReturnType<DeviceMessenger['ping']>>;
 
-interface PendingPing {
-  deviceId: string;
-  sentAt: bigint;
-  timer: NodeJS.Timeout;
-  resolve(outcome: PingOutcome): void;
-}
-
 export interface MqttMessenger extends DeviceMessenger {
   use(broker: Broker): void;
   /** Pings a device to prove it alive, without waiting for the answer. */
@@ -46,7 +35,10 @@ export interface MqttMessenger extends DeviceMessenger {
 
 export function mqttMessenger(clock: Clock): MqttMessenger {
   let broker: Broker | undefined;
-  const pending = new Map<string, PendingPing>();
+  const pending = new Map<
+    string,
+    { deviceId: string; sentAt: bigint; timer: NodeJS.Timeout; resolve(outcome: PingOutcome): void }
+  >();
   const settle = (id: string, outcome: PingOutcome) => {
     const ping = pending.get(id);
     if (!ping) return;
@@ -78,7 +70,7 @@ export function mqttMessenger(clock: Clock): MqttMessenger {
     },
     disconnect: (deviceId) => broker?.disconnect(deviceId),
     onPong: (deviceId, payload) => {
-      const pong = parse(payload);
+      const pong = jsonIn(payload);
       if (!pingMessage.is(pong)) return;
       const ping = pending.get(pong.message_id);
       if (ping?.deviceId !== deviceId) return;
@@ -88,12 +80,4 @@ export function mqttMessenger(clock: Clock): MqttMessenger {
       for (const id of [...pending.keys()]) settle(id, { code: 'timeout' });
     },
   };
-}
-
-function parse(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString());
-  } catch {
-    return undefined;
-  }
 }
