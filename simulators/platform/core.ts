@@ -21,14 +21,13 @@ export interface Core {
   newId(kind: ResourceKind, seq: number): string;
 }
 
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-
 /** Makes ids from seed and row number: repeatable, without a visible pattern, unique in one database. */
 export function idsFrom(seed: string): (kind: ResourceKind, seq: number) => string {
+  const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return (kind, seq) => {
     const digest = createHash('sha256').update(`${seed}/${kind}/${seq}`).digest();
     let id = RESOURCES[kind].prefix;
-    for (let index = 0; index < 20; index++) id += ALPHABET[(digest[index] as number) & 31];
+    for (let index = 0; index < 20; index++) id += alphabet[(digest[index] as number) & 31];
     return id;
   };
 }

@@ -2,15 +2,10 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { defined } from '../../harness/common/defined.ts';
-import type {
-  AgentConfigInstance,
-  AgentDeployment,
-  AgentGitCommit,
-  AgentRelease,
-} from '../../harness/contract/agent.ts';
+import '../../harness/common/node22.ts';
+import type { AgentConfigInstance, AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
@@ -20,7 +15,7 @@ import type { PlatformBehaviour } from './behaviour.ts';
 import type { Exchanges } from './console/exchanges.ts';
 import { PlatformControl } from './control/control.ts';
 import { Plans } from './control/plans.ts';
-import { type PlatformControlServer, type PlatformInfo, serveControl } from './control/server.ts';
+import { type PlatformControlServer, serveControl } from './control/server.ts';
 import { type Core, idsFrom } from './core.ts';
 import { contentOf } from './domain/config-instances.ts';
 import { applyReport } from './domain/deployments.ts';
@@ -57,11 +52,17 @@ function agentPort(core: Core): AgentPort {
       if (agent_version === undefined || agent_version === row.agent_version) return row;
       return change(core, 'device', row, { agent_version });
     },
-    setConnected: (id, connected) => setConnected(core, id, connected),
+    // Devices are online while connected to the broker; an agent replaces its stand-in.
+    setConnected: (id, connected) => {
+      const row = collections.device.byId(id);
+      if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
+      core.standIns.delete(id);
+      markConnected(core, row, connected);
+    },
     deployments: (deviceId, { activity, limit, offset, expand }) => {
-      const all = listedTo(core, deviceId, activity);
-      const told = tell(core, all.slice(offset, offset + limit));
-      return { items: told.map((row) => agentDeployment(core, row, expand)), total: all.length };
+      const listed = listedTo(core, deviceId, activity);
+      const told = tell(core, listed.slice(offset, offset + limit));
+      return { items: told.map((row) => agentDeployment(core, row, expand)), total: listed.length };
     },
     deployment: (deviceId, id, expand) => {
       const told = tell(core, [deploymentOf(deviceId, id)]);
@@ -80,7 +81,7 @@ function agentPort(core: Core): AgentPort {
       return { format: row.content_format, data: contentOf(core, id) };
     },
     release: (id) => agentRelease(core, find(core, 'release', id), false),
-    gitCommit: (id) => agentGitCommit(core, id),
+    gitCommit: (id) => VIEWS.git_commit(core, find(core, 'git_commit', id)),
   };
 }
 
@@ -91,19 +92,13 @@ const NOT_ARCHIVED =
 function listedTo({ store }: Core, deviceId: string, activity: readonly string[]): DeploymentRow[] {
   const { deployment } = store.collections;
   if (activity.length === 0) return deployment.where({ device_id: deviceId });
-  const rows = activity.includes('archived')
-    ? deployment.where({ device_id: deviceId })
-    : deployment.select(NOT_ARCHIVED, [deviceId]);
-  return rows.filter((row) => activity.includes(lastReported(row)));
-}
-
-/** Devices are online while connected to the broker. */
-function setConnected(core: Core, id: string, connected: boolean): void {
-  const row = core.store.collections.device.byId(id);
-  if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
-  // An agent replaces its stand-in.
-  core.standIns.delete(id);
-  markConnected(core, row, connected);
+  const isWhole = activity.includes('archived');
+  const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
+  return rows.filter((row) => {
+    const known = activityForAgent(row);
+    // One under removal is listed as deployed: an agent that stopped between removal and report can report later.
+    return activity.includes(known === 'removing' ? 'deployed' : known);
+  });
 }
 
 function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string[]): AgentDeployment {
@@ -129,10 +124,9 @@ function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
 function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRelease {
   const shown = VIEWS.release(core, row);
   if (!withCommit) return shown;
-  return { ...shown, git_commit: row.git_commit_id === null ? null : agentGitCommit(core, row.git_commit_id) };
+  const { git_commit_id: id } = row;
+  return { ...shown, git_commit: id === null ? null : VIEWS.git_commit(core, find(core, 'git_commit', id)) };
 }
-
-const agentGitCommit = (core: Core, id: string): AgentGitCommit => VIEWS.git_commit(core, find(core, 'git_commit', id));
 
 /** Marks targets as known to the agent, which must then learn of their fate. */
 function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
@@ -154,18 +148,6 @@ function activityForAgent({ activity_status, agent_activity }: DeploymentRow): D
 }
 
 /**
- * Lists a deployment under removal as deployed, so that an agent that stopped between removal and report can report
- * later.
- */
-function lastReported(row: DeploymentRow): DeploymentRow['activity_status'] {
-  const activity = activityForAgent(row);
-  return activity === 'removing' ? 'deployed' : activity;
-}
-
-/** Round trip reported for a ping of a stand-in, nanoseconds. */
-const PING_NANOS = 1_000_000;
-
-/**
  * Answers pings of stand-ins, devices that are online without an agent and apply no deployment; passes everything else
  * to `messenger`.
  */
@@ -173,7 +155,7 @@ function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): D
   return {
     ping: (id, timeoutNanos) =>
       standIns.has(id)
-        ? Promise.resolve({ code: 'success', round_trip_nanos: PING_NANOS })
+        ? Promise.resolve({ code: 'success', round_trip_nanos: 1_000_000 })
         : messenger.ping(id, timeoutNanos),
     requestSync: (id) => messenger.requestSync(id),
     disconnect: (id) => messenger.disconnect(id),
@@ -219,49 +201,6 @@ export interface PlatformOptions {
   log?: Logger;
 }
 
-type Outside = Pick<SimulatedPlatform, 'controlUrl' | 'controlToken' | 'uiUrl'> & { close(): Promise<void> };
-
-interface Parts {
-  core: Core;
-  renderer: Renderer;
-  plans: Plans;
-  exchanges: Exchanges | undefined;
-  info: PlatformInfo;
-}
-
-/** Rejects with the system's error if a port cannot be used, and leaves nothing open then. */
-async function openOutside(
-  { core, renderer, plans, exchanges, info }: Parts,
-  { control: asked, ui }: Pick<PlatformOptions, 'control' | 'ui'>,
-): Promise<Outside> {
-  const control = new PlatformControl(core, renderer, plans);
-  let server: PlatformControlServer | undefined;
-  let page: AsyncDisposable | undefined;
-  const close = async (): Promise<void> => {
-    await page?.[Symbol.asyncDispose]();
-    await server?.close();
-    control[Symbol.dispose]();
-  };
-  try {
-    const controlToken = asked && (asked.token ?? newControlToken());
-    if (asked && controlToken !== undefined) {
-      server = await serveControl(control, core, info, { port: asked.port, token: controlToken });
-    }
-    const controlUrl = server?.url;
-    let uiUrl: string | undefined;
-    if (ui !== undefined && exchanges !== undefined) {
-      const { PlatformConsole } = await import('./console/platform-console.ts');
-      const opened = new PlatformConsole(core, control, exchanges);
-      page = opened;
-      uiUrl = await opened.serve({ ...info, ...defined({ control: controlUrl }) }, ui.port);
-    }
-    return { controlUrl, controlToken, uiUrl, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
 export type { PlatformBehaviour } from './behaviour.ts';
 export type { KeyOption } from './keys.ts';
 export { referenceBehaviour } from './reference.ts';
@@ -292,73 +231,81 @@ export interface SimulatedPlatform extends AsyncDisposable {
 /** Starts a platform; resolves once it serves. Rejects if a port is taken or the database cannot be opened. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
   const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, host = LOOPBACK, log, tls } = options;
-  const keys: readonly KeyOption[] = options.keys ?? [generatedKey()];
+  const { control: asked, ui, faults, keys = [generatedKey()] } = options;
   const ring = new KeyRing(keys);
   const seed = String(options.seed ?? randomUUID());
+  await using starting = new AsyncDisposableStack();
   const store = new Store(options.db ?? ':memory:');
-  const names = DIALECT_NAMES[dialect];
+  starting.defer(() => store.close());
   const standIns = new Set<string>();
   const messenger = answering(standIns, noMessenger);
-  const core: Core = { store, behaviour, clock, names, standIns, messenger, newId: idsFrom(seed) };
+  const core: Core = {
+    store,
+    behaviour,
+    clock,
+    names: DIALECT_NAMES[dialect],
+    standIns,
+    messenger,
+    newId: idsFrom(seed),
+  };
+  seedEmpty(core, options, seed);
   const port = agentPort(core);
-  let agentSide: AgentSide | undefined;
-  let app: FastifyInstance | undefined;
-  let outside: Outside | undefined;
+  const agentSide = options.mqtt === false ? undefined : await agentSideOf(port, options);
+  if (agentSide) core.messenger = answering(standIns, agentSide.messenger);
+  const renderer = new Renderer(core);
+  const plans = asked || ui ? new Plans() : undefined;
+  const exchanges = ui && (await exchangesOf(core, ring, keys));
+  const registerAgent = agentSide?.register;
+  const app = buildServer({ core, renderer, keys: ring, seed, log, tls, plans, exchanges, faults, registerAgent });
+  starting.defer(() => app.close());
+  // Ends before its server, whose requests may wait for pings.
+  if (agentSide) starting.defer(() => agentSide.stop());
+  await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
+  const { port: bound } = app.server.address() as AddressInfo;
+  const agentUrl = `${tls ? 'https' : 'http'}://${toldHost(host)}:${bound}`;
+  const url = `${agentUrl}${BASE_PATH}`;
+  const info = { url, agent_url: agentUrl, ...defined({ mqtt: agentSide?.mqttUrl }), dialect };
+  let server: PlatformControlServer | undefined;
+  let uiUrl: string | undefined;
+  const controlToken = asked && (asked.token ?? newControlToken());
+  if (plans) {
+    const control = starting.use(new PlatformControl(core, renderer, plans));
+    if (asked && controlToken !== undefined) {
+      server = starting.use(await serveControl(control, core, info, { port: asked.port, token: controlToken }));
+    }
+    if (ui && exchanges) {
+      const { PlatformConsole } = await import('./console/platform-console.ts');
+      const page = starting.use(new PlatformConsole(core, control, exchanges));
+      uiUrl = await page.serve({ ...info, ...defined({ control: server?.url }) }, ui.port);
+    }
+  }
+  const running = starting.move();
   let stopping: Promise<void> | undefined;
   const stop = () => {
-    stopping ??= stopAll([() => outside?.close(), () => agentSide?.stop(), () => app?.close(), () => store.close()]);
+    stopping ??= running.disposeAsync();
     return stopping;
   };
-  try {
-    disconnectAll(core);
-    if (options.devices) seedWorkspace(core, { devices: options.devices, seed });
-    if (options.seedFile !== undefined && isEmpty(core)) applySeed(core, readSeed(options.seedFile));
-    if (options.mqtt !== false) {
-      const { mqtt = {}, minKeyBits } = options;
-      const broker = 'url' in mqtt ? mqtt : { ...mqtt, host };
-      agentSide = await createAgentSide(port, { dialect, clock, mqtt: broker, tls, minKeyBits, log });
-      core.messenger = answering(core.standIns, agentSide.messenger);
-    }
-    const side = agentSide;
-    const renderer = new Renderer(core);
-    const plans = options.control || options.ui ? new Plans() : undefined;
-    const exchanges = options.ui && (await exchangesOf(core, ring, keys));
-    const { faults } = options;
-    const registerAgent = side && ((server: FastifyInstance) => side.register(server));
-    app = buildServer({ core, renderer, keys: ring, seed, log, tls, plans, exchanges, faults, registerAgent });
-    await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
-    if (plans) {
-      const info = { ...addressesOf(app, options, agentSide), dialect };
-      outside = await openOutside({ core, renderer, plans, exchanges, info }, options);
-    }
-  } catch (error) {
-    await stop().catch(() => {});
-    throw error;
-  }
-  const { url, agent_url: agentUrl } = addressesOf(app, options, agentSide);
   return {
-    url,
-    agentUrl,
-    mqttUrl: agentSide?.mqttUrl,
-    controlUrl: outside?.controlUrl,
-    controlToken: outside?.controlToken,
-    uiUrl: outside?.uiUrl,
+    ...{ url, agentUrl, mqttUrl: agentSide?.mqttUrl, controlUrl: server?.url, controlToken, uiUrl, port, stop },
     apiKey: keys[0]?.key ?? '',
-    port,
     archiveDevice: (id) => void archiveDevice(core, id),
     assignGroup: (deviceId, groupId) => void assignGroup(core, deviceId, groupId),
-    stop,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-/** Seeds only an empty database, where nothing can conflict. */
-const isEmpty = ({ store }: Core): boolean => Object.values(store.collections).every(({ size }) => size === 0);
+/** No device is connected at the start. Seeds only an empty database, where nothing can conflict. */
+function seedEmpty(core: Core, { devices, seedFile }: PlatformOptions, seed: string): void {
+  disconnectAll(core);
+  if (devices) seedWorkspace(core, { devices, seed });
+  const isEmpty = Object.values(core.store.collections).every(({ size }) => size === 0);
+  if (seedFile !== undefined && isEmpty) applySeed(core, readSeed(seedFile));
+}
 
-function addressesOf(app: FastifyInstance, { host, tls }: PlatformOptions, agentSide: AgentSide | undefined) {
-  const { port } = app.server.address() as AddressInfo;
-  const origin = `${tls ? 'https' : 'http'}://${toldHost(host ?? LOOPBACK)}:${port}`;
-  return { url: `${origin}${BASE_PATH}`, agent_url: origin, ...defined({ mqtt: agentSide?.mqttUrl }) };
+function agentSideOf(port: AgentPort, options: PlatformOptions): Promise<AgentSide> {
+  const { mqtt, host, dialect = 'spec', clock = systemClock, tls, minKeyBits, log } = options;
+  const broker = mqtt && 'url' in mqtt ? mqtt : { ...mqtt, ...defined({ host }) };
+  return createAgentSide(port, { dialect, clock, mqtt: broker, tls, minKeyBits, log });
 }
 
 async function exchangesOf({ names }: Core, ring: KeyRing, keys: readonly KeyOption[]): Promise<Exchanges> {
@@ -372,16 +319,3 @@ const generatedKey = (): KeyOption => ({
   name: 'Generated key',
   scopes: 'all',
 });
-
-/** Runs every step even if an earlier one failed. */
-async function stopAll(steps: readonly (() => unknown)[]): Promise<void> {
-  const errors: unknown[] = [];
-  for (const step of steps) {
-    try {
-      await step();
-    } catch (error) {
-      errors.push(error);
-    }
-  }
-  if (errors.length > 0) throw new AggregateError(errors, 'the platform did not stop cleanly');
-}

@@ -16,7 +16,7 @@ import type { BaseRow, ConfigInstanceRow, ConfigSchemaRow } from './store/rows.t
 import { contentDown, down } from './versions.ts';
 
 export interface ExpandTree {
-  readonly [name: string]: ExpandTree;
+  [name: string]: ExpandTree;
 }
 
 const KEPT = 50_000;
@@ -63,7 +63,12 @@ export class Renderer {
   /** Expands a resource by the column with its id, or with a JSON array of ids. */
   #expanded(kind: ResourceKind, row: BaseRow, version: SupportedVersion, name: string, tree: ExpandTree): unknown {
     const { kind: other, many = false } = RESOURCES[kind].expansions[name] ?? {};
-    if (other === undefined) return this.#plainValue(row, version, name);
+    if (other === undefined) {
+      if (name === 'documents') return JSON.parse((row as ConfigSchemaRow).documents);
+      if (name !== 'content') return null;
+      const data = new TextDecoder().decode(contentOf(this.#core, row.id));
+      return contentDown({ format: (row as ConfigInstanceRow).content_format, data }, version, this.#core.behaviour);
+    }
     const found = (id: string): BaseRow | undefined => this.#core.store.collections[other].byId(id);
     const shown = (each: BaseRow): Resource => this.value(other, each, version, tree);
     const columns = row as unknown as Readonly<Record<string, string | null>>;
@@ -77,13 +82,6 @@ export class Renderer {
     const id = columns[`${name}_id`] ?? null;
     const only = id === null ? undefined : found(id);
     return only === undefined ? null : shown(only);
-  }
-
-  #plainValue(row: BaseRow, version: SupportedVersion, name: string): unknown {
-    if (name === 'documents') return JSON.parse((row as ConfigSchemaRow).documents);
-    if (name !== 'content') return null;
-    const data = new TextDecoder().decode(contentOf(this.#core, row.id));
-    return contentDown({ format: (row as ConfigInstanceRow).content_format, data }, version, this.#core.behaviour);
   }
 
   /** Expansions that cannot recurse, for the defect that expands unasked. */

@@ -10,14 +10,12 @@ import { OPERATIONS } from '../../harness/contract/platform/operations.ts';
 import { atLeast, type SupportedVersion } from '../../harness/contract/versions.ts';
 import type { Core } from './core.ts';
 import { contentOf, createConfigInstance } from './domain/config-instances.ts';
-import { createConfigSchema, createConfigType, updateConfigType } from './domain/config-schemas.ts';
+import { createConfigSchema, createConfigType, createRelease, updateConfigType } from './domain/config-schemas.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from './domain/deployments.ts';
-import { createDevice, updateDevice } from './domain/devices.ts';
+import { createDevice, createGroup, moveGroup, renameGroup, updateDevice } from './domain/devices.ts';
 import { find, invalid } from './domain/find.ts';
 import { createGitCommit } from './domain/git-commits.ts';
-import { createGroup, moveGroup, renameGroup } from './domain/groups.ts';
 import { issueToken } from './domain/provisioning.ts';
-import { createRelease } from './domain/releases.ts';
 import {
   type Answered,
   type Call,
@@ -32,17 +30,15 @@ import {
   shown,
   valuesOf,
 } from './http/call.ts';
-import type { ExpandTree } from './render.ts';
-import type { Matching } from './store/order.ts';
+import { type Matching, NEWEST_FIRST } from './store/order.ts';
 import type { Rows } from './store/rows.ts';
 import { defaultSlot } from './versions.ts';
-
-const BY_ID = [{ field: 'id', descending: false }] as const;
 
 function list(call: Call, kind: ResourceKind): Answered {
   const { core, query, version } = call;
   const collection = core.store.collections[kind];
-  const isValue = (field: string, text: string): boolean => collection.query({ [field]: [text] }, BY_ID).count() > 0;
+  const isValue = (field: string, text: string): boolean =>
+    collection.query({ [field]: [text] }, NEWEST_FIRST).count() > 0;
   const filters = readFilters(query, kind, version, isValue);
   const terms = core.behaviour.order(readOrder(query, kind, version));
   return page(call, kind, collection.query(filters, terms));
@@ -78,16 +74,15 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   for (let index = 0; index < returned; index++) {
     const seq = rows[index] as number;
     if (index > 0) json += ',';
-    json += plain ? renderer.text(kind, seq, version) : expanded(call, kind, seq, expand.tree);
+    const row = plain ? undefined : core.store.collections[kind].bySeq(seq);
+    json +=
+      row === undefined
+        ? renderer.text(kind, seq, version)
+        : JSON.stringify(renderer.value(kind, row, version, expand.tree));
   }
   json += totalCount === undefined ? ']}' : `],"total_count":${totalCount}}`;
   if (behaviour.envelope === undefined) return { json };
   return { json: JSON.stringify(behaviour.envelope(JSON.parse(json))) };
-}
-
-function expanded({ core, renderer, version }: Call, kind: ResourceKind, seq: number, tree: ExpandTree): string {
-  const row = core.store.collections[kind].bySeq(seq);
-  return row === undefined ? 'null' : JSON.stringify(renderer.value(kind, row, version, tree));
 }
 
 const MEDIA_TYPES: Record<InstanceFormat, string> = {

@@ -52,7 +52,7 @@ export async function serveControl(
   }
   await app.listen({ host: '127.0.0.1', port });
   const address = app.server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${address.port}`, close: () => app.close() };
+  return { url: `http://127.0.0.1:${address.port}`, [Symbol.asyncDispose]: () => app.close() };
 }
 
 function parseJson(text: string | Buffer, done: (error: Error | null, body?: unknown) => void): void {

@@ -1,3 +1,5 @@
+/** Config types with their schemas, and releases of schemas. */
+
 import { hash } from 'node:crypto';
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
 import type {
@@ -6,12 +8,13 @@ import type {
   SchemaDocument,
 } from '../../../harness/contract/platform/config-schema.ts';
 import type { CreateConfigType, UpdateConfigType } from '../../../harness/contract/platform/config-type.ts';
+import type { CreateRelease } from '../../../harness/contract/platform/release.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { checkSchema } from '../checks.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import { NEWEST_FIRST } from '../store/order.ts';
-import type { ConfigSchemaRow, ConfigTypeRow } from '../store/rows.ts';
+import type { ConfigSchemaRow, ConfigTypeRow, ReleaseRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions.ts';
 import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
@@ -116,3 +119,27 @@ export function updateConfigType(core: Core, id: string, { name, slug }: UpdateC
 
 const refuseTakenSlug = (core: Core, slug: string): void =>
   refuseTaken(core, 'config_type', { slug }, `there is a config type with the slug ${JSON.stringify(slug)}`);
+
+/** Throws PlatformError 409 if the version is taken, or two schemas write to one path. */
+export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
+  refuseTaken(core, 'release', { version }, `there is a release ${JSON.stringify(version)}`);
+  if (new Set(config_schema_ids).size < config_schema_ids.length) {
+    throw invalid('invalid_request', 'config_schema_ids: each config schema may be named once');
+  }
+  const commit = git_commit_ref && resolveGitCommit(core, git_commit_ref);
+  const owner = new Map<string, string>();
+  for (const schema of config_schema_ids.map((id) => find(core, 'config_schema', id))) {
+    for (const { filepath } of slotsOfSchema(schema)) {
+      const other = owner.get(filepath);
+      if (other !== undefined)
+        throw conflict('duplicate_filepath', `${other} and ${schema.id} both write to ${filepath}`, { filepath });
+      owner.set(filepath, schema.id);
+    }
+  }
+  return insert(core, 'release', {
+    version,
+    git_commit_id: commit?.id ?? null,
+    config_schema_ids: JSON.stringify(config_schema_ids),
+    ...createdNow(core),
+  });
+}

@@ -212,22 +212,20 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
   return store.write(() => {
-    const known = noteKnown(core, row, report);
+    // Records the agent's knowledge even if the platform has moved on.
+    const { activity_status = row.agent_activity } = report;
+    const agent_activity = activity_status === 'archived' ? null : activity_status;
+    const isKnown = agent_activity === row.agent_activity;
+    const known = isKnown ? row : store.collections.deployment.update(row, { agent_activity });
     const step = stepOf(core, known, report);
     if (Object.keys(step).length === 0) return known;
     const updated = advance(core, known, step);
-    if (step.target_status === 'archived') releaseTarget(core, updated);
+    const device = step.target_status === 'archived' && store.collections.device.byId(row.device_id);
+    if (device && device.target_deployment_id === row.id)
+      store.collections.device.update(device, { target_deployment_id: null });
     if (step.activity_status === 'deployed' && behaviour.driftsOn === 'deployed') drift(core, updated);
     return updated;
   });
-}
-
-/** Records the agent's knowledge even if the platform has moved on. */
-function noteKnown(core: Core, row: DeploymentRow, { activity_status: activity }: DeploymentReport): DeploymentRow {
-  if (activity === undefined) return row;
-  const known = activity === 'archived' ? null : activity;
-  if (known === row.agent_activity) return row;
-  return core.store.collections.deployment.update(row, { agent_activity: known });
 }
 
 function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
@@ -248,10 +246,4 @@ function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentRepor
   if (entered === 'archived' || entered === 'removing') step.target_status = 'archived';
   if (entered !== 'deployed' && entered !== 'removing' && entered !== 'archived') return step;
   return { ...step, ...defined({ deployed_at: report.deployed_at, archived_at: report.archived_at }) };
-}
-
-function releaseTarget(core: Core, row: DeploymentRow): void {
-  const device = core.store.collections.device.byId(row.device_id);
-  if (device?.target_deployment_id !== row.id) return;
-  core.store.collections.device.update(device, { target_deployment_id: null });
 }

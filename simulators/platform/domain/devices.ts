@@ -1,8 +1,9 @@
-/** Devices: inactive → activating → online / offline, archived. */
+/** Devices (inactive → activating → online / offline, archived) and the tree of their groups. */
 import type { CreateDevice, UpdateDevice } from '../../../harness/contract/platform/device.ts';
+import type { CreateGroup, MoveGroup, UpdateGroup } from '../../../harness/contract/platform/group.ts';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
-import { type DeviceRow, UNPROVISIONED } from '../store/rows.ts';
+import { type DeviceRow, type GroupRow, UNPROVISIONED } from '../store/rows.ts';
 import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 
 /** A new device is `inactive` until an agent provisions it. Throws PlatformError 409 if the name is taken. */
@@ -84,3 +85,39 @@ function refuseTakenName(core: Core, name: string): void {
   if (name.trim() === '') throw invalid('invalid_request', 'name: a device name must not be blank');
   refuseTaken(core, 'device', { name }, `there is a device ${JSON.stringify(name)}`);
 }
+
+/** Throws PlatformError 409 if a sibling has the name. */
+export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
+  if (parent_id !== null) find(core, 'group', parent_id);
+  refuseTakenSibling(core, name, parent_id);
+  return insert(core, 'group', { name, parent_id, ...createdNow(core) });
+}
+
+/** Throws PlatformError 409 if a sibling has the name. */
+export function renameGroup(core: Core, id: string, { name }: UpdateGroup): GroupRow {
+  const row = find(core, 'group', id);
+  if (name === undefined || name === row.name) return row;
+  refuseTakenSibling(core, name, row.parent_id);
+  return change(core, 'group', row, { name });
+}
+
+/** `null` moves it to the top level. Throws PlatformError 409 for a cycle. */
+export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): GroupRow {
+  const row = find(core, 'group', id);
+  // The parent and its ancestors, nearest first; ends even in a cycle made by a defect.
+  const line = new Set<string>();
+  let at = parent_id === null ? undefined : find(core, 'group', parent_id);
+  while (at !== undefined && !line.has(at.id)) {
+    line.add(at.id);
+    at = at.parent_id === null ? undefined : core.store.collections.group.byId(at.parent_id);
+  }
+  if (!core.behaviour.mayMoveGroup(id, [...line])) {
+    throw conflict('group_cycle', 'a group cannot be moved below itself', { group_id: id, parent_id });
+  }
+  if (parent_id === row.parent_id) return row;
+  refuseTakenSibling(core, row.name, parent_id);
+  return change(core, 'group', row, { parent_id });
+}
+
+const refuseTakenSibling = (core: Core, name: string, parent_id: string | null): void =>
+  refuseTaken(core, 'group', { name, parent_id }, `there is a group ${JSON.stringify(name)} at that place`);

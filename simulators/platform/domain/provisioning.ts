@@ -8,8 +8,6 @@ import { advance } from './deployments.ts';
 import { createDevice } from './devices.ts';
 import { conflict, find } from './find.ts';
 
-const TOKEN_LIFETIME_MS = 5 * 60_000;
-
 interface Token {
   digest: string;
   device_id: string | null;
@@ -23,7 +21,7 @@ const digestOf = (token: string): string => hash('sha256', token, 'hex');
 export function issueToken(core: Core, bound?: { deviceId: string; reactivates: boolean }) {
   if (bound !== undefined) find(core, 'device', bound.deviceId);
   const token = `prov_${randomBytes(24).toString('base64url')}`;
-  const expiresAt = new Date(core.clock.now() + TOKEN_LIFETIME_MS).toISOString();
+  const expiresAt = new Date(core.clock.now() + 5 * 60_000).toISOString();
   core.store.write(() => {
     const { database } = core.store;
     database
@@ -48,7 +46,11 @@ export function provision(core: Core, text: string, name: string, credentials: C
   if (known?.status === 'archived') throw conflict('device_archived', 'the device is archived');
   return core.store.write(() => {
     const device = known ?? createDevice(core, { name });
-    spend(core, token, device.id);
+    const { database } = core.store;
+    const use = [token.digest, device.id];
+    if (database.prepare('SELECT 1 FROM token_uses WHERE digest = ? AND device_id = ?').get(...use) !== undefined)
+      throw conflict('token_spent', 'the provisioning token has been used for this device');
+    database.prepare('INSERT INTO token_uses (digest, device_id) VALUES (?, ?)').run(...use);
     return enrol(core, device, credentials);
   });
 }
@@ -100,15 +102,6 @@ function validToken(core: Core, text: string): Token {
     throw new PlatformError(401, 'invalid_token', 'the provisioning token is unknown or has expired');
   }
   return token;
-}
-
-function spend(core: Core, token: Token, deviceId: string): void {
-  const { database } = core.store;
-  const values = [token.digest, deviceId];
-  if (database.prepare('SELECT 1 FROM token_uses WHERE digest = ? AND device_id = ?').get(...values) !== undefined) {
-    throw conflict('token_spent', 'the provisioning token has been used for this device');
-  }
-  database.prepare('INSERT INTO token_uses (digest, device_id) VALUES (?, ?)').run(...values);
 }
 
 const now = (core: Core): string => timestamp(core.clock);

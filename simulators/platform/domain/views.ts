@@ -50,17 +50,10 @@ const COMPUTED: { [K in ResourceKind]: Computed<K> } = {
   git_commit: {},
 };
 
-const FIRST: Partial<Record<ResourceKind, readonly string[]>> = {
-  deployment: [
-    ...['object', 'id', 'description', 'status', 'activity_status', 'error_status', 'target_status', 'device_id'],
-    ...['release_id', 'parent_id', 'created_at', 'updated_at'],
-  ],
-};
-
 type View<K extends ResourceKind> = (core: Core, row: Rows[K]) => Shown[K];
 
 function viewOf<K extends ResourceKind>(kind: K): View<K> {
-  const names = [...new Set([...(FIRST[kind] ?? []), ...Object.keys(RESOURCES[kind].fields(NEWEST_VERSION))])];
+  const names = Object.keys(RESOURCES[kind].fields(NEWEST_VERSION));
   const computed: Readonly<Record<string, (core: Core, row: Rows[K]) => unknown>> = COMPUTED[kind];
   const parts = names.map((name): [name: string, value: (core: Core, row: Rows[K]) => unknown] => {
     if (name === 'object') return [name, () => kind];

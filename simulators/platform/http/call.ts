@@ -26,11 +26,10 @@ const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.sl
 /** Parsed by Fastify: a repeated parameter is an array. */
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-const NONE: readonly string[] = [];
-
 export function valuesOf(query: Query, name: string): readonly string[] {
   const value = query[name];
-  return value === undefined ? NONE : typeof value === 'string' ? [value] : value;
+  if (value === undefined) return [];
+  return typeof value === 'string' ? [value] : value;
 }
 
 /**
@@ -99,42 +98,31 @@ export function readExpand(
   version: SupportedVersion,
   list: boolean,
 ): { tree: ExpandTree; totalCount: boolean } {
-  const tree: MutableTree = {};
+  const tree: ExpandTree = {};
   let totalCount = false;
   for (const text of itemsOf([...valuesOf(query, 'expand'), ...valuesOf(query, 'expand[]')])) {
-    if (list && text === 'total_count') totalCount = true;
-    else addPath(tree, text, kind, version, list);
+    if (list && text === 'total_count') {
+      totalCount = true;
+      continue;
+    }
+    const names = text.split('.');
+    if (names.length > EXPAND_LEVELS)
+      throw refuse('expand', `${shortened(text)} is more than ${EXPAND_LEVELS} deep`, []);
+    let within: ResourceKind | undefined = kind;
+    let at = tree;
+    for (const [depth, name] of names.entries()) {
+      const known = within === undefined ? {} : RESOURCES[within].expansions;
+      const accepted = Object.keys(known).filter((each) => inVersion(known[each] ?? {}, version));
+      if (!accepted.includes(name)) {
+        const total = list && depth === 0 ? ['total_count'] : [];
+        throw refuse('expand', `${shortened(text)} is not accepted`, [...total, ...accepted]);
+      }
+      at[name] ??= {};
+      at = at[name];
+      within = known[name]?.kind;
+    }
   }
   return { tree, totalCount };
-}
-
-interface MutableTree {
-  [name: string]: MutableTree;
-}
-
-function addPath(
-  tree: MutableTree,
-  text: string,
-  kind: ResourceKind | undefined,
-  version: SupportedVersion,
-  list: boolean,
-): void {
-  const names = text.split('.');
-  if (names.length > EXPAND_LEVELS) throw refuse('expand', `${shortened(text)} is more than ${EXPAND_LEVELS} deep`, []);
-  let within: ResourceKind | undefined = kind;
-  let at = tree;
-  for (const [depth, name] of names.entries()) {
-    const known = within === undefined ? {} : RESOURCES[within].expansions;
-    const accepted = Object.keys(known).filter((each) => inVersion(known[each] ?? {}, version));
-    if (!accepted.includes(name)) {
-      throw refuse('expand', `${shortened(text)} is not accepted`, [
-        ...(list && depth === 0 ? ['total_count'] : []),
-        ...accepted,
-      ]);
-    }
-    at = at[name] ??= {};
-    within = known[name]?.kind;
-  }
 }
 
 export interface Call {

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { http } from '../../../harness/common/node-http.ts';
 import { isHttp1 } from '../../common/malformed.ts';
+import type { ErrorFacts } from '../behaviour.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 
@@ -28,25 +29,16 @@ export function answerError(
   reply: FastifyReply,
   onFailure: (error: unknown, request: FastifyRequest) => void,
 ): void {
-  const facts = factsOf(error);
+  const { code = '', statusCode = 500, message = '' } = error as Partial<FastifyError>;
+  let facts: ErrorFacts = { status: 500, code: 'internal', message: 'the platform failed to answer', params: {} };
+  if (error instanceof PlatformError) facts = { status: error.status, code, params: error.params, message };
+  else if (REFUSALS[code] !== undefined) facts = { ...REFUSALS[code], params: {} };
+  else if (statusCode >= 400 && statusCode < 500)
+    facts = { status: statusCode, code: 'invalid_request', message, params: {} };
   if (facts.status >= 500) onFailure(error, request);
   const { status, body } = core.behaviour.error(facts);
   if (facts.status === 405) reply.header('allow', String(facts.params['allowed']));
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
-}
-
-function factsOf(error: unknown) {
-  if (error instanceof PlatformError) {
-    const { status, code, params, message } = error;
-    return { status, code, params, message };
-  }
-  const { code = '', statusCode = 500 } = error as Partial<FastifyError>;
-  const known = REFUSALS[code];
-  if (known !== undefined) return { ...known, params: {} };
-  if (statusCode >= 400 && statusCode < 500) {
-    return { status: statusCode, code: 'invalid_request', message: (error as Error).message, params: {} };
-  }
-  return { status: 500, code: 'internal', message: 'the platform failed to answer', params: {} };
 }
 
 // Refusals of malformed HTTP: bad framing, oversized headers, a request that never ends.

@@ -13,15 +13,15 @@ import type { Renderer } from '../render.ts';
 import { HANDLERS } from '../routes.ts';
 import type { Answered, Query } from './call.ts';
 
-export interface Admitted {
+interface Admitted {
   key: ApiKey;
   version: SupportedVersion;
 }
 
-export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Checks key, scope and version before a body is read. Throws PlatformError. */
-export function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
+function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
   const { behaviour } = core;
   const presented = headerText(headers, 'x-api-key');
   const key = behaviour.authenticate(keys.find(presented), presented, keys.keys, operation.id);
@@ -110,7 +110,8 @@ function checkStructure(text: string): void {
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
     if (character === '"') {
-      const end = closingQuote(text, at);
+      let end = at + 1;
+      while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
       literal = text.slice(at, end + 1);
       at = end;
     } else if (character === '{' || character === '[') {
@@ -124,12 +125,6 @@ function checkStructure(text: string): void {
       open.at(-1)?.add(name);
     }
   }
-}
-
-function closingQuote(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
 }
 
 /** Half a surrogate pair cannot be stored as UTF-8 and would come back changed. */
@@ -146,8 +141,6 @@ function checkText(value: unknown): void {
   }
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
 declare module 'fastify' {
   interface FastifyRequest {
     admitted: Admitted | null;
@@ -162,7 +155,10 @@ export function registerRoutes(app: FastifyInstance, core: Core, renderer: Rende
   for (const operation of OPERATIONS) {
     const handle = HANDLERS[operation.id];
     if (handle === undefined) throw new Error(`nothing serves ${operation.id}`);
-    const bodies = bodyShapes(operation);
+    const { body } = operation;
+    const bodies = new Map(
+      SUPPORTED_VERSIONS.map((version) => [version, body && shape(`${operation.id} body`, body(version))]),
+    );
     app.route({
       method: operation.method,
       url: operation.path.replace(/\{(\w+)\}/g, ':$1'),
@@ -191,12 +187,6 @@ export function registerRoutes(app: FastifyInstance, core: Core, renderer: Rende
       },
     });
   }
-}
-
-function bodyShapes(operation: Operation): Map<SupportedVersion, Shape> {
-  const { body } = operation;
-  if (body === undefined) return new Map();
-  return new Map(SUPPORTED_VERSIONS.map((version) => [version, shape(`${operation.id} body`, body(version))]));
 }
 
 function readBody(core: Core, operation: Operation, expected: Shape | undefined, request: FastifyRequest): unknown {
@@ -232,6 +222,6 @@ function send(reply: FastifyReply, { status, json, bytes, headers }: Answered): 
   if (status !== undefined) reply.code(status);
   if (headers !== undefined) reply.headers(headers);
   if (json === undefined) return reply.send(bytes);
-  reply.header('content-type', JSON_TYPE);
+  reply.header('content-type', 'application/json; charset=utf-8');
   return reply.send(json);
 }

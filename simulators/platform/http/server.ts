@@ -18,8 +18,6 @@ import type { Renderer } from '../render.ts';
 import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
-const PIECES = 16;
-
 /**
  * Injects faults and planned answers. Equal seeds affect the same requests. Plans for a route come before faults of all
  * requests.
@@ -75,7 +73,7 @@ function answer(reply: FastifyReply, { status, headers = {}, body }: PlannedAnsw
 }
 
 async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Buffer> {
-  const size = Math.max(1, Math.ceil(bytes.length / PIECES));
+  const size = Math.max(1, Math.ceil(bytes.length / 16));
   for (let start = 0; start < bytes.length; start += size) {
     await sleep(milliseconds, undefined, { ref: false });
     yield bytes.subarray(start, start + size);
@@ -121,6 +119,7 @@ interface ServerParts {
 
 export function buildServer(parts: ServerParts): FastifyInstance {
   const { core, renderer, keys, log, tls, exchanges, registerAgent } = parts;
+  const { connected, delayMs } = core.behaviour;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     // A very long id in a path must be an unknown resource rather than an unknown route.
@@ -140,7 +139,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   requireHttp1(app);
   void app.register(
     (scope, _options, done) => {
-      addDelay(scope, core);
+      if (delayMs) scope.addHook('onRequest', () => sleep(delayMs(), undefined, { ref: false }));
       if (parts.faults || parts.plans) addFaults(scope, parts);
       registerRoutes(scope, core, renderer, keys);
       serveDocuments(scope, core.names, BASE_PATH);
@@ -149,18 +148,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     },
     { prefix: BASE_PATH },
   );
-  const { connected } = core.behaviour;
   if (connected) app.server.on(tls ? 'secureConnection' : 'connection', connected);
   registerAgent?.(app);
   serveDocuments(app, core.names, BASE_PATH);
   const agents = registerAgent === undefined ? '' : `, that of agents under ${AGENT_BASE_PATH}`;
   refuseOthers(app, `there is nothing at this path: the Platform API is under ${BASE_PATH}${agents}`);
   return app;
-}
-
-function addDelay(app: FastifyInstance, { behaviour }: Core): void {
-  const { delayMs } = behaviour;
-  if (delayMs) app.addHook('onRequest', () => sleep(delayMs(), undefined, { ref: false }));
 }
 
 /**

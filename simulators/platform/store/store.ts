@@ -74,7 +74,10 @@ export class Store {
   constructor(path: string) {
     this.database = openAlone(path);
     const open = <K extends ResourceKind>(kind: K) =>
-      new Collection<Rows[K]>(this.database, TABLES[kind], (change) => this.#defer(change));
+      new Collection<Rows[K]>(this.database, TABLES[kind], (change) => {
+        if (this.#pending === undefined) change();
+        else this.#pending.push(change);
+      });
     this.collections = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, open(kind)])) as unknown as Collections;
     this.#queued = this.#lastQueued();
   }
@@ -142,11 +145,6 @@ export class Store {
   #lastQueued(): number {
     const newest = this.database.prepare('SELECT max(queue_order) AS newest FROM deployments').get();
     return Number(newest?.['newest'] ?? 0);
-  }
-
-  #defer(change: () => void): void {
-    if (this.#pending === undefined) change();
-    else this.#pending.push(change);
   }
 }
 
