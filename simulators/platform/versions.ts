@@ -68,10 +68,7 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
 };
 
-interface DownStep extends Partial<Change> {
-  to: SupportedVersion;
-  dropped: Readonly<Record<ResourceKind, readonly string[]>>;
-}
+type DownStep = Partial<Change> & { to: SupportedVersion; dropped: Readonly<Record<ResourceKind, readonly string[]>> };
 
 /** Newest first. */
 const STEPS: readonly DownStep[] = SUPPORTED_VERSIONS.flatMap((from, index): DownStep[] => {

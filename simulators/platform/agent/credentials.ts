@@ -37,8 +37,6 @@ const LIFETIME_S = 120;
 const SKEW_S = 30;
 const MAX_JWT_LENGTH = 8192;
 const MAX_JTI_LENGTH = 128;
-/** Headers with a key of the sender, whose signature would prove nothing. */
-const KEY_HEADERS = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'] as const;
 
 const unauthorized = (message: string) => new PlatformError(401, 'unauthorized', message);
 
@@ -56,7 +54,13 @@ export function deviceJwtVerifier(options: {
   return (text) => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
     if (!jwt) throw unauthorized('the bearer token is no JWT');
-    const device = deviceByFingerprint(fingerprintOf(jwt.header));
+    // Headers with a key of the sender, whose signature would prove nothing.
+    const embedded = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'].find((name) => name in jwt.header);
+    if (embedded !== undefined) throw unauthorized(`the JWT header must not carry ${embedded}`);
+    const { kid } = jwt.header;
+    if (typeof kid !== 'string' || !/^[0-9a-f]{64}$/.test(kid))
+      throw unauthorized('the JWT header lacks kid, the lowercase hex SHA-256 of the public key');
+    const device = deviceByFingerprint(kid);
     if (!device?.public_key_pem || device.status === 'archived')
       throw unauthorized('no device has the key that kid names');
     if (!verifiedRs512(jwt, createPublicKey(device.public_key_pem))) {
@@ -68,14 +72,6 @@ export function deviceJwtVerifier(options: {
     if (admission === 'full') throw new PlatformError(429, 'too_many_requests', 'too many token requests; try later');
     return device;
   };
-}
-
-function fingerprintOf(header: JsonObject): string {
-  const embedded = KEY_HEADERS.find((name) => name in header);
-  if (embedded !== undefined) throw unauthorized(`the JWT header must not carry ${embedded}`);
-  const { kid } = header;
-  if (typeof kid === 'string' && /^[0-9a-f]{64}$/.test(kid)) return kid;
-  throw unauthorized('the JWT header lacks kid, the lowercase hex SHA-256 of the public key');
 }
 
 /** Checks the claims at `now` (seconds) and returns `jti`. */

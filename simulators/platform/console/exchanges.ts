@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { TrafficRedactor } from '../../../harness/common/redact.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import type { Exchange, RequestLine, ShownBody } from '../../console/page/platform/document.ts';
@@ -10,7 +10,6 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-const KEPT_STRANGERS = 100;
 /** Longer than the shown part, so that a secret is masked before it is cut. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
@@ -34,7 +33,7 @@ interface Kept {
   responseBody?: Part | undefined;
 }
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   ring: KeyRing;
   /** Texts of the keys, to mask them. */
   secrets: readonly string[];
@@ -70,7 +69,13 @@ export class Exchanges {
       this.#begin(request, response),
     );
     app.addHook('onSend', (request, reply, payload, done) => {
-      this.#sent(request, reply, payload);
+      const sent = {
+        route: request.routeOptions.url,
+        responseHeaders: reply.getHeaders(),
+        requestBody: partOf(request.body),
+        responseBody: partOf(payload),
+      };
+      Object.assign(this.#open.get(request.raw) ?? {}, sent);
       done(null, payload);
     });
   }
@@ -114,18 +119,13 @@ export class Exchanges {
     });
   }
 
-  #sent(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
-    const kept = this.#open.get(request.raw);
-    if (kept === undefined) return;
-    kept.route = request.routeOptions.url;
-    kept.responseHeaders = reply.getHeaders();
-    kept.requestBody = partOf(request.body);
-    kept.responseBody = partOf(payload);
-  }
-
   #line(kept: Kept, mask: TrafficRedactor): RequestLine {
-    const { number, at, ms, method, url, status } = kept;
-    const version = headerOf(kept, this.#options.versionHeader);
+    const { number, at, ms, method, url, status, route = '' } = kept;
+    const { basePath, ring, versionHeader } = this.#options;
+    const version = headerOf(kept, versionHeader);
+    const isPublished = route.startsWith(`${basePath}/`) && !route.includes('*');
+    const presented = headerOf(kept, 'x-api-key');
+    const nobody = url.startsWith(`${AGENT_BASE_PATH}/`) ? 'agent' : 'no key';
     return {
       number,
       at,
@@ -133,22 +133,10 @@ export class Exchanges {
       method,
       status,
       url: short(mask.url(url)),
-      route: this.#route(kept),
+      route: isPublished ? route.slice(basePath.length).replaceAll(/:(\w+)/g, '{$1}') : null,
       version: version === undefined ? null : short(mask.text(version)),
-      key: this.#key(kept),
+      key: presented === undefined ? nobody : (ring.find(presented)?.name ?? 'unknown key'),
     };
-  }
-
-  #route({ route = '' }: Kept): string | null {
-    const { basePath } = this.#options;
-    if (!route.startsWith(`${basePath}/`) || route.includes('*')) return null;
-    return route.slice(basePath.length).replaceAll(/:(\w+)/g, '{$1}');
-  }
-
-  #key(kept: Kept): string {
-    const presented = headerOf(kept, 'x-api-key');
-    if (presented !== undefined) return this.#options.ring.find(presented)?.name ?? 'unknown key';
-    return kept.url.startsWith(`${AGENT_BASE_PATH}/`) ? 'agent' : 'no key';
   }
 
   /** Masks the keys and the credentials of this request. */
@@ -160,7 +148,7 @@ export class Exchanges {
     if (presented.length === 0) return this.#known;
     const key = JSON.stringify(presented);
     const known = this.#strangers.get(key) ?? new TrafficRedactor([...secrets, ...presented]);
-    if (this.#strangers.size >= KEPT_STRANGERS) this.#strangers.clear();
+    if (this.#strangers.size >= 100) this.#strangers.clear();
     this.#strangers.set(key, known);
     return known;
   }

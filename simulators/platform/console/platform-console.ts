@@ -8,7 +8,6 @@ import { Feed } from '../../console/feed.ts';
 import type { Change } from '../../console/page/document.ts';
 import type { DeploymentLine, DeviceLine, PlatformDocument } from '../../console/page/platform/document.ts';
 import { DEEDS, type PlatformControl } from '../control/control.ts';
-import type { KeptPlan } from '../control/plans.ts';
 import type { PlatformInfo } from '../control/server.ts';
 import type { Core } from '../core.ts';
 import { FAULT_FORMS } from '../faults.ts';
@@ -18,7 +17,6 @@ import type { BaseRow, DeploymentRow, DeviceRow } from '../store/rows.ts';
 import { type Exchanges, KEPT_REQUESTS } from './exchanges.ts';
 
 const KEPT = 200;
-const KEPT_GROUPS = 500;
 
 function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: number) => void): void {
   const { onChange: before } = collection;
@@ -140,9 +138,6 @@ function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: 
   };
 }
 
-const EVERY_MS = 100;
-const KEPT_DEEDS = 200;
-
 /** Updates the document only while a page follows it, or when one arrives. */
 export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
@@ -201,7 +196,7 @@ export class PlatformConsole implements AsyncDisposable {
   }
 
   #changed(): void {
-    if (this.#feed.pages > 0) this.#timer ??= setTimeout(() => this.#update(), EVERY_MS).unref();
+    if (this.#feed.pages > 0) this.#timer ??= setTimeout(() => this.#update(), 100).unref();
   }
 
   #update(): void {
@@ -212,26 +207,25 @@ export class PlatformConsole implements AsyncDisposable {
     this.#last = this.#exchanges.count;
     if (items.length > 0) feed.change({ append: 'requests', items, keep: KEPT_REQUESTS });
     const changes = [...this.#devices.take(), ...this.#deployments.take()];
-    if (this.#groupsChanged) changes.push({ set: 'groups', to: this.#groups() });
+    if (this.#groupsChanged) {
+      const { group } = this.#core.store.collections;
+      const rows = group
+        .query({}, NEWEST_FIRST)
+        .slice(0, 500)
+        .reverse()
+        .flatMap((seq) => group.bySeq(seq) ?? []);
+      changes.push({ set: 'groups', to: rows.map(({ id, name }) => ({ id, name: this.#exchanges.hidden(name) })) });
+      this.#groupsChanged = false;
+    }
     if (changes.length > 0) feed.change(...changes);
     feed.set({
       requestCount: this.#exchanges.count,
-      plans: this.#control.plans.all.map((plan) => this.#planLine(plan)),
+      plans: this.#control.plans.all.map(({ id, method, path, times, used, fault, answer }) => {
+        const gets = fault ?? `answer ${answer?.status}`;
+        return { id, method: method ?? null, path: this.#exchanges.hidden(path), times: times ?? null, used, gets };
+      }),
       snapshots: this.#control.snapshots,
     });
-  }
-
-  #groups(): PlatformDocument['groups'] {
-    this.#groupsChanged = false;
-    const { group } = this.#core.store.collections;
-    const seqs = group.query({}, NEWEST_FIRST).slice(0, KEPT_GROUPS).reverse();
-    const rows = seqs.flatMap((seq) => group.bySeq(seq) ?? []);
-    return rows.map(({ id, name }) => ({ id, name: this.#exchanges.hidden(name) }));
-  }
-
-  #planLine({ id, method, path, times, used, fault, answer }: KeptPlan): PlatformDocument['plans'][number] {
-    const gets = fault ?? `answer ${answer?.status}`;
-    return { id, method: method ?? null, path: this.#exchanges.hidden(path), times: times ?? null, used, gets };
   }
 
   #actions(): Record<string, Action> {
@@ -240,14 +234,18 @@ export class PlatformConsole implements AsyncDisposable {
       (body) => {
         const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
-        this.#feed.change({ append: 'deeds', items, keep: KEPT_DEEDS });
+        this.#feed.change({ append: 'deeds', items, keep: KEPT });
         // Returns only the id, because secrets are masked only in the page's own data.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       },
     ]);
     return {
       ...Object.fromEntries(deeds),
-      exchange: ({ number }) => this.#exchange(wholeNumber('number', number)),
+      exchange: ({ number }) => {
+        const exchange = this.#exchanges.get(wholeNumber('number', number));
+        if (exchange !== undefined) return exchange;
+        throw new Error(`request ${number} is not among the last ${KEPT_REQUESTS}, which are kept`);
+      },
       clear: () => {
         this.#exchanges.clear();
         this.#feed.set({ requests: [] });
@@ -266,12 +264,6 @@ export class PlatformConsole implements AsyncDisposable {
     for (const { seq } of deployments.slice(-KEPT)) this.#deployments.touch(seq);
     this.#changed();
     return { id: row.id };
-  }
-
-  #exchange(number: number): object {
-    const exchange = this.#exchanges.get(number);
-    if (exchange !== undefined) return exchange;
-    throw new Error(`request ${number} is not among the last ${KEPT_REQUESTS}, which are kept`);
   }
 }
 

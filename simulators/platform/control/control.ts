@@ -22,7 +22,6 @@ interface Done {
   answer?: object;
 }
 
-const made = (said: string, answer: object): Done => ({ said, status: 201, answer });
 const gone = (said: string): Done => ({ said, status: 204 });
 
 /** Methods throw PlatformError if they cannot act. */
@@ -74,7 +73,7 @@ export class PlatformControl implements Disposable {
   snapshot({ name }: Of<typeof snapshotBody>): Done {
     if (name === START) throw conflict('snapshot_exists', `${START} is the state at the start, which stays as it is`);
     this.#take(name);
-    return made(`snapshot ${name} taken`, { name });
+    return { said: `snapshot ${name} taken`, status: 201, answer: { name } };
   }
   removeSnapshot(name: string): Done {
     if (name === START) throw conflict('snapshot_in_use', `${START} is the state at the start, which reset needs`);
@@ -104,8 +103,8 @@ export class PlatformControl implements Disposable {
   }
 
   plan(body: Plan): Done {
-    const plan = this.plans.add(body);
-    return made(`plan ${plan.id}: ${plan.method ?? 'every method'} ${plan.path}`, plan);
+    const answer = this.plans.add(body);
+    return { said: `plan ${answer.id}: ${answer.method ?? 'every method'} ${answer.path}`, status: 201, answer };
   }
   unplan(id: number): Done {
     this.plans.remove(id);
@@ -155,14 +154,10 @@ function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
   throw new PlatformError(400, 'invalid_body', problems.join('; '));
 }
 
-/** Method and path of the control API, with its action. `id`: from the path. Throws PlatformError. */
-type Deed = readonly [
-  method: 'POST' | 'DELETE',
-  path: string,
-  act: (control: PlatformControl, id: string, body: unknown) => Done,
-];
+type Act = (control: PlatformControl, id: string, body: unknown) => Done;
 
-export const DEEDS: Readonly<Record<string, Deed>> = {
+/** Methods and paths of the control API, with their actions. `id`: from the path. Throw PlatformError. */
+export const DEEDS: Readonly<Record<string, readonly [method: 'POST' | 'DELETE', path: string, act: Act]>> = {
   archive: ['POST', '/devices/:id/archive', (control, id) => control.archiveDevice(id)],
   online: ['POST', '/devices/:id/online', (control, id) => control.setOnline(id, true)],
   offline: ['POST', '/devices/:id/offline', (control, id) => control.setOnline(id, false)],

@@ -35,16 +35,10 @@ export interface KeptPlan extends Plan {
   used: number;
 }
 
-interface Entry {
-  kept: KeptPlan;
-  segments: readonly string[];
-  faults: PlatformFaults | undefined;
-}
-
 /** Plans in order of creation: the first that matches a request and is not used up applies. */
 export class Plans {
   onChange: () => void = () => {};
-  #entries: Entry[] = [];
+  #entries: { kept: KeptPlan; segments: readonly string[]; faults: PlatformFaults }[] = [];
   #last = 0;
 
   /** Throws PlatformError 400. */
@@ -53,9 +47,15 @@ export class Plans {
       throw new PlatformError(400, 'invalid_plan', 'a plan has either an answer or a fault');
     if (!plan.path.startsWith('/'))
       throw new PlatformError(400, 'invalid_plan', `path: ${JSON.stringify(plan.path)} does not begin with /`);
-    const kept: KeptPlan = { id: this.#last + 1, used: 0, ...plan };
-    this.#entries.push({ kept, segments: plan.path.split('/'), faults: faultsOf(plan.fault) });
+    let faults: PlatformFaults = {};
+    try {
+      if (plan.fault !== undefined) faults = parseFaults(plan.fault);
+    } catch (error) {
+      throw new PlatformError(400, 'invalid_plan', `fault: ${(error as Error).message}`);
+    }
     this.#last += 1;
+    const kept: KeptPlan = { id: this.#last, used: 0, ...plan };
+    this.#entries.push({ kept, segments: plan.path.split('/'), faults });
     this.onChange();
     return kept;
   }
@@ -84,24 +84,13 @@ export class Plans {
       ({ kept, segments: wanted }) =>
         (kept.method === undefined || kept.method.toUpperCase() === method) &&
         kept.used < (kept.times ?? Number.POSITIVE_INFINITY) &&
-        fits(wanted, segments),
+        wanted.length === segments.length &&
+        wanted.every((part, index) => part === '*' || /^\{.*\}$/.test(part) || part === segments[index]),
     );
     if (entry === undefined) return undefined;
     entry.kept.used += 1;
     this.onChange();
     const { answer } = entry.kept;
-    return answer === undefined ? { faults: entry.faults ?? {} } : { answer };
+    return answer === undefined ? { faults: entry.faults } : { answer };
   }
 }
-
-function faultsOf(fault: string | undefined): PlatformFaults | undefined {
-  try {
-    return fault === undefined ? undefined : parseFaults(fault);
-  } catch (error) {
-    throw new PlatformError(400, 'invalid_plan', `fault: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-const fits = (wanted: readonly string[], segments: readonly string[]): boolean =>
-  wanted.length === segments.length &&
-  wanted.every((part, index) => part === '*' || /^\{.*\}$/.test(part) || part === segments[index]);

@@ -1,7 +1,8 @@
 /** Control API of the platform (`fixtures/platform-control.md`): JSON over HTTP on its own loopback port. */
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import { controlRefusal } from '../../common/control-guard.ts';
+import { jsonIn } from '../../common/malformed.ts';
 import type { Core } from '../core.ts';
 import { answerError, requireHttp1 } from '../http/errors.ts';
 import { PlatformError } from '../ports.ts';
@@ -31,9 +32,18 @@ export async function serveControl(
   }) as unknown as FastifyInstance;
   app.setErrorHandler((error, request, reply) => answerError(core, error, request, reply, () => {}));
   requireHttp1(app);
-  app.addHook('onRequest', async (request, reply) => refuseOthers(request, reply, token));
+  app.addHook('onRequest', async (request, reply) => {
+    const refusal = controlRefusal(request.raw, token);
+    if (refusal === undefined) return;
+    reply.headers(refusal.headers ?? {});
+    throw new PlatformError(refusal.status, refusal.code, refusal.message);
+  });
   // Many clients send a content type without a body.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => parseJson(text, done));
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    const body = jsonIn(text);
+    const isWrong = text !== '' && body === undefined;
+    done(isWrong ? new PlatformError(400, 'invalid_json', 'the body is not JSON') : null, body);
+  });
   app.setNotFoundHandler((request) => {
     throw new PlatformError(404, 'unknown_route', `the control API has no ${request.method} ${request.url}`);
   });
@@ -53,20 +63,4 @@ export async function serveControl(
   await app.listen({ host: '127.0.0.1', port });
   const address = app.server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${address.port}`, [Symbol.asyncDispose]: () => app.close() };
-}
-
-function parseJson(text: string | Buffer, done: (error: Error | null, body?: unknown) => void): void {
-  try {
-    done(null, text === '' ? undefined : JSON.parse(String(text)));
-  } catch {
-    done(new PlatformError(400, 'invalid_json', 'the body is not JSON'));
-  }
-}
-
-/** Throws PlatformError. */
-function refuseOthers(request: FastifyRequest, reply: FastifyReply, token: string): void {
-  const refusal = controlRefusal(request.raw, token);
-  if (refusal === undefined) return;
-  reply.headers(refusal.headers ?? {});
-  throw new PlatformError(refusal.status, refusal.code, refusal.message);
 }

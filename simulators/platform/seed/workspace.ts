@@ -1,15 +1,147 @@
 /**
  * Believable workspace: config types with schemas, releases with commits, a tree of groups, devices with names of a
- * plant, and a history of deployments. Equal for equal seeds, timestamps included. Seeded devices are offline, because
- * nothing is connected.
+ * plant, and a history of deployments, consistent for each device. Equal for equal seeds, timestamps included. Seeded
+ * devices are offline, because nothing is connected.
  */
 
+import { createHash } from 'node:crypto';
 import { type Random, random } from '../../common/random.ts';
 import { type Core, idsFrom } from '../core.ts';
+import { storeContent } from '../domain/config-instances.ts';
 import { insert } from '../domain/find.ts';
-import { type DeviceRow, UNPROVISIONED } from '../store/rows.ts';
-import { AGENT_VERSIONS, at, DAY, LINES, REGIONS, ROBOTS, SEED_END, seedCatalogue, stampsAt } from './catalogue.ts';
-import { seedHistory } from './history.ts';
+import {
+  type ConfigSchemaRow,
+  type ConfigTypeRow,
+  type DeploymentRow,
+  type DeviceRow,
+  UNPROVISIONED,
+} from '../store/rows.ts';
+import { defaultSlot } from '../versions.ts';
+
+const REGIONS = [
+  { name: 'Europe', sites: ['Hamburg', 'Rotterdam', 'Poznan', 'Lyon', 'Turin', 'Malmo'] },
+  { name: 'North America', sites: ['Columbus', 'Reno', 'Memphis', 'Toronto', 'Monterrey', 'Tacoma'] },
+  { name: 'Asia Pacific', sites: ['Osaka', 'Busan', 'Penang', 'Pune', 'Brisbane', 'Suzhou'] },
+] as const;
+
+const LINES = ['Receiving', 'Storage', 'Picking', 'Packing', 'Shipping', 'Returns'] as const;
+const ROBOTS = ['picker', 'hauler', 'welder', 'sorter', 'scanner', 'lifter', 'sweeper'] as const;
+const AGENT_VERSIONS = ['v0.8.1', 'v0.9.0', 'v0.9.2', 'v0.10.0', 'v0.10.1'] as const;
+
+const CONFIG_TYPES = [
+  { name: 'Motion Control', slug: 'motion-control', property: 'max_speed', low: 1, high: 12 },
+  { name: 'Localization', slug: 'localization', property: 'update_hz', low: 5, high: 60 },
+  { name: 'Perception', slug: 'perception', property: 'confidence', low: 1, high: 99 },
+  { name: 'Safety Limits', slug: 'safety-limits', property: 'stop_distance', low: 1, high: 40 },
+] as const;
+
+const NOTES = [
+  'Slower approach near conveyors',
+  'Tune localization after the map update',
+  'Wider safety margin for the night shift',
+  'Roll-out of the quarter',
+  'Follow-up to the incident review',
+] as const;
+
+/** End of the seeded history, fixed so that a seed always gives the same timestamps. */
+const SEED_END = Date.parse('2026-01-31T18:00:00.000Z');
+const DAY = 24 * 3_600_000;
+
+const at = (time: number): string => new Date(time).toISOString();
+
+const stampsAt = (time: number): { created_at: string; updated_at: string } => ({
+  created_at: at(time),
+  updated_at: at(time),
+});
+
+/** Does nothing if the database already holds devices. */
+export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
+  if (core.store.collections.device.size > 0) return;
+  const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };
+  const dice = random(seed).fork('workspace');
+  core.store.write(() => {
+    const catalogue = seedCatalogue(seeded, dice.fork('catalogue'));
+    const fleetDice = dice.fork('fleet');
+    const places = seedGroups(seeded, devices);
+    core.store.collections.device.load(devices, (seq) => device(seeded, fleetDice, places, seq, devices));
+    seedHistory(seeded, dice.fork('history'), catalogue, devices);
+  });
+}
+
+type SeededRelease = ReturnType<typeof seedCatalogue>[number];
+
+type Kind = (typeof CONFIG_TYPES)[number];
+
+/** Returns the releases, oldest first, each with sets of instance ids that fill it. */
+function seedCatalogue(core: Core, dice: Random) {
+  const start = SEED_END - 400 * DAY;
+  const types = CONFIG_TYPES.map((kind) => ({
+    kind,
+    row: insert(core, 'config_type', { name: kind.name, slug: kind.slug, ...stampsAt(start) }),
+  }));
+  const generations = [0, 1].map((generation) =>
+    types.map(({ kind, row }) => ({
+      kind,
+      row: addSchema(core, kind, row, generation, start + generation * 200 * DAY),
+    })),
+  );
+  return Array.from({ length: 9 }, (_, index) => {
+    const createdAt = start + (index + 1) * 40 * DAY + dice.integer(0, DAY);
+    const schemas = generations[index < 5 ? 0 : 1] ?? [];
+    const sha = createHash('sha1').update(`${dice.next()}`).digest('hex');
+    const url = 'https://github.com/example-robotics/fleet-config';
+    const commit = insert(core, 'git_commit', {
+      sha,
+      message: `Prepare v1.${index}.0`,
+      ...{ repository_owner: 'example-robotics', repository_name: 'fleet-config', repository_type: 'github' as const },
+      repository_url: url,
+      commit_url: `${url}/commit/${sha}`,
+      created_at: at(createdAt - 3_600_000),
+    });
+    const row = insert(core, 'release', {
+      version: `v1.${index}.0`,
+      git_commit_id: commit.id,
+      config_schema_ids: JSON.stringify(schemas.map((schema) => schema.row.id)),
+      ...stampsAt(createdAt),
+    });
+    const instanceSets = Array.from({ length: 4 }, () =>
+      schemas.map(({ kind, row: schema }) => addInstance(core, dice, kind, schema, createdAt)),
+    );
+    return { row, createdAt, instanceSets };
+  });
+}
+
+function addSchema(core: Core, kind: Kind, type: ConfigTypeRow, generation: number, time: number): ConfigSchemaRow {
+  const { property, low, high, slug } = kind;
+  const document = {
+    type: 'object',
+    required: [property],
+    properties: { [property]: { type: 'number', minimum: low, maximum: high + generation }, site: { type: 'string' } },
+  };
+  const data = JSON.stringify(document);
+  return insert(core, 'config_schema', (id) => ({
+    config_type_id: type.id,
+    digest: `sha256:${createHash('sha256').update(data).digest('hex')}`,
+    ...({ language: 'jsonschema', format: 'json', instance_format: 'json' } as const),
+    instance_slots: JSON.stringify([defaultSlot(`${core.names.configRoot}/${slug}.json`)]),
+    documents: JSON.stringify([{ id: `${id}_doc_0`, name: `${slug}.schema.json`, data }]),
+    git_commit: null,
+    ...stampsAt(time),
+  }));
+}
+
+function addInstance(core: Core, dice: Random, kind: Kind, schema: ConfigSchemaRow, time: number): string {
+  const row = insert(core, 'config_instance', {
+    config_schema_id: schema.id,
+    config_type_id: schema.config_type_id,
+    slot_key: 'default',
+    filepath: `${core.names.configRoot}/${kind.slug}.json`,
+    content_format: 'json',
+    created_at: at(time + dice.integer(0, DAY)),
+  });
+  storeContent(core, row.id, `${JSON.stringify({ [kind.property]: dice.integer(kind.low, kind.high) }, null, 2)}\n`);
+  return row.id;
+}
 
 interface Place {
   site: string;
@@ -19,11 +151,6 @@ interface Place {
 /** Devices that share a moment of creation, as after a bulk import. */
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
-
-function seedFleet(core: Core, dice: Random, count: number): void {
-  const places = seedGroups(core, count);
-  core.store.collections.device.load(count, (seq) => device(core, dice, places, seq, count));
-}
 
 function seedGroups(core: Core, devices: number): Place[] {
   const add = (name: string, parentId: string | null, time: number): string =>
@@ -72,14 +199,152 @@ function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   return draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
 }
 
-/** Does nothing if the database already holds devices. */
-export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
-  if (core.store.collections.device.size > 0) return;
-  const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };
-  const dice = random(seed).fork('workspace');
-  core.store.write(() => {
-    const catalogue = seedCatalogue(seeded, dice.fork('catalogue'));
-    seedFleet(seeded, dice.fork('fleet'), devices);
-    seedHistory(seeded, dice.fork('history'), catalogue, devices);
-  });
+// Newest deployments of a seeded device. A workspace of a dozen devices shows every state of a deployment.
+
+type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
+
+interface Scene {
+  /** Draft queued at `queued` and deployed at `deployed`, with these changes. */
+  draft(changes: Partial<Draft>): Draft;
+  queued: string;
+  deployed: string;
+  queue: { readonly queued: number; nextInQueue(): number };
 }
+
+/** Percentage of each ending, once each has occurred. */
+const SHARES = { deployed: 62, removing: 8, staged: 8, retrying: 4, failed: 4, drifted: 7, queued: 7 };
+type Ending = keyof typeof SHARES;
+const ENDINGS = Object.keys(SHARES) as Ending[];
+
+function drawnEnding(dice: Random): Ending {
+  let left = dice.next() * 100;
+  for (const ending of ENDINGS) {
+    left -= SHARES[ending];
+    if (left < 0) return ending;
+  }
+  return 'deployed';
+}
+
+function present(ending: Ending, { draft, queued, deployed, queue }: Scene): Draft[] {
+  const later = at(Date.parse(deployed) + 6 * 3_600_000);
+  const next = { created_at: later, updated_at: later, deployed_at: null } as const;
+  const both = { activity_status: 'deployed', target_status: 'deployed' } as const;
+  const live = { ...both, deployed_at: deployed, updated_at: deployed };
+  const onDevice = draft(live);
+  const waiting = { activity_status: 'queued', target_status: 'deployed' } as const;
+  const staged = { activity_status: 'staged', target_status: 'staged', queued_at: null, queue_order: null } as const;
+  switch (ending) {
+    case 'deployed':
+      return [onDevice];
+    case 'queued':
+      return [draft(waiting)];
+    case 'retrying':
+      return [draft({ ...waiting, error_status: 'retrying' })];
+    case 'failed':
+      return [draft({ error_status: 'failed', archived_at: later, updated_at: later })];
+    case 'removing': {
+      // Replaced while the device was offline: the old one is removed when the new one arrives.
+      const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
+      const place = { queued_at: later, queue_before: queue.queued, queue_order: queue.nextInQueue() };
+      return [leaving, draft({ ...waiting, ...next, ...place })];
+    }
+    case 'staged':
+      return [onDevice, draft({ ...staged, ...next, queue_before: queue.queued })];
+    case 'drifted': {
+      // Staged first, but the other one was deployed before it.
+      const earlier = at(Date.parse(queued) - 1_800_000);
+      const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
+      return [drifted, onDevice];
+    }
+  }
+}
+
+function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[], devices: number): void {
+  const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
+  const drafts: Draft[] = [];
+  let turn = 0;
+  // Millions of deployments would take too much memory and show nothing more.
+  for (let seq = 1; seq <= Math.min(devices, 20_000); seq++) {
+    const device = deviceRows.bySeq(seq);
+    if (device === undefined || device.status === 'inactive') continue;
+    drafts.push(...historyOf(core, dice, device, releases, turn));
+    if (device.status !== 'archived') turn += 1;
+  }
+  const ids: string[] = [];
+  const lastTarget = new Map<string, string>();
+  const { last } = deploymentRows;
+  deploymentRows.load(drafts.length, (seq) => {
+    const draft = drafts[seq - last - 1] as Draft;
+    const id = core.newId('deployment', seq);
+    ids.push(id);
+    const parent_id = lastTarget.get(draft.device_id) ?? null;
+    if (draft.queue_order !== null) lastTarget.set(draft.device_id, id);
+    return { ...draft, seq, id, parent_id };
+  });
+  for (const [index, { device_id, release_id, activity_status, target_status }] of drafts.entries()) {
+    const id = ids[index] as string;
+    const current = activity_status === 'deployed' || activity_status === 'removing';
+    const row = current || target_status === 'deployed' ? deviceRows.byId(device_id) : undefined;
+    if (row === undefined) continue;
+    deviceRows.update(row, {
+      ...(current && { current_deployment_id: id, current_release_id: release_id }),
+      ...(target_status === 'deployed' && { target_deployment_id: id }),
+    });
+  }
+}
+
+function historyOf(
+  core: Core,
+  dice: Random,
+  device: DeviceRow,
+  releases: readonly SeededRelease[],
+  turn: number,
+): Draft[] {
+  const created = Date.parse(device.created_at);
+  const later = releases.filter(({ createdAt }) => createdAt > created);
+  const chosen = later.filter(() => dice.chance(0.5)).slice(-3);
+  const newestRelease = releases.at(-1) as SeededRelease;
+  const taken = chosen.length > 0 ? chosen : [newestRelease];
+  const drafts: Draft[] = [];
+  let time = created + dice.integer(3_600_000, DAY);
+  for (const [index, release] of taken.entries()) {
+    time = Math.max(time, release.createdAt + dice.integer(3_600_000, DAY));
+    const queued = at(time);
+    const deployed = at(time + dice.integer(1000, 600_000));
+    const order = { queue_before: core.store.queued, queue_order: core.store.nextInQueue() };
+    const draft = (changes: Partial<Draft>): Draft => ({
+      ...blank(dice, device, release, queued),
+      ...order,
+      ...changes,
+    });
+    if (device.status === 'archived' || index < taken.length - 1) {
+      const archived = at(time + dice.integer(DAY, 2 * DAY));
+      drafts.push(draft({ deployed_at: deployed, archived_at: archived, updated_at: archived }));
+    } else {
+      // The first devices take the endings in turn, so that each occurs.
+      const ending = ENDINGS[turn] ?? drawnEnding(dice);
+      drafts.push(...present(ending, { draft, queued, deployed, queue: core.store }));
+    }
+    time += 2 * DAY;
+  }
+  return drafts;
+}
+
+const blank = (dice: Random, device: DeviceRow, release: SeededRelease, queued: string): Draft => ({
+  description: dice.pick(NOTES),
+  activity_status: 'archived',
+  error_status: 'none',
+  target_status: 'archived',
+  device_id: device.id,
+  release_id: release.row.id,
+  parent_id: null,
+  queued_at: queued,
+  deployed_at: null,
+  archived_at: null,
+  created_at: queued,
+  updated_at: queued,
+  config_instance_ids: JSON.stringify(dice.pick(release.instanceSets)),
+  queue_before: 0,
+  queue_order: null,
+  agent_activity: null,
+});

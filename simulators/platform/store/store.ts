@@ -42,7 +42,7 @@ const CODES: Readonly<Record<number, { code: string; message: string }>> = {
  * Converts a failure of the database file into a 503, as for a robot whose event log takes nothing; returns other
  * errors unchanged.
  */
-export function storageError(error: unknown): unknown {
+function storageError(error: unknown): unknown {
   const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
   const known = code === 'ERR_SQLITE_ERROR' ? CODES[errcode & 0xff] : undefined;
   if (known === undefined) return error;
@@ -59,7 +59,7 @@ export class DatabaseError extends Error {
   override name = 'DatabaseError';
 }
 
-export type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
+type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
 
 export class Store {
   readonly database: DatabaseSync;
@@ -148,35 +148,11 @@ export class Store {
   }
 }
 
-/** Creates the file for its owner only, because it holds deployments and device keys. */
-function makePrivate(path: string): void {
-  if (path === ':memory:') return;
-  try {
-    closeSync(openSync(path, NEW_FILE, SECRET_MODE));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-}
-
-/**
- * Syncs the names of the database and its log: without them a power loss takes every later commit. SQLite tries only
- * once.
- */
-function syncNames(path: string): void {
-  if (path === ':memory:' || process.platform === 'win32') return;
-  const folder = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
-
 /** Locks the database, because the index in memory would miss the writes of another process. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    makePrivate(path);
+    if (path !== ':memory:') createPrivate(path);
     database = openDatabase(path);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 2000;');
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
@@ -186,12 +162,26 @@ function openAlone(path: string): DatabaseSync {
       throw new Error(`written by another version of this program (schema ${found}, not ${SCHEMA_VERSION})`);
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
-    syncNames(path);
+    if (path === ':memory:' || process.platform === 'win32') return database;
+    // Syncs the names of the database and its log: without them a power loss takes every later commit. SQLite tries
+    // only once.
+    const folder = openSync(dirname(path), 'r');
+    fsyncSync(folder);
+    closeSync(folder);
     return database;
   } catch (error) {
     database?.close();
     const { message } = error as Error;
     const reason = message === 'database is locked' ? 'another process has it open' : message;
     throw new DatabaseError(`${path}: ${reason}`, { cause: error });
+  }
+}
+
+/** Creates a missing file for its owner only, because it holds deployments and device keys. */
+function createPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, NEW_FILE, SECRET_MODE));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
