@@ -59,8 +59,23 @@ export class Agent implements RequestHandler, ServedAgent {
       onNotice: (notice, error) => this.log.warn(error ? { err: error } : {}, notice),
     };
     const fanOut = new FanOut(settings.behaviour.stream);
-    this.events = this.#openLog(incarnation, fanOut);
-    this.stream = this.#openStream(incarnation, fanOut);
+    const { retain, retainBytes, heartbeatMs, subscriberBytes, behaviour } = settings;
+    const watch = this.#watch;
+    const onStored = (events: readonly StoredEvent[]): void => {
+      watch?.stored(events);
+      fanOut.publish(events);
+    };
+    this.events = new EventLog({ ...incarnation, retain, retainBytes, onStored });
+    const write: Environment['write'] = (socket, bytes) => {
+      watch?.sent(socket, bytes);
+      return env.write(socket, bytes);
+    };
+    this.stream = {
+      ...{ log: this.events, io: directory, behaviour: behaviour.stream, heartbeatMs, subscriberBytes, fanOut },
+      onNotice: incarnation.onNotice,
+      write: watch === undefined ? env.write : write,
+      ...(watch && { onOpen: (socket, opened) => watch.opened(socket, opened) }),
+    };
     this.deployments = this.#openDeployments(incarnation);
   }
 
@@ -170,59 +185,19 @@ export class Agent implements RequestHandler, ServedAgent {
     };
   }
 
-  #openLog(incarnation: Incarnation, fanOut: FanOut): EventLog {
-    const { retain, retainBytes } = this.#settings;
-    const onStored = (events: readonly StoredEvent[]): void => {
-      this.#watch?.stored(events);
-      fanOut.publish(events);
-    };
-    return new EventLog({ ...incarnation, retain, retainBytes, onStored });
-  }
-
-  #openStream({ io, behaviour, onNotice }: Incarnation, fanOut: FanOut): Stream {
-    const { heartbeatMs, subscriberBytes } = this.#settings;
-    const { write } = this.#env;
-    const watch = this.#watch;
-    const common = {
-      log: this.events,
-      io,
-      behaviour: behaviour.stream,
-      heartbeatMs,
-      subscriberBytes,
-      fanOut,
-      onNotice,
-    };
-    if (watch === undefined) return { ...common, write };
-    return {
-      ...common,
-      onOpen: (socket, opened) => watch.opened(socket, opened),
-      write: (socket, bytes) => {
-        watch.sent(socket, bytes);
-        return write(socket, bytes);
-      },
-    };
-  }
-
   #openDeployments(incarnation: Incarnation): Deployments {
     const { directory, io, durable, behaviour, isNew } = incarnation;
     const { retryMs, failedMs } = this.#settings;
-    const options = {
-      ...incarnation,
-      deviceId: () => this.#identity().deviceId,
-      newId: () => this.#newId(),
-      log: this.events,
-      files: new ConfigFiles(directory, io, durable),
-      retryMs,
-      failedMs,
+    // Equal ids for equal seed and history, never one twice.
+    const newId = (): string => {
+      this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
+      return this.#ids.text(12);
     };
+    const deviceId = () => this.#identity().deviceId;
+    const files = new ConfigFiles(directory, io, durable);
+    const options = { ...incarnation, deviceId, newId, log: this.events, files, retryMs, failedMs };
     const remembered = behaviour.deployments.remembers !== 'nothing' && !isNew;
     return new Deployments(options, remembered ? readState(directory) : undefined);
-  }
-
-  /** Equal ids for equal seed and history, never one twice. */
-  #newId(): string {
-    this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
-    return this.#ids.text(12);
   }
 
   #accept(socket: Socket, entrance: Entrance): void {

@@ -24,11 +24,7 @@ export class DirectoryInUseError extends Error {
   }
 }
 
-export interface Lock {
-  release(): void;
-  /** Leaves the lock behind like a crash, with its owner dead. */
-  abandon(): void;
-}
+export type Lock = ReturnType<typeof lockDirectory>;
 
 const held = new Set<string>();
 let locks = 0;
@@ -38,7 +34,7 @@ const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
  * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error if the
  * directory cannot hold a lock.
  */
-export function lockDirectory(directory: string, name = 'lock'): Lock {
+export function lockDirectory(directory: string, name = 'lock') {
   const path = `${directory}/${name}`;
   locks += 1;
   const owner = `${SELF}-${locks}`;
@@ -50,10 +46,11 @@ export function lockDirectory(directory: string, name = 'lock'): Lock {
     throw error;
   }
   return {
-    release: () => {
+    release: (): void => {
       if (held.delete(owner) && ownerOf(path) === owner) unlinkSync(path);
     },
-    abandon: () => void held.delete(owner),
+    /** Leaves the lock behind like a crash, with its owner dead. */
+    abandon: (): void => void held.delete(owner),
   };
 }
 
@@ -67,7 +64,12 @@ function acquire(path: string, owner: string): void {
     }
     const other = ownerOf(path);
     if (other === undefined) continue;
-    if (isAlive(other)) throw inUse(dirname(path), other);
+    if (isAlive(other)) {
+      const pid = Number.parseInt(other, 10);
+      const user = pid === process.pid ? 'another device of this process' : `process ${pid}`;
+      const where = `${dirname(path)} is in use by ${user}`;
+      throw new DirectoryInUseError(`${where}; give each device a directory of its own`, pid);
+    }
     // Several processes may find the owner dead; only the holder of this takeover lock replaces the link.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
@@ -77,12 +79,6 @@ function acquire(path: string, owner: string): void {
     }
     unlinkSync(takeover);
   }
-}
-
-function inUse(directory: string, owner: string): DirectoryInUseError {
-  const pid = Number.parseInt(owner, 10);
-  const user = pid === process.pid ? 'another device of this process' : `process ${pid}`;
-  return new DirectoryInUseError(`${directory} is in use by ${user}; give each device a directory of its own`, pid);
 }
 
 function ownerOf(path: string): string | undefined {

@@ -10,10 +10,7 @@ import { type CursorRequest, chooseCursor, type Retained, resolveCursor } from '
 
 const { http, stream, log, deployments } = referenceBehaviour;
 
-const DEPLOYMENT_MS = 500;
-
 const OBJECT = '{"object":"event",';
-const OBJECT_OF_LINE = /^\{"object":"event",/gm;
 
 const miru: DeviceBehaviour = {
   ...referenceBehaviour,
@@ -29,7 +26,9 @@ const miru: DeviceBehaviour = {
     refusal: (refusal, { url = '' }) => refusalAt(url, refusal),
     errorBody: (refusal) => {
       if (refusal.code === REPEATED) return refusal.message;
-      return UNEXPLAINED.includes(refusal.code) ? undefined : http.errorBody(refusal);
+      // An unknown path and a wrong method are answered without a body.
+      const isBare = refusal.code === 'not_found' || refusal.code === 'method_not_allowed';
+      return isBare ? undefined : http.errorBody(refusal);
     },
   },
   stream: {
@@ -46,15 +45,16 @@ const miru: DeviceBehaviour = {
   log: {
     ...log,
     // Lines of the log lack the `object` of their envelope.
-    lines: (events) => log.lines(events).replaceAll(OBJECT_OF_LINE, '{'),
+    lines: (events) => log.lines(events).replaceAll(/^\{"object":"event",/gm, '{'),
   },
   deployments: {
     ...deployments,
     event: ({ type, data }) => ({ type, data: inRustStyle(data) }),
-    occurredAt: inNanoseconds,
+    // An offset and nanoseconds; the last six digits are arbitrary, because JavaScript's clock lacks them.
+    occurredAt: (text) => text.replace('Z', `${String(process.hrtime.bigint() % 1_000_000n).padStart(6, '0')}+00:00`),
     givesUp: false,
     enter: async (steps) => {
-      await setTimeout(DEPLOYMENT_MS);
+      await setTimeout(500);
       await deployments.enter(steps);
     },
   },
@@ -69,8 +69,6 @@ const CODES: Readonly<Record<string, string>> = {
 
 /** Refuses a repeated `after` in plain text, even with equal values. */
 const REPEATED = 'repeated_parameter';
-/** Answers an unknown path and a wrong method without a body. */
-const UNEXPLAINED: readonly string[] = ['not_found', 'method_not_allowed'];
 
 /** `params` contain no ids; the message of an expired cursor does. */
 function refusalAt(url: string, { status, code, message, params, headers = {} }: Refusal): Refusal {
@@ -85,13 +83,11 @@ function refusalAt(url: string, { status, code, message, params, headers = {} }:
   };
 }
 
-const BEFORE_ALL = -1;
-
 /** A cursor may have a sign: `+1` is 1, and a negative one is older than every event. */
 function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   if (after.length > 1) return 'malformed';
   const text = after[0] ?? lastEventId;
-  if (text !== undefined && /^-\d+$/.test(text)) return BEFORE_ALL;
+  if (text !== undefined && /^-\d+$/.test(text)) return -1;
   const unsigned = (value: string): string => value.replace(/^\+(?=\d)/, '');
   return chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
 }
@@ -105,16 +101,9 @@ function resolveFromZero(cursor: number | 'none', retained: Retained): number | 
   return cursor < earliest ? 'expired' : resolveCursor(cursor, retained);
 }
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
-/** Formats with an offset and nanoseconds; the last six digits are arbitrary, because JavaScript's clock lacks them. */
-function inNanoseconds(text: string): string {
-  return text.replace('Z', `${String(process.hrtime.bigint() % 1_000_000n).padStart(6, '0')}+00:00`);
-}
-
 /** Members in alphabetical order, times with an offset. */
 function inRustStyle<T>(value: T): T {
-  if (typeof value === 'string') return (TIME.test(value) ? value.replace('Z', '+00:00') : value) as T;
+  if (typeof value === 'string') return value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z$/, '$1+00:00') as T;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(inRustStyle) as T;
   const members = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));

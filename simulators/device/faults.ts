@@ -1,6 +1,7 @@
 /** Faults by name, for `--fault` and `DeviceOptions.faults`. */
 
 import type { Socket } from 'node:net';
+import { DURATION_FORM, durationMs } from '../../harness/common/durations.ts';
 import { size } from '../../harness/common/sizes.ts';
 import type { Clock } from '../common/clock.ts';
 import type { Random } from '../common/random.ts';
@@ -31,11 +32,7 @@ export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
   enospc: 'enospc=1MB: the disk is full after that many bytes',
 };
 
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-/** Timers take at most 24 days. */
-const LONGEST_LATENCY_MS = UNITS.d;
-/** Years in dates have four digits. */
-const LARGEST_SKEW_MS = 36_500 * UNITS.d;
+const DAY_MS = 86_400_000;
 
 /** Parses `name=value`. Throws RangeError with the accepted forms. */
 export function parseFault(spec: string): Fault {
@@ -51,7 +48,8 @@ const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, na
 const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
   latency: (value) => {
     const fault = range('latency', value, duration);
-    return fault && fault.high <= LONGEST_LATENCY_MS ? fault : undefined;
+    // Timers take at most 24 days.
+    return fault && fault.high <= DAY_MS ? fault : undefined;
   },
   reset: (value) => range('reset', value, size),
   'half-open': (value) => range('half-open', value, size),
@@ -66,9 +64,9 @@ const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = 
   },
   'clock-skew': (value) => {
     const ms = duration(value.replace(/^[+-]/, ''));
-    return ms === undefined || ms > LARGEST_SKEW_MS
-      ? undefined
-      : { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
+    // Years in dates have four digits.
+    if (ms === undefined || ms > 36_500 * DAY_MS) return undefined;
+    return { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
   },
   enospc: (value) => {
     const bytes = size(value);
@@ -87,11 +85,9 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
   return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
 }
 
-/** Milliseconds of a duration such as `250ms`, `30s`, `1.5m`, `2h`, `1d`; undefined for other text. */
-export function duration(text: string): number | undefined {
-  const [, number, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(text) ?? [];
-  return number === undefined ? undefined : Number(number) * UNITS[unit as keyof typeof UNITS];
-}
+/** Milliseconds of `30s`; undefined for other text. */
+export const duration = (text: string): number | undefined =>
+  new RegExp(DURATION_FORM).test(text) ? durationMs(text) : undefined;
 
 export interface Environment {
   io: DiskIo;

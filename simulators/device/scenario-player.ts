@@ -1,6 +1,7 @@
 /** Plays a situation to a client: answers each request for the stream by script, and reports both sides. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import process from 'node:process';
 import { defined } from '../../harness/common/defined.ts';
 import { http } from '../../harness/common/node-http.ts';
@@ -15,7 +16,6 @@ import { type DeviceListener, type Endpoint, endpointsOf, type TransportOptions 
 export type Tell = (who: 'client' | 'server', what: string) => void;
 
 const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
-const SHOWN = 200;
 
 export class ScenarioPlayer implements AsyncDisposable {
   readonly #answers: readonly Answer[];
@@ -35,7 +35,10 @@ export class ScenarioPlayer implements AsyncDisposable {
   static async open(situation: Situation, endpoints: readonly Endpoint[], tell: Tell): Promise<ScenarioPlayer> {
     const player = new ScenarioPlayer(situation, tell);
     try {
-      for (const endpoint of endpoints) player.#listeners.push(await player.#listen(endpoint));
+      // Accepts any token, because many clients are tried without a discovery file.
+      const onConnection = (socket: Socket) => void player.#server.emit('connection', socket);
+      const serving = { rules: referenceBehaviour.transport, onConnection, check: () => {} };
+      for (const endpoint of endpoints) player.#listeners.push(await endpoint.listen(serving));
       return player;
     } catch (error) {
       await player[Symbol.asyncDispose]();
@@ -45,15 +48,6 @@ export class ScenarioPlayer implements AsyncDisposable {
 
   get url(): string | undefined {
     return this.#listeners.find(({ url }) => url !== undefined)?.url;
-  }
-
-  #listen(endpoint: Endpoint): Promise<DeviceListener> {
-    return endpoint.listen({
-      rules: referenceBehaviour.transport,
-      // Accepts any token, because many clients are tried without a discovery file.
-      onConnection: (socket) => this.#server.emit('connection', socket),
-      check: () => {},
-    });
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -89,7 +83,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     this.#tell('server', '200 text/event-stream');
     const text = Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
     // Shows the end, which is usually the unusual part.
-    const shown = text.length <= SHOWN ? text : `…${text.slice(-SHOWN)}`;
+    const shown = text.length <= 200 ? text : `…${text.slice(-200)}`;
     this.#tell('server', `sends ${JSON.stringify(shown)} in ${pieces.length} piece${pieces.length === 1 ? '' : 's'}`);
     for (const piece of pieces) {
       if (closed) return;

@@ -4,6 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
+import { defined } from '../../harness/common/defined.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import type { EventLog } from './log/event-log.ts';
 import type { DiskIo } from './log/io.ts';
@@ -11,17 +12,13 @@ import type { StoredEvent } from './log/line.ts';
 import type { Opened, Seen, SeenEvent, SeenFrame, SeenListener, SeenLog } from './seen.ts';
 import { storedAfter } from './stream/reader.ts';
 
-const LONGEST_FRAME = 4_000;
-
-type Frame = Pick<SeenFrame, 'id' | 'type' | 'text'>;
-
-function framesIn(bytes: Buffer): Frame[] {
+function framesIn(bytes: Buffer): Pick<SeenFrame, 'id' | 'type' | 'text'>[] {
   const texts = body(bytes).split('\n\n');
   return texts.flatMap((text) => {
     if (text.trim() === '') return [];
     const [, id] = /^id: ?(.*)$/m.exec(text) ?? [];
     const [, type] = /^event: ?(.*)$/m.exec(text) ?? [];
-    return { ...(id !== undefined && { id }), ...(type !== undefined && { type }), text: text.slice(0, LONGEST_FRAME) };
+    return { ...defined({ id, type }), text: text.slice(0, 4_000) };
   });
 }
 
@@ -38,13 +35,12 @@ function body(bytes: Buffer): string {
   return text;
 }
 
-export interface Watched {
+interface Watched {
   events: EventLog;
   io: DiskIo;
   current(): Deployment | undefined;
 }
 
-const EVERY_MS = 100;
 const MOST = 200;
 
 /** Watches one agent from start to end, and the bytes to its subscribers. */
@@ -67,7 +63,7 @@ export class Watch {
   start(watched: Watched): void {
     this.#watched = watched;
     this.#events = newest(watched);
-    this.#timer = setInterval(() => this.#look(), EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#look(), 100).unref();
     this.#look();
   }
 

@@ -63,7 +63,8 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   const lastEventId = Array.isArray(header) ? header[0] : header;
   const cursor = rules.chooseCursor({ after: query.getAll('after'), lastEventId });
   if (cursor === 'malformed') {
-    refuse(exchange, INVALID_CURSOR);
+    const message = 'the cursor is not an event id; send a non-negative integer as after, or as Last-Event-ID';
+    refuse(exchange, { status: 400, code: 'invalid_cursor', message });
     return;
   }
   const retained = { earliest: log.earliest, latest: log.latest };
@@ -96,8 +97,6 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   // A pipelined response gets the socket when the earlier one has finished.
   else response.once('socket', () => process.nextTick(open));
 }
-
-const AGENT_VERSION = 'v0.1.0';
 
 interface Route {
   method: 'GET' | 'POST';
@@ -155,7 +154,12 @@ export function serve(
   answer(exchange, entrance).catch((error: unknown) => {
     agent.log.error({ err: error, method: request.method }, 'a request failed');
     if (response.headersSent) request.socket.destroy();
-    else refuse(exchange, INTERNAL);
+    else
+      refuse(exchange, {
+        status: 500,
+        code: 'internal_error',
+        message: 'the agent could not answer; its log says why',
+      });
   });
 }
 
@@ -163,15 +167,25 @@ async function answer(exchange: Exchange, entrance: Entrance): Promise<void> {
   const { agent, request, response } = exchange;
   const { http, transport } = agent.behaviour;
   if (!transport.authorized(request.headers.authorization, entrance.token, entrance.transport))
-    return refuse(exchange, UNAUTHORIZED);
+    return refuse(exchange, {
+      status: 401,
+      code: 'unauthorized',
+      message: 'send the token of the discovery file as "Authorization: Bearer <token>"',
+      headers: { 'WWW-Authenticate': 'Bearer' },
+    });
   if (http.intercept(request, response)) return;
   const url = request.url ?? '/';
   const mark = url.indexOf('?');
   const path = http.route(mark < 0 ? url : url.slice(0, mark));
   const route = path === undefined ? undefined : ROUTES.find((candidate) => candidate.path.test(path));
-  if (path === undefined || !route) return refuse(exchange, NOT_FOUND);
+  if (path === undefined || !route)
+    return refuse(exchange, { status: 404, code: 'not_found', message: 'there is nothing at this path' });
   const isHead = request.method === 'HEAD' && route.method === 'GET';
-  if (request.method !== route.method && !isHead) return refuse(exchange, notAllowed(route.method));
+  if (request.method !== route.method && !isHead) {
+    const allowed = route.method === 'GET' ? 'GET, HEAD' : route.method;
+    const message = `this path answers ${allowed} only`;
+    return refuse(exchange, { status: 405, code: 'method_not_allowed', message, headers: { Allow: allowed } });
+  }
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const id = percentDecoded(route.path.exec(path)?.[1] ?? '');
   await route.handle(exchange, query, id);
@@ -179,7 +193,7 @@ async function answer(exchange: Exchange, entrance: Entrance): Promise<void> {
 
 function version() {
   return {
-    version: AGENT_VERSION,
+    version: 'v0.1.0',
     git_commit: '0000000000000000000000000000000000000000',
     api_version: 'v0.2',
     api_git_commit: '0000000000000000000000000000000000000000',
@@ -190,39 +204,12 @@ function version() {
   };
 }
 
-const NOT_FOUND: Refusal = { status: 404, code: 'not_found', message: 'there is nothing at this path' };
-
-const INVALID_CURSOR: Refusal = {
-  status: 400,
-  code: 'invalid_cursor',
-  message: 'the cursor is not an event id; send a non-negative integer as after, or as Last-Event-ID',
-};
-
 const expired = ({ earliest, latest }: Retained): Refusal => ({
   status: 410,
   code: 'cursor_expired',
   message: 'the cursor is older than the earliest retained event',
   params: { earliest_id: earliest, latest_id: latest },
 });
-
-const UNAUTHORIZED: Refusal = {
-  status: 401,
-  code: 'unauthorized',
-  message: 'send the token of the discovery file as "Authorization: Bearer <token>"',
-  headers: { 'WWW-Authenticate': 'Bearer' },
-};
-
-const INTERNAL: Refusal = {
-  status: 500,
-  code: 'internal_error',
-  message: 'the agent could not answer; its log says why',
-};
-
-const notAllowed = (method: Route['method']): Refusal => {
-  const allowed = method === 'GET' ? 'GET, HEAD' : method;
-  const message = `this path answers ${allowed} only`;
-  return { status: 405, code: 'method_not_allowed', message, headers: { Allow: allowed } };
-};
 
 const missing = (resource: string, id: string): Refusal => ({
   status: 404,

@@ -1,4 +1,5 @@
 /** Console of a device: its agent as a document, and actions on it. */
+import { defined } from '../../../harness/common/defined.ts';
 import { controlDeployment } from '../../../harness/contract/control.ts';
 import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
@@ -9,7 +10,6 @@ import type { ProcessSettings } from './start.ts';
 import type { SupervisedDevice } from './supervisor.ts';
 
 const KEPT = 500;
-const MOST_EVENTS = 1_000_000;
 
 export class DeviceConsole implements AsyncDisposable {
   readonly #feed: Feed<DeviceDocument>;
@@ -47,11 +47,7 @@ export class DeviceConsole implements AsyncDisposable {
     else if (events.length > 0) feed.change({ append: 'events', items: events, keep: KEPT });
     this.#begins = false;
     if (frames.length > 0) feed.change({ append: 'frames', items: frames, keep: KEPT });
-    feed.set({
-      ...(listeners !== undefined && { listeners }),
-      ...(log !== undefined && { log }),
-      ...(current !== undefined && { current }),
-    });
+    feed.set(defined({ listeners, log, current }));
   };
 
   /** Joins the log of a restarted agent with the known events, unless it lost its log. */
@@ -105,23 +101,21 @@ export class DeviceConsole implements AsyncDisposable {
       },
       remove: async ({ id }) => this.#noted(await device.remove(String(id)), (done) => `remove: ${done.id}`),
       publish: async ({ count }) => {
-        const events = wholeNumber('count of events', count, 1, MOST_EVENTS);
+        const events = wholeNumber('count of events', count, 1, 1_000_000);
         return this.#noted(await device.publish(events), (ids) => `publish: ${ids.first_id} to ${ids.last_id}`);
       },
       compact: async () =>
         this.#noted(await device.compact(), (log) => `compact: the log begins with ${log.earliest_id}`),
       cut: async () => this.#noted(await device.cut(), ({ streams }) => `cut: ${streams} event streams`),
       kill: async () => this.#noted(await device.stop('SIGKILL'), () => 'kill (SIGKILL)'),
-      restart: async () => this.#restart(device),
+      restart: async () => {
+        this.#note('restart (SIGTERM)');
+        await device.stop('SIGTERM');
+        await device.start();
+      },
       start: async () => this.#noted(await device.start(), () => 'start'),
       switch: async ({ names }) => this.#switch(device, names),
     };
-  }
-
-  async #restart(device: SupervisedDevice): Promise<void> {
-    this.#note('restart (SIGTERM)');
-    await device.stop('SIGTERM');
-    await device.start();
   }
 
   /** Switches exactly these deviations on, by a restart, because an agent reads them only at its start. */

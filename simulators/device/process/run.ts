@@ -26,7 +26,7 @@ export async function runDevice(settings: ProcessSettings, outside: Outside): Pr
   const stopped = untilSignal();
   const log = pino({ level: settings.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
   const driven = outside.control !== undefined || outside.uiPort !== undefined;
-  const running = await (driven ? supervised(settings, outside, log, stopped) : alone(settings, log, stopped));
+  const running = driven ? await supervised(settings, outside, log, stopped) : await alone(settings, log, stopped);
   if (running.ready !== undefined) process.stdout.write(`${JSON.stringify(running.ready)}\n`);
   const { signal, code } = await stopped;
   log.info({ signal }, 'stopping');
@@ -47,7 +47,11 @@ async function alone(settings: ProcessSettings, log: pino.Logger, stopped: Promi
 /** Has no ready line if stopped before its agent served. */
 async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger, stopped: Promise<unknown>) {
   const { control, uiPort, deviations = [] } = outside;
-  const page = uiPort === undefined ? undefined : await consoleOf(settings, deviations);
+  let page: DeviceConsole | undefined;
+  if (uiPort !== undefined) {
+    const { DeviceConsole } = await import('./device-console.ts');
+    page = new DeviceConsole(settings, deviations);
+  }
   const device = new SupervisedDevice(
     { ...settings, watched: page !== undefined },
     { log, ...(page !== undefined && { onSeen: page.seen, onChange: page.changed }) },
@@ -72,9 +76,6 @@ async function supervised(settings: ProcessSettings, outside: Outside, log: pino
     throw error;
   }
 }
-
-const consoleOf = async (...args: ConstructorParameters<typeof DeviceConsole>): Promise<DeviceConsole> =>
-  new (await import('./device-console.ts')).DeviceConsole(...args);
 
 function placeOf(server: ControlServer | undefined, asked: ControlOption | undefined) {
   if (server === undefined) return {};

@@ -4,7 +4,6 @@ import { mkdirSync } from 'node:fs';
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
 import type { Dialect } from '../../../harness/contract/versions.ts';
-import type { DeviceBehaviour } from '../behaviour.ts';
 import type { AgentCall } from '../control/target.ts';
 import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
@@ -57,11 +56,17 @@ export async function startDevice(
   log: Logger,
   watch?: (seen: Seen) => void,
 ): Promise<SimulatedDevice> {
-  const { device, uplink } = settings;
+  const { device, uplink, defects = [], variants = [] } = settings;
+  let behaviour = dialectBehaviour(device.dialect ?? 'spec');
+  if (defects.length + variants.length > 0) {
+    const { deviceDefect, deviceVariant } = await import('../../defects/device/index.ts');
+    const { combined } = await import('../../defects/define.ts');
+    behaviour = combined([...defects.map(deviceDefect), ...variants.map(deviceVariant)], behaviour);
+  }
   const options = {
     ...device,
     log,
-    behaviour: await behaviourOf(settings),
+    behaviour,
     ...(watch !== undefined && { watch }),
     ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
     // Kills the whole process, like a real agent's crash.
@@ -76,17 +81,14 @@ export async function startDevice(
   return simulateDevice(options);
 }
 
-/** Milliseconds to wait for the platform's id: a device also serves while its platform is away. */
-const NAMED_WITHIN_MS = 5000;
-
 /**
- * Ready line: addresses of a device, and its id on its platform, or its own if the platform has sent none. Stops
- * waiting once `stopped`.
+ * Ready line: addresses of a device, and its id on its platform, or its own if the platform has sent none in five
+ * seconds, because a device also serves while its platform is away. Stops waiting once `stopped`.
  */
-export async function readyOf(device: SimulatedDevice, stopped?: Promise<unknown>): Promise<Ready> {
+export async function readyOf(device: SimulatedDevice, stopped: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, NAMED_WITHIN_MS);
-  await Promise.race([device.uplink?.firstAttempt, late.promise, ...(stopped === undefined ? [] : [stopped])]);
+  const timer = setTimeout(late.resolve, 5_000);
+  await Promise.race([device.uplink?.firstAttempt, late.promise, stopped]);
   clearTimeout(timer);
   return {
     ready: true,
@@ -94,14 +96,6 @@ export async function readyOf(device: SimulatedDevice, stopped?: Promise<unknown
     ...defined({ url: device.url }),
     device_id: device.uplink?.deviceId ?? device.identity.deviceId,
   };
-}
-
-async function behaviourOf({ device, defects = [], variants = [] }: ProcessSettings): Promise<DeviceBehaviour> {
-  const usual = dialectBehaviour(device.dialect ?? 'spec');
-  if (defects.length + variants.length === 0) return usual;
-  const { deviceDefect, deviceVariant } = await import('../../defects/device/index.ts');
-  const { combined } = await import('../../defects/define.ts');
-  return combined([...defects.map(deviceDefect), ...variants.map(deviceVariant)], usual);
 }
 
 async function uplinkOf({ kind, platform, token, mqtt, dialect }: UplinkSettings, log: Logger) {

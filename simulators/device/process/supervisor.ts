@@ -34,8 +34,6 @@ export interface StopOptions {
   onChange?(): void;
 }
 
-const PATIENCE_MS = 20_000;
-
 const forkAgent = (): ChildProcess =>
   fork(ENTRY, {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -154,7 +152,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   }
 
   get #patienceMs(): number {
-    return this.#stopping.patienceMs ?? PATIENCE_MS;
+    return this.#stopping.patienceMs ?? 20_000;
   }
 
   async #inTime(settled: Promise<unknown> | undefined): Promise<boolean> {
@@ -184,7 +182,10 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
       } else if (reply.kind === 'broken') {
         reject(reply.option === undefined ? new Error(reply.message) : new StartError(reply.option, reply.message));
       } else {
-        this.#settle(child, reply);
+        const waiting = child.calls.get(reply.id);
+        child.calls.delete(reply.id);
+        if (reply.kind === 'result') waiting?.resolve(reply.value);
+        else waiting?.reject(new ControlError(reply.status, reply.code, reply.message));
       }
     });
     const gone = (): void => {
@@ -208,13 +209,6 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
       if (error) reject(error);
     });
     return promise;
-  }
-
-  #settle({ calls }: Child, reply: Extract<Reply, { id: number }>): void {
-    const waiting = calls.get(reply.id);
-    calls.delete(reply.id);
-    if (reply.kind === 'result') waiting?.resolve(reply.value);
-    else waiting?.reject(new ControlError(reply.status, reply.code, reply.message));
   }
 
   async call<Name extends AgentCall>(

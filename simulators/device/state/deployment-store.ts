@@ -16,7 +16,7 @@ import type { EventDraft } from '../log/line.ts';
 import type { Incarnation } from '../log/log-file.ts';
 import { storedAfter } from '../stream/reader.ts';
 
-export function deploymentOf(record: DeploymentRecord, { mergeStatus }: DeploymentBehaviour): Deployment {
+function deploymentOf(record: DeploymentRecord, { mergeStatus }: DeploymentBehaviour): Deployment {
   const { id, description, activity_status, error_status, target_status, device_id, release_id, created_at } = record;
   const status = mergeStatus(activity_status, error_status);
   const statuses = { status, activity_status, error_status, target_status };
@@ -38,13 +38,12 @@ export const removedEvent = (deployment: Deployment, archived_at: string): Event
 });
 
 /** Release with the fields of the Device API; a platform sends more. */
-export function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
+function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
   const release = { object, id, version, git_commit_id, created_at };
-  return git_commit == null ? release : { ...release, git_commit: gitCommitOf(git_commit) };
-}
-
-function gitCommitOf({ object, id, sha, message, commit_url, created_at }: AgentGitCommit): AgentGitCommit {
-  return { object, id, sha, message, commit_url, created_at };
+  if (git_commit == null) return release;
+  const { object: kind, id: commit, sha, message, commit_url } = git_commit;
+  const known = { object: kind, id: commit, sha, message, commit_url, created_at: git_commit.created_at };
+  return { ...release, git_commit: known };
 }
 
 /**
@@ -57,18 +56,9 @@ export function fillerEvents(latest: number, count: number, clock: Clock): Event
     const pair = latest + at - (at % 2);
     const removed = at % 2 === 1;
     const activity = removed ? 'archived' : 'deployed';
-    const deployment = {
-      object: 'deployment',
-      id: `dpl_filler${pair}`,
-      description: '',
-      status: activity,
-      activity_status: activity,
-      error_status: 'none',
-      target_status: activity,
-      device_id: '',
-      release_id: `rls_filler${pair}`,
-      created_at: now,
-    } as const;
+    const statuses = { status: activity, activity_status: activity, error_status: 'none', target_status: activity } as const;
+    const ids = { id: `dpl_filler${pair}`, device_id: '', release_id: `rls_filler${pair}` };
+    const deployment = { object: 'deployment' as const, ...ids, description: '', ...statuses, created_at: now };
     return removed ? removedEvent(deployment, now) : deployedEvent(deployment, now);
   });
 }
@@ -88,17 +78,13 @@ export interface StoredState {
   unpublished: { after: number; events: EventDraft[] } | undefined;
 }
 
-export const STATE_FILE = 'state.json';
+const STATE_FILE = 'state.json';
 
 const REMEMBERED = 64;
 
-export const emptyState = (): StoredState => ({
-  current: undefined,
-  set: undefined,
-  records: [],
-  releases: [],
-  unpublished: undefined,
-});
+const emptyState = (): StoredState => {
+  return { current: undefined, set: undefined, records: [], releases: [], unpublished: undefined };
+};
 
 /** State in `directory`; undefined if there is none. Throws if the file is unreadable. */
 export function readState(directory: string): StoredState | undefined {
@@ -113,7 +99,7 @@ export function readState(directory: string): StoredState | undefined {
 }
 
 /** Replaces the file atomically. Drops the oldest archived deployments and releases from `state`. */
-export async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
+async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
   const done = state.records.filter(({ activity_status }) => activity_status === 'archived');
   const forgotten = new Set(
     done.slice(0, Math.max(0, done.length - REMEMBERED)).filter(({ id }) => id !== state.current),

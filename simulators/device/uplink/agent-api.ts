@@ -60,8 +60,6 @@ export interface AgentUplinkOptions extends CommonOptions {
   habits?: AgentHabits;
 }
 
-const DEFAULT_KEY_BITS = 2048;
-const AGENT_VERSION = 'v0.1.0';
 const MQTT_PORT = 1883;
 const MQTT_TLS_PORT = 8883;
 
@@ -78,18 +76,23 @@ export interface AgentHub extends Shared {
 
 /** Throws if an option is not a valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
-  const { ca, dialect = 'spec', habits = {}, keyBits = DEFAULT_KEY_BITS, token, versionOf = () => undefined } = options;
+  const { ca, dialect = 'spec', habits = {}, keyBits = 2048, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = share(options, new URL(origin));
+  const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
+  const headers = {
+    ...options.headers,
+    [versionHeader]: AGENT_API_VERSION,
+    [`${agentHeaderPrefix}-Host-Name`]: hostname(),
+    [`${agentHeaderPrefix}-Arch`]: arch(),
+    [`${agentHeaderPrefix}-Language`]: `node ${process.version}`,
+    [`${agentHeaderPrefix}-OS`]: platform(),
+  };
   return Object.assign(shared, {
     keepAlive: new KeepAlive(shared.time),
     mqtt: { ...mqttAddress(options.mqtt, host), ca },
-    headers: { ...options.headers, ...agentHeaders(dialect) },
-    versionOf,
-    versionHeader: `${DIALECT_NAMES[dialect].agentHeaderPrefix}-Version`,
-    token,
-    keyBits,
-    habits,
+    versionHeader: `${agentHeaderPrefix}-Version`,
+    ...{ headers, versionOf, token, keyBits, habits },
   });
 }
 
@@ -106,28 +109,12 @@ function mqttAddress(mqtt: string | undefined, platformHost: string): { host: st
 
 const bare = (host: string) => host.replace(/^\[|\]$/g, '');
 
-function agentHeaders(dialect: Dialect): Record<string, string> {
-  const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
-  return {
-    [versionHeader]: AGENT_API_VERSION,
-    [`${agentHeaderPrefix}-Host-Name`]: hostname(),
-    [`${agentHeaderPrefix}-Arch`]: arch(),
-    [`${agentHeaderPrefix}-Language`]: `node ${process.version}`,
-    [`${agentHeaderPrefix}-OS`]: platform(),
-  };
-}
-
-const PAGE = 100;
 /** Message if the key is unknown as well. */
 const NO_TOKEN =
   'no provisioning token was given, and the platform knows no device with this key (POST /devices/provision)';
-/** Tokens that expire within this many milliseconds are replaced before use. */
-const EXPIRY_MARGIN = 30_000;
-/** Minimum use of a new token, milliseconds, even if the clock says it has expired: the platform refuses it then. */
-const LEAST_USE = 5_000;
 
 const LIST_QUERY =
-  `limit=${PAGE}&activity_status=${encodeURIComponent('queued|deployed')}` +
+  `limit=100&activity_status=${encodeURIComponent('queued|deployed')}` +
   '&expand=config_instances&expand=release.git_commit';
 
 export class AgentApi implements DeploymentSource {
@@ -145,7 +132,7 @@ export class AgentApi implements DeploymentSource {
     this.#hub = hub;
     this.#dir = directory;
     this.#io = io;
-    this.#version = hub.versionOf(name) ?? AGENT_VERSION;
+    this.#version = hub.versionOf(name) ?? 'v0.1.0';
   }
 
   /** Provisions the robot unless its identity is on disk. Rejects with ApiError if the platform refuses. */
@@ -208,7 +195,9 @@ export class AgentApi implements DeploymentSource {
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
     const lifetime = Date.parse(answer.expires_at) - time.now();
-    this.#useUntil = time.elapsed() + Math.max(lifetime - EXPIRY_MARGIN, LEAST_USE);
+    // Replaced half a minute before it expires. Used for 5 s even if the clock says that it has expired, because the
+    // platform refuses it then.
+    this.#useUntil = time.elapsed() + Math.max(lifetime - 30_000, 5_000);
     return this.#token;
   }
 

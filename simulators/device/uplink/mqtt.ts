@@ -112,9 +112,6 @@ export function readPackets(
   return start === bytes.length ? undefined : Buffer.from(bytes.subarray(start));
 }
 
-const HANDSHAKE_TIMEOUT_MS = 30_000;
-const GOODBYE_MS = 1_000;
-const CREDENTIALS_REFUSED = [4, 5];
 const SUBSCRIPTION_REFUSED = 0x80;
 
 /** The broker answered CONNECT with a return code other than 0. */
@@ -126,7 +123,7 @@ export class MqttRefused extends Error {
     this.returnCode = returnCode;
   }
   get credentials(): boolean {
-    return CREDENTIALS_REFUSED.includes(this.returnCode);
+    return this.returnCode === 4 || this.returnCode === 5;
   }
 }
 
@@ -213,9 +210,7 @@ export class MqttConnection implements WheelMember {
     const connection = new MqttConnection(endpoint, listener, keepAlive);
     const abort = () => connection.close(signal.reason as Error);
     signal.addEventListener('abort', abort, { once: true });
-    connection.#socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () =>
-      connection.close(new Error('the MQTT broker does not answer')),
-    );
+    connection.#socket.setTimeout(30_000, () => connection.close(new Error('the MQTT broker does not answer')));
     try {
       const connected = connection.#await('connack');
       connection.#send({
@@ -281,7 +276,7 @@ export class MqttConnection implements WheelMember {
     this.#send({ cmd: 'disconnect' });
     this.#socket.destroySoon();
     // A stalled peer may never read the remaining bytes.
-    this.#socket.setTimeout(GOODBYE_MS, () => this.#socket.destroy());
+    this.#socket.setTimeout(1_000, () => this.#socket.destroy());
     await closed;
   }
 

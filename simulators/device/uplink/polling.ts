@@ -33,8 +33,6 @@ import { loadDevice, saveDevice } from './identity.ts';
 import { type UplinkIdentity, UplinkLifecycle } from './lifecycle.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
-const DEFAULT_BASE_PATH = '/beta';
-const DEFAULT_INTERVAL_MS = 30_000;
 const PAGE = 100;
 const WANTED_ACTIVITIES = ['queued', 'deployed'];
 const FILTER =
@@ -102,10 +100,10 @@ export interface PollingHub extends Shared {
 
 /** Throws if an option is not a valid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
-  const { apiKey, dialect = 'spec', intervalMs = DEFAULT_INTERVAL_MS, takesStaged = false } = options;
+  const { apiKey, dialect = 'spec', intervalMs = 30_000, takesStaged = false } = options;
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
   const baseUrl = parseUrl('platform', options.platform, ['http:', 'https:']);
-  if (baseUrl.pathname === '/') baseUrl.pathname = DEFAULT_BASE_PATH;
+  if (baseUrl.pathname === '/') baseUrl.pathname = '/beta';
   const headers = { ...options.headers, 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
   const unfiltered: PollingHub['unfiltered'] = new Set();
   return Object.assign(share(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
@@ -127,19 +125,11 @@ export class PollingApi implements DeploymentSource {
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= this.#hub.deviceOf(name) ?? (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
-    const id = (await this.#called(name, signal)) ?? (await this.#create(name, signal));
+    const listed = await this.#pages('devices', `name=${encodeURIComponent(name)}`, namedDevices, signal);
+    const request: ApiRequest = { ...this.#get('/devices', signal), method: 'POST', body: { name } };
+    const { id } = listed.find((device) => device.name === name) ?? (await this.#hub.http.json(request, identified));
     await saveDevice(this.#directory, { device_id: id, session_id: '' }, this.#io);
     this.deviceId = id;
-  }
-
-  async #called(name: string, signal: AbortSignal): Promise<string | undefined> {
-    const listed = await this.#pages('devices', `name=${encodeURIComponent(name)}`, namedDevices, signal);
-    return listed.find((device) => device.name === name)?.id;
-  }
-
-  async #create(name: string, signal: AbortSignal): Promise<string> {
-    const request = this.#get('/devices', signal);
-    return (await this.#hub.http.json({ ...request, method: 'POST', body: { name } }, identified)).id;
   }
 
   async list(signal: AbortSignal): Promise<AgentDeployment[]> {
@@ -170,7 +160,8 @@ export class PollingApi implements DeploymentSource {
       try {
         return await all(`&${filter}`);
       } catch (error) {
-        if (!(error instanceof ApiError && UNKNOWN_PARAMETER.has(error.status))) throw error;
+        // The parameter may be unknown.
+        if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
         unfiltered.add(list);
       }
     }
@@ -199,8 +190,6 @@ export class PollingApi implements DeploymentSource {
     return { method: 'GET', path, headers: this.#hub.headers, signal };
   }
 }
-
-const UNKNOWN_PARAMETER: ReadonlySet<number> = new Set([400, 422]);
 
 /** Form kept by the device; missing fields are those of a new deployment. */
 function completed(listed: Static<typeof listedDeployment>): AgentDeployment {

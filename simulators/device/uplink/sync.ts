@@ -56,7 +56,9 @@ export class Syncer {
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
     this.#forgetAllBut(wanted);
-    const current = newest(wanted);
+    // Of equally old ones the last.
+    const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
+    const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
     const settled = current === undefined || (await this.#reach(current, signal));
     // During retries of a replacement, the replaced deployment stays in service.
     if (settled) await this.#removeUnwanted(listed, wanted);
@@ -83,10 +85,8 @@ export class Syncer {
     try {
       const instances = wanted.config_instances ?? [];
       contents ??= await this.#source.contents(instances, signal);
-      const files = instances.map(({ filepath }, index) => ({
-        filepath,
-        content: contents?.[index] ?? new Uint8Array(),
-      }));
+      const contentAt = (index: number): Uint8Array => contents?.[index] ?? new Uint8Array();
+      const files = instances.map(({ filepath }, index) => ({ filepath, content: contentAt(index) }));
       const { replaced } = await this.#port.deploy(wanted, files);
       this.#backOffs?.delete(wanted.id);
       this.#report(wanted.id, this.#deployed());
@@ -130,17 +130,13 @@ export class Syncer {
     }
   }
 
-  #deployed = (): DeploymentReport => ({
-    activity_status: 'deployed',
-    error_status: 'none',
-    deployed_at: timestamp(this.#time),
-  });
+  #deployed(): DeploymentReport {
+    return { activity_status: 'deployed', error_status: 'none', deployed_at: timestamp(this.#time) };
+  }
 
-  #archived = (error_status: NonNullable<DeploymentReport['error_status']>): DeploymentReport => ({
-    activity_status: 'archived',
-    error_status,
-    archived_at: timestamp(this.#time),
-  });
+  #archived(error_status: NonNullable<DeploymentReport['error_status']>): DeploymentReport {
+    return { activity_status: 'archived', error_status, archived_at: timestamp(this.#time) };
+  }
 
   #report(id: string, report: DeploymentReport): void {
     if (!this.#source.report) return;
@@ -176,14 +172,6 @@ export class Syncer {
     for (const id of this.#backOffs.keys()) if (!keep.has(id)) this.#backOffs.delete(id);
     if (this.#backOffs.size === 0) this.#backOffs = undefined;
   }
-}
-
-function newest(deployments: AgentDeployment[]): AgentDeployment | undefined {
-  const age = (deployment: AgentDeployment) => Date.parse(deployment.created_at);
-  return deployments.reduce<AgentDeployment | undefined>(
-    (latest, candidate) => (latest && age(latest) > age(candidate) ? latest : candidate),
-    undefined,
-  );
 }
 
 type UplinkLogger = Pick<Logger, 'debug' | 'warn'>;

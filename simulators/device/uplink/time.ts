@@ -46,25 +46,23 @@ const HOUR = 60 * MINUTE;
 
 export const POLL_INTERVAL = 12 * HOUR;
 
-const FAILURE = { firstMs: 15 * SECOND, longestMs: 24 * HOUR };
-const NETWORK = { firstMs: 15 * SECOND, longestMs: 5 * MINUTE };
-const RECONNECT = { firstMs: SECOND, longestMs: 5 * MINUTE, jitter: 0.25 };
-
 /** Delay before retrying a request after a network error: 0.5 to 1 s. */
 export const transientDelay = (random: Random): number => 500 + random.next() * 500;
 
 /** Delay after failure number `attempt` (from 0) of a deployment or a whole sync: 15 s, doubling, to 24 h. */
-export const failureDelay = (attempt: number): number => backoffMs(FAILURE, attempt);
+export const failureDelay = (attempt: number): number =>
+  backoffMs({ firstMs: 15 * SECOND, longestMs: 24 * HOUR }, attempt);
 
 /**
  * Delay after `attempt` + 1 consecutive syncs that could not reach the platform: 15 s, doubling, to 5 min. They do not
  * count as failures.
  */
-export const networkDelay = (attempt: number): number => backoffMs(NETWORK, attempt);
+export const networkDelay = (attempt: number): number =>
+  backoffMs({ firstMs: 15 * SECOND, longestMs: 5 * MINUTE }, attempt);
 
 /**
  * Delay before attempt number `attempt` (from 0) to reach the platform again: 1 s, doubling, to 5 min, ± 25 % so that a
  * fleet spreads.
  */
 export const reconnectDelay = (attempt: number, random: Random): number =>
-  backoffMs(RECONNECT, attempt, () => random.next());
+  backoffMs({ firstMs: SECOND, longestMs: 5 * MINUTE, jitter: 0.25 }, attempt, () => random.next());
