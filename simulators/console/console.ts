@@ -27,7 +27,7 @@ const PAGE = fileURLToPath(new URL('./page/', import.meta.url));
 /** Extension of our own sources: `.ts` in a checkout, `.js` in the package. */
 const SOURCE = extname(import.meta.url);
 
-export interface Served {
+interface Served {
   type: string;
   bytes: Buffer;
 }
@@ -43,7 +43,6 @@ const MODULES: Readonly<Record<string, () => string>> = {
   htm: () => join(dirname(require.resolve('htm')), 'htm.module.js'),
   uplot: () => require.resolve('uplot/dist/uPlot.esm.js'),
 };
-const UPLOT_STYLE = 'uplot/dist/uPlot.min.css';
 
 const addressOf = (name: string): string => `./modules/${name.replace('/', '-')}.js`;
 
@@ -62,7 +61,10 @@ function listed(): Map<string, () => Served> {
   for (const [name, path] of Object.entries(MODULES)) {
     files.set(addressOf(name).slice(2), () => ({ type: SCRIPT, bytes: readFileSync(path()) }));
   }
-  files.set('modules/uplot.css', () => ({ type: STYLE, bytes: readFileSync(require.resolve(UPLOT_STYLE)) }));
+  files.set('modules/uplot.css', () => ({
+    type: STYLE,
+    bytes: readFileSync(require.resolve('uplot/dist/uPlot.min.css')),
+  }));
   for (const entry of readdirSync(PAGE, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     const extension = extname(path);
@@ -74,25 +76,20 @@ function listed(): Map<string, () => Served> {
   return files;
 }
 
+/** Strips types like Node, which does so for our own modules without a warning. */
 function script(path: string): Buffer {
   const source = readFileSync(path);
-  return extname(path) === '.ts' ? Buffer.from(withoutTypes(source.toString())) : source;
-}
-
-/** Strips types like Node, which does so for our own modules without a warning. */
-function withoutTypes(source: string): string {
+  if (extname(path) !== '.ts') return source;
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
-    return nodeModule.stripTypeScriptTypes(source);
+    return Buffer.from(nodeModule.stripTypeScriptTypes(source.toString()));
   } finally {
     process.emitWarning = emitWarning;
   }
 }
 
-const WITHOUT_SCRIPT = 'The console needs JavaScript. It asks nothing of the network.';
-
-export class PageFiles {
+class PageFiles {
   readonly #files = listed();
   readonly #read = new Map<string, Served>();
 
@@ -126,7 +123,7 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
 <script type="module" src="./${main}"></script>
 </head>
 <body><header class="bar"><span class="brand">Muster</span></header>
-<main><p class="empty"><noscript>${WITHOUT_SCRIPT}</noscript></p></main></body>
+<main><p class="empty"><noscript>The console needs JavaScript.</noscript></p></main></body>
 </html>
 `;
     return { type: 'text/html; charset=utf-8', bytes: Buffer.from(text) };
@@ -134,7 +131,7 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
 }
 
 /** Restricts the page to its own scripts and its own server. */
-export const POLICY = [
+const POLICY = [
   "default-src 'none'",
   `script-src 'self' ${[RELOAD, IMPORTS].map((text) => `'sha256-${hash('sha256', text, 'base64')}'`).join(' ')}`,
   "style-src 'self'",
@@ -145,13 +142,10 @@ export const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Host names of this machine's loopback. A web page can point a name of its own there. */
-const NAMES = ['127.0.0.1', 'localhost'];
-
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /** Reason to refuse a request with 403; undefined to serve it. `token`: first part of the path. */
-export function refusalOf(
+function refusalOf(
   { headers, headersDistinct }: IncomingMessage,
   given: string,
   token: string,
@@ -160,7 +154,8 @@ export function refusalOf(
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
   if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
-  if (!NAMES.some((name) => host === `${name}:${port}`)) return 'this name is not the one of the console';
+  // A web page can point a name of its own to this machine's loopback.
+  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
   // A link from elsewhere may open the page, like any click, but still needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
@@ -248,7 +243,7 @@ async function answer<D extends object>(
     return;
   }
   const path = rest.join('/');
-  if (path === 'events') return feed.follow(request, response);
+  if (path === 'events') return feed.follow(response);
   const file = path === '' ? files.shell(page, title) : files.get(path);
   if (file === undefined) json(response, 404, { error: { message: 'the console has no such file' } });
   else send(response, 200, file);
