@@ -22,18 +22,11 @@ export interface FollowOptions {
   print(line: string): void;
 }
 
-const GONE = 410;
-
-interface Where {
-  url: URL;
-  socket: string | undefined;
-  token: string | undefined;
-}
-
 type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
+type Where = NonNullable<ReturnType<typeof whereIs>>;
 
 /** Current address of the agent; undefined if the discovery file has none. */
-export function whereIs({ url = '', socket, discovery, behaviour }: Asked): Where | undefined {
+export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
   const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
   if (found === undefined) return undefined;
@@ -51,9 +44,9 @@ export async function follow(options: FollowOptions): Promise<void> {
     const ended = await follower.once();
     if (signal.aborted) return;
     attempt = follower.dispatched > before ? 0 : attempt + 1;
-    if (ended.status === GONE) follower.expire();
+    if (ended.status === 410) follower.expire();
     const waitMs = behaviour.follow.reconnect({ ...ended, attempt });
-    if (waitMs === undefined) return follower.giveUp();
+    if (waitMs === undefined) return options.print(JSON.stringify({ saw: 'end', reason: 'gave up' }));
     await delay(waitMs, undefined, { signal }).catch(() => {});
   }
 }
@@ -94,10 +87,6 @@ class Follower {
     if (told) this.#options.print(JSON.stringify({ saw: 'gap' }));
     this.#cursor = cursor;
     this.#lastId = cursor ?? '';
-  }
-
-  giveUp(): void {
-    this.#options.print(JSON.stringify({ saw: 'end', reason: 'gave up' }));
   }
 
   #request({ url, socket, token }: Where): { opening: ClientRequest; headers: Record<string, string> } {
@@ -157,20 +146,8 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
 const isBroken = (error: unknown): boolean =>
   error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
 
-/** Parses an event stream into blocks by a behaviour's decisions. */
-interface BlockReader {
-  /** Blocks completed by these bytes. */
-  add(bytes: Buffer): Block[];
-  /** Blocks completed by the end of the stream. */
-  end(): Block[];
-  /** Last event id, including ids that took effect at once. */
-  readonly id: string;
-  /** Retry field, milliseconds. */
-  readonly retryMs: number | undefined;
-}
-
-/** `id`: last event id of earlier streams. */
-function blockReader(behaviour: StreamBehaviour, id: string): BlockReader {
+/** Parses an event stream into blocks by a behaviour's decisions. `id`: last event id of earlier streams. */
+function blockReader(behaviour: StreamBehaviour, id: string) {
   let [committed, next, event, retryMs] = [id, id, '', undefined as number | undefined];
   let data: string[] = [];
   const complete = (): Block[] => {
@@ -195,12 +172,15 @@ function blockReader(behaviour: StreamBehaviour, id: string): BlockReader {
     return [];
   };
   return {
-    add: (bytes) => behaviour.lines(behaviour.decode(bytes)).flatMap(take),
-    end: () => (behaviour.atEnd === 'dispatch' ? [...behaviour.lines('\n').flatMap(take), ...complete()] : []),
-    get id() {
+    /** Blocks completed by these bytes. */
+    add: (bytes: Buffer): Block[] => behaviour.lines(behaviour.decode(bytes)).flatMap(take),
+    /** Blocks completed by the end of the stream. */
+    end: (): Block[] => (behaviour.atEnd === 'dispatch' ? [...behaviour.lines('\n').flatMap(take), ...complete()] : []),
+    /** Last event id, including ids that took effect at once. */
+    get id(): string {
       return committed;
     },
-    get retryMs() {
+    get retryMs(): number | undefined {
       return retryMs;
     },
   };

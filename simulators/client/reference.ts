@@ -78,8 +78,6 @@ const stream = (): StreamBehaviour => ({
 export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data);
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
-/** Missing heartbeats after which a connection counts as dead. */
-const SILENT = 3;
 
 /** Section 5: checks only the members that a client needs. */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
@@ -100,7 +98,8 @@ const follow: FollowBehaviour = {
   reconnect: ({ attempt, retryMs, retryAfterMs }) =>
     Math.max(retryAfterMs ?? 0, retryMs ?? 0, backoffMs(RETRY, attempt, Math.random)),
   expired: () => ({ told: true, cursor: undefined }),
-  silenceMs: (seconds) => SILENT * seconds * 1000,
+  // A connection counts as dead after three missing heartbeats.
+  silenceMs: (seconds) => 3 * seconds * 1000,
   show: (line) => [JSON.stringify(line)],
   discover: (read) => {
     try {
@@ -115,15 +114,8 @@ const follow: FollowBehaviour = {
   reads: (contentType) => contentType.startsWith('text/event-stream'),
 };
 
-const PAGE = 50;
-const PING_NANOS = 2_000_000_000;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const PLAIN_JOBS = CALL_JOBS.filter((job): job is PlainJob => job !== 'list');
-/** Milliseconds for an answer in addition to the device's own time. */
-const ANSWER_MS = 20_000;
-const ATTEMPTS = 3;
-/** Too many requests, service unavailable. */
-const BUSY = [429, 503];
 
 const isPage = (value: unknown): value is Page & Record<string, unknown> =>
   isObject(value) &&
@@ -145,11 +137,12 @@ const calls: CallBehaviour = {
   address: (path) => path,
   keepsAlive: false,
   redirected: () => undefined,
-  answerMs: (nanos = 0) => ANSWER_MS + nanos / 1e6,
+  // Twenty seconds in addition to the device's own time.
+  answerMs: (nanos = 0) => 20_000 + nanos / 1e6,
   askedToWait: retryAfterMs,
   retry: ({ job, status, attempt, retryAfterMs }) => {
-    const again = status === undefined ? jobOf(job).request.isOnce !== true : BUSY.includes(status);
-    if (!again || attempt >= ATTEMPTS) return undefined;
+    const again = status === undefined ? jobOf(job).request.isOnce !== true : status === 429 || status === 503;
+    if (!again || attempt >= 3) return undefined;
     return Math.max(retryAfterMs ?? 0, backoffMs(RETRY, attempt, Math.random));
   },
   value: ({ status, text }) => {
@@ -162,7 +155,7 @@ const calls: CallBehaviour = {
     return { lines: [{ saw: 'error', message, ...status }], complaint: message, code: 1 };
   },
   greeting: () => '',
-  limit: (wanted) => wanted ?? PAGE,
+  limit: (wanted) => wanted ?? 50,
   query: ({ limit, offset }) => ({ ...(limit === undefined ? {} : { limit: String(limit) }), offset: String(offset) }),
   page: (value) => {
     if (isPage(value)) return value;
@@ -195,7 +188,7 @@ const jobs = {
   ping: {
     ...plainJob('ping'),
     headers: JSON_TYPE,
-    body: ({ pingNanos = PING_NANOS }) => ({
+    body: ({ pingNanos = 2_000_000_000 }) => ({
       timeout_nanos: Math.min(Number(pingNanos), PING_TIMEOUT_MAXIMUM_NANOS),
     }),
     shown: ({ code, round_trip_nanos }) => ({ code: String(code), ...defined({ round_trip_nanos }) }),

@@ -12,15 +12,7 @@ import {
   filledIn,
   jobOf,
 } from '../../harness/contract/client.ts';
-import {
-  type Access,
-  type Answer,
-  CallFailed,
-  isObject,
-  type Page,
-  type PageAsked,
-  type PlainJob,
-} from './behaviour.ts';
+import { type Access, type Answer, CallFailed, isObject, type PageAsked, type PlainJob } from './behaviour.ts';
 import { type FollowOptions, follow, whereIs } from './follow.ts';
 
 /** `url`: base of the Device API or of the Platform API. */
@@ -73,7 +65,9 @@ class Caller implements Disposable {
     const limit = wanted.limit === undefined ? undefined : Number(wanted.limit);
     let due: readonly PageAsked[] = [{ limit: behaviour.calls.limit(limit), offset: 0 }];
     for (;;) {
-      const got = await Promise.all(due.map((asked) => this.#page(asked)));
+      const { calls } = behaviour;
+      const answers = due.map((asked) => this.#ask(`?${new URLSearchParams(calls.query(asked))}`, {}, undefined));
+      const got = (await Promise.all(answers)).map((value) => calls.page(value));
       for (const page of got) {
         for (const item of behaviour.calls.items(page, seen)) {
           this.#print({ item });
@@ -84,11 +78,6 @@ class Caller implements Disposable {
       due = page === undefined || asked === undefined ? [] : behaviour.calls.next(page, asked);
       if (due.length === 0) return;
     }
-  }
-
-  async #page(asked: PageAsked): Promise<Page> {
-    const { calls } = this.#options.behaviour;
-    return calls.page(await this.#ask(`?${new URLSearchParams(calls.query(asked))}`, {}, undefined));
   }
 
   async #call(job: PlainJob): Promise<void> {
@@ -196,9 +185,6 @@ function send(
   });
 }
 
-const USUAL_HEARTBEAT_SECONDS = 30;
-const USAGE = 64;
-
 export interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 'print' | 'complain'> {
   /** By name, as in the environment. */
   variables: Readonly<Record<string, string | undefined>>;
@@ -216,10 +202,10 @@ export async function runClient({ variables, ...how }: RunOptions): Promise<numb
   const job = CLIENT_JOBS.find((each) => each === wanted.job);
   if (job === undefined) {
     how.complain(`MUSTER_JOB=${wanted.job}: known are describe and ${CLIENT_JOBS.join(', ')}`);
-    return USAGE;
+    return 64;
   }
   if (job === 'follow') {
-    const heartbeatSeconds = Number(wanted.heartbeatSeconds ?? USUAL_HEARTBEAT_SECONDS);
+    const heartbeatSeconds = Number(wanted.heartbeatSeconds ?? 30);
     await follow({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds, types: wanted.types });
     return 0;
   }
