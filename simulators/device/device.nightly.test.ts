@@ -1,19 +1,14 @@
-/**
- * What the short tests of the device have samples of, many times over: kills, takeovers of locks, races, replays, and
- * the model.
- */
+/** What the short tests of the device have samples of, many times over: kills, takeovers of locks, races and replays. */
 
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deviceDefect } from '../defects/device/index.ts';
 import { referenceBehaviour } from './behaviour.ts';
 import { Client, connectDuringCompaction, gap, HeldDisk, openQuietly, raceProperty } from './log/testing/race.ts';
 import { drafts } from './log/testing/recorded-disk.ts';
 import { killLoop } from './testing/kill-loop.ts';
 import { contest } from './testing/lock-contest.ts';
-import { modelProperty } from './testing/model.ts';
 import { robot, scratch } from './testing/robot.ts';
 
 test('an agent that is killed under load loses and renumbers no event that a client saw', async () => {
@@ -28,43 +23,12 @@ test('of many processes that find a dead owner, one takes its place', async () =
   expect(await contest({ processes: 4, rounds: 200, killEvery: 20 })).toEqual([]);
 });
 
-test.for([
-  { durability: 'os', numRuns: 200, atLeast: 2_000 },
-  { durability: 'sync', numRuns: 60, atLeast: 600 },
-] as const)('the model holds with durability $durability', async ({ durability, numRuns, atLeast }) => {
-  let commands = 0;
-  const property = modelProperty({ durability }, () => {
-    commands += 1;
-  });
-  await fc.assert(property, { numRuns });
-  expect(commands).toBeGreaterThan(atLeast);
-});
-
 test('in any order of appends, compactions, disk and slow readers, no client unknowingly misses an event', async () => {
   await fc.assert(raceProperty(), { numRuns: 100 });
 });
 
 test.for(['os', 'sync'] as const)('clients that connect during a compaction miss nothing, %s', async (durability) => {
   expect(await connectDuringCompaction(durability, 30)).toBeGreaterThan(30);
-});
-
-// The model finds what is wrong with an agent.
-
-test.for([
-  'replay-skips-first',
-  'header-inclusive',
-  'first-live-event-lost',
-  'compaction-drops-newest',
-  'ids-restart-at-one',
-  'torn-line-glued',
-  'log-emptied-at-restart',
-  'log-never-compacted',
-  'expired-is-live',
-])('the model does not hold for an agent with the defect %s', async (name) => {
-  const behaviour = deviceDefect(name).behaviour(referenceBehaviour);
-  const property = modelProperty({ durability: 'os', behaviour }, undefined, 1_000);
-  const { failed } = await fc.check(property, { numRuns: 60, endOnFailure: true });
-  expect(failed).toBe(true);
 });
 
 test('a reader that begins at any step of a compaction gets every event after its cursor', async () => {

@@ -198,22 +198,6 @@ describe('after a restart', () => {
 });
 
 describe('driven', () => {
-  test('a deployment driven to failed ends archived and removed', async () => {
-    await using on = await robot({ failedMs: 10 });
-    const stream = await on.listen();
-    const { id } = await on.device.deploy({
-      error_status: 'failed',
-      config_instances: [{ filepath: '/a', content: '1' }],
-    });
-    expect((await stream.count(2))[1]?.type).toBe('deployment.removed');
-    expect((await on.ask('/deployments/current')).json).toMatchObject({
-      id,
-      status: 'failed',
-      target_status: 'archived',
-    });
-    expect(existsSync(`${on.dir}/root/a`)).toBe(false);
-  });
-
   test('a deployment with files that can never be written fails', async () => {
     await using on = await robot();
     mkdirSync(`${on.dir}/outside`, { recursive: true });

@@ -209,9 +209,9 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
 
 // A syncer between a platform and a device in memory, where a test can make any operation fail.
 
-export type Operation = 'list' | 'contents' | 'report';
+type Operation = 'list' | 'contents' | 'report';
 
-/** `state.trouble` gives the error with which an operation fails, before it takes effect or after. */
+/** `state.trouble` gives the error with which an operation fails. */
 export function syncSetup() {
   const time = new ManualTime();
   const platform = new MemoryPlatform(time);
@@ -223,17 +223,12 @@ export function syncSetup() {
   });
   const device = new MemoryDevice();
   const downloads: string[] = [];
-  const state: { trouble: (operation: Operation, when: 'before' | 'after') => Error | undefined } = {
-    trouble: () => undefined,
-  };
+  const state: { trouble: (operation: Operation) => Error | undefined } = { trouble: () => undefined };
   const attempt = async <T>(operation: Operation, act: () => T): Promise<T> => {
-    const before = state.trouble(operation, 'before');
-    if (before) throw before;
+    const trouble = state.trouble(operation);
+    if (trouble) throw trouble;
     try {
-      const result = act();
-      const after = state.trouble(operation, 'after');
-      if (after) throw after;
-      return result;
+      return act();
     } catch (error) {
       throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
     }
@@ -257,9 +252,8 @@ export function syncSetup() {
       }),
   };
   const never = new AbortController().signal;
-  const restarted = () => new Syncer(device, source, time);
-  const syncer = restarted();
-  return { time, platform, device, downloads, state, syncer, restarted, id, sync: () => syncer.run(never), never };
+  const syncer = new Syncer(device, source, time);
+  return { time, platform, device, downloads, state, syncer, id, sync: () => syncer.run(never), never };
 }
 
 // A TCP server that answers MQTT packets as a test asks, correctly or not.
