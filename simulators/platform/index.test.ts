@@ -10,7 +10,6 @@ import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { scratch } from '../common/testing/scratch.ts';
 import { isLoopback, toldHost, urlHost } from './address.ts';
 import { simulatePlatform } from './index.ts';
-import { killWhileWriting } from './testing/kills.ts';
 import { createDevice, createKit, deploy, startPlatform } from './testing/kit.ts';
 
 describe('a simulated platform', () => {
@@ -121,8 +120,6 @@ test('all addresses of the machine are told as one that others can reach', () =>
 // A database file holds everything that was answered, after SIGKILL and after a restart.
 
 describe('a database file', () => {
-  it('keeps everything that was answered before SIGKILL', killWhileWriting);
-
   it('is reopened with its lists and deployments, and with every device disconnected', async () => {
     using folder = scratch();
     const db = join(folder.path, 'platform.db');

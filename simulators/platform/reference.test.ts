@@ -1,10 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inVersion } from '../../harness/contract/platform/operation.ts';
-import { OPERATIONS, operationsOf } from '../../harness/contract/platform/operations.ts';
-import { SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
+import { describe, expect, it } from 'vitest';
 import { referenceBehaviour } from './reference.ts';
-import { createWorld, exampleOf, type World } from './testing/examples.ts';
-import { Documented, startPlatform, type TestPlatform } from './testing/kit.ts';
 
 describe('recorded moments', () => {
   const stamp = (facts: { now: string; after: string; reported?: string }) =>
@@ -21,52 +16,5 @@ describe('recorded moments', () => {
     expect(stamp({ now: late, after: middle, reported: early })).toBe(middle);
     expect(stamp({ now: middle, after: early, reported: late })).toBe(middle);
     expect(stamp({ now: early, after: middle })).toBe(middle);
-  });
-});
-
-// Calls every published operation over HTTP in every version, and compares each answer with the served document.
-
-describe.for(SUPPORTED_VERSIONS)('%s', (version) => {
-  let platform: TestPlatform;
-  let world: World;
-  let documented: Documented;
-
-  beforeAll(async () => {
-    platform = await startPlatform({ devices: 40, seed: 3 });
-    world = await createWorld(platform, version);
-    documented = new Documented((await platform.get(`/openapi/${version}.json`)).body as never);
-  });
-  afterAll(() => platform.stop());
-
-  it.for(operationsOf(version).map(({ id }) => id))('%s answers as documented', async (id) => {
-    const { operation, method, path, body } = await exampleOf(id, world);
-    const reply = await platform.call(method, path, body, { version });
-    expect(reply.status, reply.text).toBe(200);
-    if (operation.answer === 'binary') {
-      expect(reply.text).toBe('{"speed":1}');
-      expect(reply.headers.get('content-disposition')).toMatch(/^attachment; filename="type-\d+\.json"$/);
-    } else {
-      expect(documented.problems(id, 200, reply.body)).toEqual([]);
-    }
-  });
-
-  it.for(OPERATIONS.filter((each) => !inVersion(each, version)).map(({ id }) => id))('has no %s', async (id) => {
-    const { method, path, body } = await exampleOf(id, world);
-    const reply = await platform.call(method, path, body, { version });
-    expect(reply.status).toBe(404);
-    expect(reply.body).toMatchObject({ error: { code: 'unknown_route' } });
-    expect(documented.operation(id)).toBeUndefined();
-  });
-
-  it('refusals are documented', async () => {
-    const refusals = await Promise.all([
-      platform.get('/devices', { version, headers: { 'x-api-key': 'wrong' } }),
-      platform.get('/devices?expand=nothing', { version }),
-      platform.get('/devices/dvc_nothing', { version }),
-      platform.call('POST', '/devices', '{', { version }),
-      platform.call('POST', '/devices', { name: '' }, { version }),
-    ]);
-    expect(refusals.map(({ status }) => status)).toEqual([401, 400, 404, 400, 400]);
-    for (const { status, body } of refusals) expect(documented.problems('listDevices', status, body)).toEqual([]);
   });
 });

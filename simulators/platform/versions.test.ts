@@ -1,41 +1,18 @@
 /** What each version shows and accepts (section 9). */
 import { describe, expect, it } from 'vitest';
 import { versionNamed } from '../../harness/contract/versions.ts';
-import { startPlatform, type TestPlatform, unique } from './testing/kit.ts';
+import { startPlatform } from './testing/kit.ts';
 
 const TETONS = versionNamed('tetons');
 const RAINIER = versionNamed('rainier');
 const EVERGLADES = versionNamed('everglades');
 
-const schemaBody = (type: string, more: object = {}) => ({
-  config_type_ref: { slug: type },
-  language: 'jsonschema',
-  format: 'json',
-  documents: [{ name: 'any.json', data: 'true' }],
-  ...more,
-});
-
-async function withType(platform: TestPlatform): Promise<string> {
-  const slug = unique('kind');
-  await platform.create('/config_types', { name: 'Kind', slug });
-  return slug;
-}
-
-describe('migration rule 1: slots of a config schema', () => {
-  it('that are omitted are derived in older versions too when there is nothing to reuse', async () => {
-    await using platform = await startPlatform({ dialect: 'miru' });
-    const options = { headers: { 'miru-version': TETONS } };
-    await platform.create('/config_types', { name: 'Kind', slug: 'kind' }, options);
-    const schema = await platform.create('/config_schemas', schemaBody('kind'), options);
-    expect(schema['instance_filepath']).toBe('/srv/miru/configs/kind.json');
-  });
-});
-
 describe('formats of content', () => {
   it('are accepted from the version that introduces them, and shown as json before', async () => {
     await using platform = await startPlatform();
-    const slug = await withType(platform);
-    const schema = await platform.create('/config_schemas', schemaBody(slug, { language: 'opaque' }));
+    await platform.create('/config_types', { name: 'Kind', slug: 'kind' });
+    const opaque = { language: 'opaque', format: 'json', documents: [{ name: 'any.json', data: 'true' }] };
+    const schema = await platform.create('/config_schemas', { config_type_ref: { slug: 'kind' }, ...opaque });
     const attempt = (format: string, data: string, version: string) =>
       platform.post('/config_instances', { config_schema_id: schema.id, content: { format, data } }, { version });
     expect((await attempt('yaml', 'a: 1', TETONS)).status).toBe(400);

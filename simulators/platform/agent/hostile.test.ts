@@ -122,13 +122,3 @@ it('a hostile request is answered 4xx without a valid token, and never 5xx', asy
   });
   expect(alive.statusCode).toBe(200);
 });
-
-it('a body that is larger than any agent needs is refused', async () => {
-  const answer = await host.app.inject({
-    method: 'POST',
-    url: '/agent/v1/devices/provision',
-    headers: { 'service-version': 'v0.4', authorization: 'Bearer x', 'content-type': 'application/json' },
-    payload: Buffer.alloc(100_000, 0x20),
-  });
-  expect(answer.statusCode).toBe(413);
-});

@@ -1,16 +1,12 @@
 /** The life of deployments (sections 2.2 and 3): what a client asks for and what an agent reports. */
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DeploymentReport } from '../../../harness/contract/agent.ts';
-import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
 import {
   createDevice,
   createKit,
   deploy,
   deploymentBody,
   deploymentOf,
-  type Json,
   refusal,
   stage,
   startPlatform,
@@ -26,18 +22,6 @@ const tasks = (platform: TestPlatform, robot: string) =>
 const act = (platform: TestPlatform, id: string, action: string) => platform.post(`/deployments/${id}/${action}`);
 
 describe('a deployment', () => {
-  it('that is queued is archived when a newer one replaces it', async () => {
-    await using platform = await startPlatform();
-    const [kit, robot] = [await createKit(platform), await createDevice(platform)];
-    const [first, second] = [await deploy(platform, kit, robot), await deploy(platform, kit, robot)];
-    await shows(platform, first, { status: 'archived', deployed_at: null });
-    expect(tasks(platform, robot).map(({ id }) => id)).toEqual([second]);
-    // The device had fetched the first deployment already; its report on it arrives too late to count.
-    platform.port.report(robot, first, { activity_status: 'deployed' });
-    platform.port.report(robot, first, { error_status: 'failed', deployed_at: new Date().toISOString() });
-    await shows(platform, first, { status: 'archived', deployed_at: null });
-  });
-
   it('that its agent was told of stays in its list until the agent has reported it archived', async () => {
     await using platform = await startPlatform();
     const [kit, robot] = [await createKit(platform), await createDevice(platform)];
@@ -60,22 +44,6 @@ describe('a deployment', () => {
     platform.port.report(robot, first, { activity_status: 'archived' });
     expect(listed()).toEqual([both[1]]);
     await shows(platform, untold, { activity_status: 'archived' });
-  });
-
-  it('that is staged drifts when another is deployed, and can then only be archived', async () => {
-    await using platform = await startPlatform();
-    const [kit, robot] = [await createKit(platform), await createDevice(platform)];
-    const id = await stage(platform, kit, robot);
-    const elsewhere = await stage(platform, kit, await createDevice(platform));
-    const other = await deploy(platform, kit, robot);
-    await shows(platform, id, { status: 'drifted', target_status: 'staged' });
-    await shows(platform, elsewhere, { status: 'staged' });
-    expect((await platform.items(`/deployments/${id}/drifts`)).map((item) => item.id)).toEqual([other]);
-    expect(await act(platform, id, 'deploy')).toMatchObject(refusal(409, 'deployment_drifted'));
-    expect((await act(platform, id, 'archive')).body).toMatchObject({ status: 'archived', target_status: 'archived' });
-    expect((await act(platform, id, 'archive')).status).toBe(409);
-    expect((await act(platform, other, 'archive')).status).toBe(409);
-    expect((await act(platform, id, 'deploy')).status).toBe(409);
   });
 
   it('is visible to its own device only', async () => {
@@ -105,82 +73,7 @@ describe('a deployment', () => {
     expect((await platform.post('/deployments', deploymentBody(kit, robot, 'deployed'))).status).toBe(409);
     expect((await platform.call('PATCH', `/devices/${robot}`, { name: 'again' })).status).toBe(409);
   });
-
-  it('only moves forward under any sequence of requests and reports', async () => {
-    await using platform = await startPlatform();
-    const kit = await createKit(platform);
-    const report = fc.record(
-      {
-        activity_status: fc.constantFrom(...DEPLOYMENT_ACTIVITY_STATUSES),
-        error_status: fc.constantFrom(...DEPLOYMENT_ERROR_STATUSES),
-        deployed_at: fc.constantFrom('2020-01-01T00:00:00Z', '2090-01-01T00:00:00Z'),
-      },
-      { requiredKeys: [] },
-    );
-    const step = fc.oneof(
-      fc.constantFrom('stage', 'create').map((make) => ({ make })),
-      fc.record({ act: fc.constantFrom('deploy', 'archive'), which: fc.nat() }),
-      fc.record({ report, which: fc.nat() }),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-        const robot = await createDevice(platform);
-        const ids: string[] = [];
-        const seen = new Map<string, Json>();
-        for (const one of steps) {
-          const id = 'which' in one ? ids[one.which % Math.max(1, ids.length)] : undefined;
-          if ('make' in one)
-            ids.push(one.make === 'stage' ? await stage(platform, kit, robot) : await deploy(platform, kit, robot));
-          else if (id === undefined) continue;
-          else if ('act' in one) await act(platform, id, one.act);
-          else reportOrRefuse(platform, robot, id, one.report as DeploymentReport);
-          await expectForwardOnly(platform, robot, ids, seen);
-        }
-      }),
-      { numRuns: 25 },
-    );
-  });
 });
-
-function reportOrRefuse(platform: TestPlatform, robot: string, id: string, report: DeploymentReport): void {
-  try {
-    platform.port.report(robot, id, report);
-  } catch (error) {
-    expect(error).toMatchObject({ status: 409 });
-  }
-}
-
-const TARGETS = ['staged', 'deployed', 'archived'];
-const ACTIVITIES = ['staged', 'drifted', 'queued', 'deployed', 'removing', 'archived'];
-
-async function expectForwardOnly(
-  platform: TestPlatform,
-  robot: string,
-  ids: string[],
-  seen: Map<string, Json>,
-): Promise<void> {
-  const now = await platform.items(`/deployments?device_id=${robot}&limit=100`);
-  expect(now.length).toBe(ids.length);
-  for (const item of now) {
-    const before = seen.get(item.id);
-    const rank = (names: string[], of: Json | undefined, field: string) => names.indexOf(String(of?.[field]));
-    expect(rank(TARGETS, item, 'target_status')).toBeGreaterThanOrEqual(rank(TARGETS, before, 'target_status'));
-    expect(rank(ACTIVITIES, item, 'activity_status')).toBeGreaterThanOrEqual(
-      rank(ACTIVITIES, before, 'activity_status'),
-    );
-    if (before?.['error_status'] === 'failed') expect(item['error_status']).toBe('failed');
-    if (item['error_status'] === 'failed') expect(item['target_status']).toBe('archived');
-    expect(item['status']).toBe(item['error_status'] === 'none' ? item['activity_status'] : item['error_status']);
-    const moments = ['queued_at', 'deployed_at', 'archived_at']
-      .map((field) => item[field])
-      .filter((moment) => moment !== null);
-    expect(moments.toSorted()).toEqual(moments);
-    expect(item['archived_at'] === null).toBe(item['activity_status'] !== 'archived');
-    seen.set(item.id, item);
-  }
-  expect(now.filter((item) => item['target_status'] === 'deployed').length).toBeLessThanOrEqual(1);
-  expect(now.filter((item) => item['activity_status'] === 'deployed').length).toBeLessThanOrEqual(1);
-}
 
 describe('config', () => {
   const slots = ['left', 'right', 'extra'].map((key) => ({
@@ -296,27 +189,5 @@ describe('config', () => {
     expect(
       await statuses([{ config_type_ref: { slug: 'nothing' } }, { config_type_ref: { id: 'cfg_typ_nothing' } }]),
     ).toEqual([404, 404]);
-  });
-});
-
-// The tree of groups.
-
-describe('groups', () => {
-  it('have unique names among siblings, and a device cannot change its own group', async () => {
-    await using platform = await startPlatform();
-    const top = await platform.create('/groups', { name: 'Hall' });
-    const post = (body: object) => platform.post('/groups', body);
-    expect((await post({ name: 'Hall' })).status).toBe(409);
-    expect((await post({ name: 'Hall', parent_id: top.id })).status).toBe(200);
-    expect((await post({ name: 'Line', parent_id: 'grp_nothing' })).status).toBe(404);
-    const moved = await platform.post(`/groups/${top.id}/move`, { parent_id: top.id });
-    expect(moved).toMatchObject(refusal(409, 'group_cycle'));
-    const robot = await createDevice(platform);
-    expect((await platform.call('PATCH', `/devices/${robot}`, { group_id: top.id })).status).toBe(400);
-    platform.assignGroup(robot, top.id);
-    expect((await platform.get(`/devices/${robot}?expand=group`)).body).toMatchObject({
-      group_id: top.id,
-      group: { name: 'Hall' },
-    });
   });
 });
