@@ -2,107 +2,8 @@
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Filters, Matching, OrderTerm } from './order.ts';
-import { Facet, type FacetFilter, RankedList } from './ranks.ts';
+import { RowIndex } from './row-index.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
-
-/**
- * Index of a table in memory: its facets, and its rows by rank, newest first. The database alone gives the same pages
- * with `ORDER BY … LIMIT … OFFSET` (`store.test.ts` compares them), but reads every row before the offset: too slow for
- * a million devices. The index follows the table through `add`, `change` and `reload`.
- */
-class RowIndex {
-  /** Orders by `created_at` descending, then by `id`. */
-  readonly newestFirst: RankedList;
-  readonly #database: DatabaseSync;
-  readonly #spec: TableSpec;
-  readonly #facets: Facet[];
-  readonly #idOfSeq: StatementSync;
-  #created = new Float64Array(1024);
-  #last = 0;
-
-  constructor(database: DatabaseSync, spec: TableSpec) {
-    this.#database = database;
-    this.#spec = spec;
-    this.#facets = spec.facets.map((column) => new Facet(column));
-    this.#idOfSeq = database.prepare(`SELECT id FROM ${spec.table} WHERE seq = ?`);
-    this.newestFirst = new RankedList((left, right) => this.#compare(left, right), this.#facets);
-    this.reload();
-  }
-
-  /** Number of the newest row; 0 if empty. */
-  get last(): number {
-    return this.#last;
-  }
-
-  reload(): void {
-    const { table, facets } = this.#spec;
-    this.#last = 0;
-    const { count } = this.#database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number };
-    const sorted = new Int32Array(count);
-    let index = 0;
-    const columns = ['seq', 'created_at', ...facets].join(', ');
-    const rows = this.#database.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at DESC, id ASC`);
-    // Iterates over arrays, because a million objects at once would take more memory than the whole index.
-    rows.setReturnArrays(true);
-    for (const [seq, createdAt, ...values] of rows.iterate() as unknown as Iterable<[number, string, ...unknown[]]>) {
-      sorted[index++] = seq;
-      this.#remember(seq, createdAt);
-      for (const [at, facet] of this.#facets.entries()) facet.set(seq, values[at]);
-    }
-    this.newestFirst.load(sorted);
-  }
-
-  add(row: BaseRow): void {
-    this.#remember(row.seq, row.created_at);
-    for (const facet of this.#facets) facet.set(row.seq, valueIn(row, facet.column));
-    this.newestFirst.insert(row.seq);
-  }
-
-  /** Call after columns of a row changed; `id` and `created_at` never do. */
-  change(row: BaseRow): void {
-    for (const [index, facet] of this.#facets.entries()) {
-      const from = facet.codeOf(row.seq);
-      facet.set(row.seq, valueIn(row, facet.column));
-      if (facet.codeOf(row.seq) !== from) this.newestFirst.recode(row.seq, index, from);
-    }
-  }
-
-  /** Filters on indexed columns; ignores others. Undefined if no row can match, because none ever had the value. */
-  filterOf(filters: Filters): FacetFilter | undefined {
-    const filter: { facet: number; codes: number[] }[] = [];
-    for (const [index, facet] of this.#facets.entries()) {
-      const values = filters[facet.column];
-      if (values === undefined) continue;
-      const codes = [...new Set(values)].map((value) => facet.find(value)).filter((code) => code !== undefined);
-      if (codes.length === 0) return undefined;
-      filter.push({ facet: index, codes });
-    }
-    return filter;
-  }
-
-  #compare(left: number, right: number): number {
-    const difference = (this.#created[right] as number) - (this.#created[left] as number);
-    if (difference !== 0 || left === right) return difference;
-    return this.#idOf(left) < this.#idOf(right) ? -1 : 1;
-  }
-
-  #idOf(seq: number): string {
-    const row = this.#idOfSeq.get(seq);
-    return row === undefined ? '' : String(row['id']);
-  }
-
-  #remember(seq: number, createdAt: string): void {
-    if (seq >= this.#created.length) {
-      const grown = new Float64Array(Math.max(seq + 1, this.#created.length * 2));
-      grown.set(this.#created);
-      this.#created = grown;
-    }
-    this.#created[seq] = Date.parse(createdAt);
-    if (seq > this.#last) this.#last = seq;
-  }
-}
-
-const valueIn = (row: object, column: string): unknown => (row as Record<string, unknown>)[column];
 
 type Defer = (change: () => void) => void;
 
@@ -132,7 +33,7 @@ export class Collection<Row extends BaseRow> {
   }
 
   get size(): number {
-    return this.#index.newestFirst.size;
+    return this.#index.size;
   }
 
   get last(): number {
@@ -214,18 +115,17 @@ export class Collection<Row extends BaseRow> {
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
     const filter = this.#index.filterOf(filters);
     if (filter === undefined) return NOTHING;
-    const { newestFirst } = this.#index;
-    const count = () => newestFirst.count(filter);
+    const count = () => this.#index.count(filter);
     const few = Object.keys(filters).filter((column) => column === 'id' || this.#spec.selective.includes(column));
     if (few.length > 0) {
       const all = this.#seqs(filters, few, terms);
-      const seqs = all.filter((seq) => newestFirst.passes(seq, filter));
+      const seqs = all.filter((seq) => this.#index.passes(seq, filter));
       return { count: () => seqs.length, slice: (start, size) => seqs.slice(start, start + size) };
     }
     const [first, second] = terms;
     const isNewestFirst = first?.field === 'created_at' && first.descending;
     if (isNewestFirst && second?.field === 'id' && !second.descending)
-      return { count, slice: (start, size) => newestFirst.slice(start, size, filter) };
+      return { count, slice: (start, size) => this.#index.slice(start, size, filter) };
     // SQLite has no offset beyond 2^63; all offsets beyond the last row give the same empty page.
     const slice = (start: number, size: number): number[] =>
       this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.#last)]);
