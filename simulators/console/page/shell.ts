@@ -1,4 +1,4 @@
-/** Frame of every page: title, connection, theme and messages. */
+/** Frame of every page: title, connection and messages. */
 
 import htm from 'htm';
 import { type ComponentType, h, render, type VNode } from 'preact';
@@ -160,11 +160,9 @@ export function followLook(element: Element, onSize: () => void, onColours: () =
   const sized = new ResizeObserver(onSize);
   sized.observe(element);
   const dark = matchMedia('(prefers-color-scheme: dark)');
-  addEventListener('theme', onColours);
   dark.addEventListener('change', onColours);
   return () => {
     sized.disconnect();
-    removeEventListener('theme', onColours);
     dark.removeEventListener('change', onColours);
   };
 }
@@ -204,7 +202,6 @@ export interface PageProps<D> {
 
 /** Draws a page: `Page` gets each new document; `heading` names its subject. */
 export function openPage<D extends object>(Page: ComponentType<PageProps<D>>, heading: (document: D) => string): void {
-  applyTheme(storedTheme());
   render(h(Shell<D>, { Page, heading }), document.body);
 }
 
@@ -223,32 +220,9 @@ function Shell<D extends object>({
       <span class="brand">Muster</span>
       <h1>${value === undefined ? '' : heading(value)}</h1>
       <span class="connection ${connection}" role="status"><i></i>${connection}</span>
-      <${ThemeButton} />
     </header>
     <main>${value === undefined ? html`<p class="empty">Connecting…</p>` : h(Page, { document: value })}</main>
     <${Said} />`;
-}
-
-const THEMES = ['auto', 'light', 'dark'] as const;
-type Theme = (typeof THEMES)[number];
-
-const storedTheme = (): Theme => THEMES.find((theme) => theme === localStorage.getItem('theme')) ?? 'auto';
-
-function applyTheme(theme: Theme): void {
-  document.documentElement.dataset['theme'] = theme;
-  // Canvases have colours of their own and need this event.
-  globalThis.dispatchEvent(new Event('theme'));
-}
-
-function ThemeButton(): VNode {
-  const [theme, setTheme] = useState(storedTheme);
-  const next = (): void => {
-    const chosen = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto';
-    localStorage.setItem('theme', chosen);
-    applyTheme(chosen);
-    setTheme(chosen);
-  };
-  return html`<button type="button" class="quiet" onClick=${next} aria-label="Theme: ${theme}">◐ ${theme}</button>`;
 }
 
 /** Milliseconds that a message is shown; failures longer, to be read. */

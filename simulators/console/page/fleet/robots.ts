@@ -56,13 +56,12 @@ const LARGEST_SIDE = 22;
 const SMALLEST_SIDE = 3;
 const HEIGHT = 300;
 
-/** Largest cells with which `robots` fit into width and height, times the zoom. */
-function layoutOf(robots: number, width: number, zoom: number): Layout {
+/** Largest cells with which `robots` fit into width and height. */
+function layoutOf(robots: number, width: number): Layout {
   let side = LARGEST_SIDE;
   while (side > SMALLEST_SIDE && Math.ceil(robots / Math.max(1, Math.floor(width / side))) * side > HEIGHT) side -= 1;
-  const zoomed = Math.max(SMALLEST_SIDE, Math.round(side * zoom));
-  const columns = Math.max(1, Math.min(robots, Math.floor(width / zoomed)));
-  return { columns, side: zoomed, rows: Math.ceil(robots / columns) };
+  const columns = Math.max(1, Math.min(robots, Math.floor(width / side)));
+  return { columns, side, rows: Math.ceil(robots / columns) };
 }
 
 class Grid {
@@ -86,8 +85,8 @@ class Grid {
   }
 
   /** Recomputes the layout; the next `draw` draws everything. */
-  resize(robots: number, width: number, zoom: number): void {
-    this.#layout = layoutOf(robots, width, zoom);
+  resize(robots: number, width: number): void {
+    this.#layout = layoutOf(robots, width);
     const { columns, side, rows } = this.#layout;
     const ratio = devicePixelRatio;
     this.#canvas.width = Math.max(1, Math.round(columns * side * ratio));
@@ -159,11 +158,8 @@ interface RobotsProps {
 
 const nameOf = (prefix: string, robot: number): string => `${prefix}-${String(robot).padStart(6, '0')}`;
 
-const ZOOMS = [1, 1.5, 2, 3, 4];
-
 export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
   const { states, prefix } = document;
-  const [zoom, setZoom] = useState(0);
   const counts = countsOf(states);
   const robotsOf = Object.fromEntries(counts.map(({ state, robots }) => [state.label, robots]));
   const find = (event: Event): void => {
@@ -179,7 +175,6 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
         'wrong',
       );
   };
-  const step = (by: number): void => setZoom(Math.max(0, Math.min(ZOOMS.length - 1, zoom + by)));
   return html`<${Card} title="Robots" className="robots" note=${thousands(states.length)}>
     <ul class="legend" data-counts=${JSON.stringify(robotsOf)}>
       ${counts.map(
@@ -188,14 +183,10 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
           <path d=${state.shape} fill-rule="evenodd" /></svg>${state.label} <b>${thousands(robots)}</b></li>`,
       )}
     </ul>
-    <${Cells} states=${states} prefix=${prefix} zoom=${ZOOMS[zoom] ?? 1} chosen=${chosen} onChoose=${onChoose}
-      onZoom=${step} />
+    <${Cells} states=${states} prefix=${prefix} chosen=${chosen} onChoose=${onChoose} />
     <form class="buttons" onSubmit=${find}>
       <label class="inline">Robot<input name="name" placeholder=${nameOf(prefix, 0)} autocomplete="off" /></label>
       <button type="submit">Open</button>
-      <button type="button" aria-label="Zoom out" disabled=${zoom === 0} onClick=${() => step(-1)}>−</button>
-      <button type="button" aria-label="Zoom in" disabled=${zoom === ZOOMS.length - 1}
-        onClick=${() => step(1)}>+</button>
     </form>
   <//>`;
 }
@@ -203,22 +194,20 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
 interface CellsProps {
   states: string;
   prefix: string;
-  zoom: number;
   chosen: number | undefined;
   onChoose(robot: number): void;
-  onZoom(by: number): void;
 }
 
-function Cells({ states, prefix, zoom, chosen, onChoose, onZoom }: CellsProps): VNode {
+function Cells({ states, prefix, chosen, onChoose }: CellsProps): VNode {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const grid = useRef<Grid | undefined>(undefined);
-  const now = useRef({ states, chosen, zoom });
-  now.current = { states, chosen, zoom };
+  const now = useRef({ states, chosen });
+  now.current = { states, chosen };
   const [under, setUnder] = useState<{ robot: number; x: number; y: number } | undefined>(undefined);
   const lay = (): void => {
     const width = frame.current?.clientWidth ?? 0;
-    grid.current?.resize(now.current.states.length, width, now.current.zoom);
+    grid.current?.resize(now.current.states.length, width);
     grid.current?.draw(now.current.states, now.current.chosen);
   };
   useEffect(() => {
@@ -231,12 +220,12 @@ function Cells({ states, prefix, zoom, chosen, onChoose, onZoom }: CellsProps): 
     grid.current.recolour();
     return followLook(frame.current, lay, recolour);
   }, []);
-  useEffect(lay, [zoom, states.length]);
+  useEffect(lay, [states.length]);
   useEffect(() => grid.current?.draw(states, chosen), [states, chosen]);
   useEffect(() => {
     if (chosen !== undefined && frame.current !== null)
       frame.current.scrollTop = (grid.current?.topOf(chosen) ?? 0) - 100;
-  }, [chosen, zoom]);
+  }, [chosen]);
   const robotUnder = (event: MouseEvent): number | undefined =>
     grid.current?.robotAt(event.offsetX, event.offsetY, states.length);
   const onMove = (event: MouseEvent): void => {
@@ -248,16 +237,11 @@ function Cells({ states, prefix, zoom, chosen, onChoose, onZoom }: CellsProps): 
     const robot = robotUnder(event);
     if (robot !== undefined) onChoose(robot);
   };
-  const onWheel = (event: WheelEvent): void => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    onZoom(event.deltaY < 0 ? 1 : -1);
-  };
   const text = countsOf(states).map(({ state, robots }) => `${robots} ${state.label}`);
   return html`<div class="cells">
     <div class="frame" ref=${frame} tabindex="0" role="group" aria-label="Cells of robots">
       <canvas ref=${canvas} role="img" aria-label=${`Robots: ${text.join(', ')}`} onMouseMove=${onMove}
-        onMouseLeave=${() => setUnder(undefined)} onClick=${onClick} onWheel=${onWheel}></canvas>
+        onMouseLeave=${() => setUnder(undefined)} onClick=${onClick}></canvas>
     </div>
     ${
       under === undefined

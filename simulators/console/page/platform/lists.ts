@@ -1,7 +1,7 @@
 /** Lists of a platform's devices, deployments and requests, updated live. */
 
 import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import {
   ActionButton,
   act,
@@ -45,22 +45,6 @@ function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
       data-status=${status} class=${TONES[status] ?? ''}
       onClick=${() => onChoice(chosen === status ? '' : status)}><i></i>${status} <b>${thousands(number)}</b></button>`,
   )}</div>`;
-}
-
-const FRESH_MS = 2_000;
-
-/** Whether a value changed within the last two seconds, except at first. */
-function useFresh(value: string): boolean {
-  const [fresh, setFresh] = useState(false);
-  const before = useRef(value);
-  useEffect(() => {
-    if (before.current === value) return undefined;
-    before.current = value;
-    setFresh(true);
-    const timer = setTimeout(() => setFresh(false), FRESH_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return fresh;
 }
 
 /** `12:03:04` of an RFC 3339 timestamp, with the day unless it is today. */
@@ -121,8 +105,7 @@ interface DeviceRowProps {
 
 function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
   const { id, name, status, group, release } = line;
-  const fresh = useFresh(`${status} ${release} ${group}`);
-  return html`<li class=${fresh ? 'fresh' : ''} data-device=${id} data-is=${status}>
+  return html`<li data-device=${id} data-is=${status}>
     <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
       <${Name} name=${name} />
       ${release === null ? '' : html`<span class="code note">${release}</span>`}
@@ -204,7 +187,6 @@ export function DeploymentsCard({ document }: PageProps<PlatformDocument>): VNod
 
 function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: boolean; onToggle(): void }): VNode {
   const { id, device, release, status, activity, error, target, changedAt } = line;
-  const fresh = useFresh(`${activity} ${error} ${target}`);
   const facts: [string, string][] = [
     ['id', id],
     ['activity', activity],
@@ -212,7 +194,7 @@ function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: b
     ['target', target],
     ['changed', moment(changedAt)],
   ];
-  return html`<li class=${fresh ? 'fresh' : ''} data-deployment=${id} data-is=${status}>
+  return html`<li data-deployment=${id} data-is=${status}>
     <button type="button" class="row" aria-expanded=${open} onClick=${onToggle}>
       <${Name} name=${device} /><span class="code note">${release}</span>
       ${target === activity ? '' : html`<span class="note">→ ${target}</span>`}
