@@ -19,17 +19,18 @@ export interface ExpandTree {
   [name: string]: ExpandTree;
 }
 
+/** Most texts kept of a kind. */
 const KEPT = 50_000;
 
-/** Caches the text of recent rows, because a page of 100 is requested repeatedly. */
+/** Caches the text of rows, because a page of 100 is requested repeatedly. */
 export class Renderer {
   readonly #core: Core;
-  readonly #texts = new Map<ResourceKind, RecentTexts>();
+  readonly #texts = new Map<ResourceKind, Map<number, string>>();
 
   constructor(core: Core) {
     this.#core = core;
     for (const kind of RESOURCE_KINDS) {
-      this.#texts.set(kind, new RecentTexts());
+      this.#texts.set(kind, new Map());
       core.store.collections[kind].onChange = (seq) => this.#changed(kind, seq);
     }
   }
@@ -37,14 +38,16 @@ export class Renderer {
   /** JSON of a row without expansions, kept until the row changes. */
   text(kind: ResourceKind, seq: number, version: SupportedVersion): string {
     const { behaviour } = this.#core;
-    const texts = this.#texts.get(kind) as RecentTexts;
+    const texts = this.#texts.get(kind) as Map<number, string>;
     const key = seq * SUPPORTED_VERSIONS.length + SUPPORTED_VERSIONS.indexOf(version);
     const kept = texts.get(key);
     if (kept !== undefined) return kept;
     const row = this.#core.store.collections[kind].bySeq(seq);
     if (row === undefined) return 'null';
     const text = JSON.stringify(this.value(kind, row, version, {}));
-    if (behaviour.resource === undefined && !behaviour.expandsAlways) texts.set(key, text);
+    if (behaviour.resource !== undefined || behaviour.expandsAlways) return text;
+    if (texts.size >= KEPT) texts.clear();
+    texts.set(key, text);
     return text;
   }
 
@@ -93,7 +96,7 @@ export class Renderer {
   }
 
   #changed(kind: ResourceKind, seq: number | undefined): void {
-    const texts = this.#texts.get(kind) as RecentTexts;
+    const texts = this.#texts.get(kind) as Map<number, string>;
     if (seq === undefined) texts.clear();
     else SUPPORTED_VERSIONS.forEach((_version, index) => void texts.delete(seq * SUPPORTED_VERSIONS.length + index));
     // Schemas and instances show the name of their type.
@@ -101,37 +104,5 @@ export class Renderer {
       this.#texts.get('config_schema')?.clear();
       this.#texts.get('config_instance')?.clear();
     }
-  }
-}
-
-/** Cache of two generations: a full young one replaces the old one. */
-class RecentTexts {
-  #young = new Map<number, string>();
-  #old = new Map<number, string>();
-
-  get(key: number): string | undefined {
-    const young = this.#young.get(key);
-    if (young !== undefined) return young;
-    const old = this.#old.get(key);
-    if (old !== undefined) this.set(key, old);
-    return old;
-  }
-
-  set(key: number, text: string): void {
-    if (this.#young.size >= KEPT) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(key, text);
-  }
-
-  delete(key: number): void {
-    this.#young.delete(key);
-    this.#old.delete(key);
-  }
-
-  clear(): void {
-    this.#young.clear();
-    this.#old.clear();
   }
 }
