@@ -65,5 +65,5 @@ export { DirectoryInUseError } from './device-directory.ts';
 export { FAULTS } from './faults.ts';
 export { AgentDownError, EventLogError } from './log/io.ts';
 export type { DeviceOptions, Identity, Logger } from './options.ts';
-export { type PlaceOption, StartError } from './options.ts';
+export { StartError } from './options.ts';
 export { type ConfigFile, DeployError, type DeploymentPort, type Uplink } from './ports.ts';

@@ -118,21 +118,19 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
   throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
 }
 
-export type PlaceOption = string;
-
 /** The address in `option` cannot be used; the message gives the reason. */
 export class StartError extends Error {
   override name = 'StartError';
-  readonly option: PlaceOption;
+  readonly option: string;
 
-  constructor(option: PlaceOption, message: string, options?: ErrorOptions) {
+  constructor(option: string, message: string, options?: ErrorOptions) {
     super(message, options);
     this.option = option;
   }
 }
 
 /** Returns the result of `use`. Rejects with a StartError for `option`, or with the KilledError of `use`. */
-export async function asStartError<T>(option: PlaceOption, use: Promise<T>): Promise<T> {
+export async function asStartError<T>(option: string, use: Promise<T>): Promise<T> {
   try {
     return await use;
   } catch (error) {
@@ -140,13 +138,13 @@ export async function asStartError<T>(option: PlaceOption, use: Promise<T>): Pro
   }
 }
 
-export function optionOf(error: unknown): PlaceOption | undefined {
+export function optionOf(error: unknown): string | undefined {
   if (error instanceof DirectoryInUseError) return 'dir';
   return error instanceof StartError ? error.option : undefined;
 }
 
 /** StartError for a system error; returns self-explanatory errors unchanged. */
-export function startErrorOf(option: PlaceOption, error: unknown): Error {
+export function startErrorOf(option: string, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
   const {
     path,

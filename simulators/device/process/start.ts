@@ -7,7 +7,7 @@ import type { Dialect } from '../../../harness/contract/versions.ts';
 import type { AgentCall } from '../control/target.ts';
 import { dialectBehaviour } from '../dialect.ts';
 import { type SimulatedDevice, simulateDevice } from '../index.ts';
-import { type DeviceOptions, type Logger, type PlaceOption, startErrorOf } from '../options.ts';
+import { type DeviceOptions, type Logger, startErrorOf } from '../options.ts';
 import type { Seen } from '../seen.ts';
 
 export interface ProcessSettings {
@@ -46,7 +46,7 @@ export type Reply =
   | { kind: 'loaded' }
   | { kind: 'ready'; ready: Ready }
   | { kind: 'seen'; seen: Seen }
-  | { kind: 'broken'; message: string; option?: PlaceOption }
+  | { kind: 'broken'; message: string; option?: string }
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 

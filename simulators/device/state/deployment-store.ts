@@ -56,7 +56,12 @@ export function fillerEvents(latest: number, count: number, clock: Clock): Event
     const pair = latest + at - (at % 2);
     const removed = at % 2 === 1;
     const activity = removed ? 'archived' : 'deployed';
-    const statuses = { status: activity, activity_status: activity, error_status: 'none', target_status: activity } as const;
+    const statuses = {
+      status: activity,
+      activity_status: activity,
+      error_status: 'none',
+      target_status: activity,
+    } as const;
     const ids = { id: `dpl_filler${pair}`, device_id: '', release_id: `rls_filler${pair}` };
     const deployment = { object: 'deployment' as const, ...ids, description: '', ...statuses, created_at: now };
     return removed ? removedEvent(deployment, now) : deployedEvent(deployment, now);
@@ -156,84 +161,59 @@ export function markArchived(record: DeploymentRecord, now: string): void {
 /** Deployments of one incarnation. Callers make one change at a time. */
 export class DeploymentBook {
   readonly #options: Incarnation & { log: EventLog };
-  #state: StoredState;
+  readonly state: StoredState;
   #unsaved = false;
 
   /** `state`: left by the last incarnation; undefined on a new robot. */
   constructor(options: Incarnation & { log: EventLog }, state: StoredState | undefined) {
     this.#options = options;
-    this.#state = state ?? emptyState();
-  }
-
-  get records(): readonly DeploymentRecord[] {
-    return this.#state.records;
+    this.state = state ?? emptyState();
   }
 
   get active(): DeploymentRecord[] {
-    return this.#state.records.filter(isActive);
-  }
-
-  get set(): string | undefined {
-    return this.#state.set;
-  }
-
-  set set(name: string | undefined) {
-    this.#state.set = name;
+    return this.state.records.filter(isActive);
   }
 
   find(id: string): DeploymentRecord | undefined {
-    return this.#state.records.find((record) => record.id === id);
+    return this.state.records.find((record) => record.id === id);
   }
 
   view(record: DeploymentRecord): Deployment {
     return deploymentOf(record, this.#options.behaviour.deployments);
   }
 
-  current(): DeploymentRecord | undefined {
-    const { current } = this.#state;
-    return current === undefined ? undefined : this.find(current);
-  }
-
-  add(record: DeploymentRecord): void {
-    this.#state.records.push(record);
-  }
-
   show(record: DeploymentRecord): void {
-    this.#state.records = [...this.#state.records.filter(({ id }) => id !== record.id), record];
-    this.#state.current = record.id;
-  }
-
-  hide(record: DeploymentRecord): void {
-    if (this.#state.current === record.id) this.#state.current = undefined;
+    this.state.records = [...this.state.records.filter(({ id }) => id !== record.id), record];
+    this.state.current = record.id;
   }
 
   remember(release: AgentRelease): void {
-    this.#state.releases = [...this.#state.releases.filter(({ id }) => id !== release.id), releaseOf(release)];
+    this.state.releases = [...this.state.releases.filter(({ id }) => id !== release.id), releaseOf(release)];
   }
 
   release(id: string): AgentRelease | undefined {
-    const found = this.#state.releases.find((release) => release.id === id);
+    const found = this.state.releases.find((release) => release.id === id);
     if (found === undefined) return undefined;
     const { git_commit: _separate, ...release } = found;
     return release;
   }
 
   gitCommit(id: string): AgentGitCommit | undefined {
-    return this.#state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
+    return this.state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
   }
 
   /** Adds the events of a change: `save` stores them, `publish` appends them to the log. */
   announce(due: readonly EventDraft[], change: DeploymentChange): void {
     const events = this.#options.behaviour.deployments.announce(due, change);
     if (events.length === 0) return;
-    const before = this.#state.unpublished ?? { after: this.#options.log.latest, events: [] };
-    this.#state.unpublished = { after: before.after, events: [...before.events, ...events] };
+    const before = this.state.unpublished ?? { after: this.#options.log.latest, events: [] };
+    this.state.unpublished = { after: before.after, events: [...before.events, ...events] };
   }
 
   async save(): Promise<void> {
     const { io, directory, durable } = this.#options;
     this.#unsaved = true;
-    await writeState(io, directory, this.#state, durable);
+    await writeState(io, directory, this.state, durable);
     this.#unsaved = false;
   }
 
@@ -242,19 +222,19 @@ export class DeploymentBook {
    * announced.
    */
   async publish(): Promise<void> {
-    const pending = this.#state.unpublished;
+    const pending = this.state.unpublished;
     if (!pending) return;
     if (this.#unsaved) await this.save();
     await this.#options.log.append(pending.events);
-    this.#state.unpublished = undefined;
+    this.state.unpublished = undefined;
   }
 
   /** Publishes the announced events that a crash kept from the log. */
   async publishMissing(): Promise<void> {
-    const { unpublished } = this.#state;
+    const { unpublished } = this.state;
     if (!unpublished) return;
     const missing = this.#missing(unpublished.after, unpublished.events);
-    this.#state.unpublished = missing.length > 0 ? { ...unpublished, events: missing } : undefined;
+    this.state.unpublished = missing.length > 0 ? { ...unpublished, events: missing } : undefined;
     await this.publish();
   }
 

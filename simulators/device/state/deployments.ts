@@ -61,9 +61,9 @@ export class Deployments implements DeploymentPort {
   /** Completes or undoes the change interrupted by the last stop. */
   settle(): Promise<void> {
     return this.#exclusively(async () => {
-      await this.#options.files.restore(this.#book.set);
+      await this.#options.files.restore(this.#book.state.set);
       await this.#book.publishMissing();
-      for (const record of this.#book.records) await this.#finishFailed(record);
+      for (const record of this.#book.state.records) await this.#finishFailed(record);
     });
   }
 
@@ -79,7 +79,8 @@ export class Deployments implements DeploymentPort {
   /** Deployment of `GET /deployments/current`: the one shown last, else the one on the device. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
-    const record = this.#book.current() ?? this.#book.active.at(-1);
+    const { current } = this.#book.state;
+    const record = (current === undefined ? undefined : this.#book.find(current)) ?? this.#book.active.at(-1);
     return record && this.#book.view(record);
   }
 
@@ -123,7 +124,7 @@ export class Deployments implements DeploymentPort {
     return this.#exclusively(async () => {
       const known = this.#book.find(wanted.id);
       const record = known ?? recordFrom(wanted);
-      if (!known) this.#book.add(record);
+      if (!known) this.#book.state.records.push(record);
       record.error_status = error;
       if (error === 'retrying') this.#retried.add(wanted.id);
       if (error === 'retrying') await this.#book.save();
@@ -160,7 +161,7 @@ export class Deployments implements DeploymentPort {
 
   /** Differs from that of every earlier incarnation. */
   get history(): string {
-    return this.#book.records.map(({ id }) => id).join();
+    return this.#book.state.records.map(({ id }) => id).join();
   }
 
   /** Release without its git commit; undefined if unknown to the robot. */
@@ -223,7 +224,7 @@ export class Deployments implements DeploymentPort {
         for (const old of replaced) markArchived(old, now);
         Object.assign(record, { activity_status: 'deployed', deployed_at: now });
         this.#book.show(record);
-        this.#book.set = set;
+        this.#book.state.set = set;
         const events = [
           ...replaced.map((old) => removedEvent(this.#book.view(old), now)),
           deployedEvent(this.#book.view(record), now),
@@ -244,12 +245,13 @@ export class Deployments implements DeploymentPort {
     const wasActive = isActive(record);
     if (wasActive && this.#behaviour.removesFiles) {
       const set = await files.stage([]);
-      this.#book.set = set;
+      this.#book.state.set = set;
       await files.swap(set);
     }
     const now = timestamp(clock);
     markArchived(record, now);
-    if (record.error_status !== 'failed') this.#book.hide(record);
+    const { state } = this.#book;
+    if (record.error_status !== 'failed' && state.current === record.id) state.current = undefined;
     const events = wasActive || always ? [removedEvent(this.#book.view(record), now)] : [];
     this.#book.announce(events, { kind: 'archived', deployment: this.#book.view(record) });
     if (this.#behaviour.remembers !== 'no removal') await this.#book.save();
