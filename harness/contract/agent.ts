@@ -23,12 +23,10 @@ export type PingMessage = Static<typeof pingMessage.schema>;
 
 const ownKey = { public_key_pem: Type.String(), agent_version: Type.String() };
 
-/** Body of `POST /devices/provision`. `name` has 1 to 48 characters. */
 export const provisionRequest = objectShape('ProvisionDeviceRequest', {
   ...ownKey,
   name: Type.String({ minLength: 1, maxLength: 48 }),
 });
-/** Body of `POST /devices/reprovision`. */
 export const reprovisionRequest = objectShape('ReprovisionDeviceRequest', ownKey);
 /** Device as its own agent sees it. */
 export const agentDevice = objectShape('AgentDevice', {
@@ -43,7 +41,6 @@ export type AgentDevice = Static<typeof agentDevice.schema>;
 export const tokenResponse = objectShape('TokenResponse', { token: Type.String(), expires_at: Timestamp });
 export type TokenResponse = Static<typeof tokenResponse.schema>;
 
-/** Config instance of a deployment, with its place on the device. */
 export const agentConfigInstance = objectShape('AgentConfigInstance', {
   object: Type.Literal('config_instance'),
   id: Type.String(),
@@ -75,7 +72,6 @@ export const agentRelease = objectShape('AgentRelease', {
 });
 export type AgentRelease = Static<typeof agentRelease.schema>;
 
-/** Deployment as the agent lists it, with its expansions. */
 export const agentDeployment = objectShape('AgentDeployment', {
   ...deploymentFields,
   updated_at: Timestamp,
@@ -84,7 +80,6 @@ export const agentDeployment = objectShape('AgentDeployment', {
 });
 export type AgentDeployment = Static<typeof agentDeployment.schema>;
 
-/** Answer of `GET /deployments`: the list envelope (section 2.6) around deployments. */
 export const agentDeploymentList = objectShape('AgentDeploymentList', {
   ...listEnvelope.schema.properties,
   data: Type.Array(agentDeployment.schema),

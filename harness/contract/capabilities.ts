@@ -3,8 +3,8 @@ import { CLIENT_JOBS, type ClientJob, JOB_TABLE } from './client.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 
 /**
- * Capabilities of a Device API with their meanings. The first two are transports (section 5): the client's side is in
- * `harness/targets/transports`, the server's in `simulators/device/transport.ts`.
+ * The first two are transports (section 5): `harness/targets/transports` has the client's side,
+ * `simulators/device/transport.ts` the server's.
  */
 const DEVICE_CAPABILITIES = {
   unix: 'the Device API is on a unix socket',
@@ -17,7 +17,6 @@ const DEVICE_CAPABILITIES = {
   files: 'the folder of config files can be read',
 } as const;
 
-/** Capabilities of a Platform API, beside the versions that it accepts. */
 const PLATFORM_CAPABILITIES = {
   write: 'the suite may create resources on the platform (not with --read-only)',
   'seed-data': 'the platform holds enough items to page through, or the suite may create them',
@@ -26,7 +25,6 @@ const PLATFORM_CAPABILITIES = {
   'offline-device': 'a device that does not answer is known (--offline-device)',
 } as const;
 
-/** Capabilities of a client, from its description, beside its jobs. */
 const CLIENT_CAPABILITIES = {
   url: 'the client reaches a Device API by a URL',
   socket: 'the client reaches a Device API on a unix socket',
@@ -54,7 +52,6 @@ export const CAPABILITIES: readonly Capability[] = [
   ...CAPABILITIES_OF.client,
 ];
 
-/** Meaning of each capability, for `muster explain`. */
 export const CAPABILITY_MEANINGS = {
   ...DEVICE_CAPABILITIES,
   ...PLATFORM_CAPABILITIES,

@@ -27,7 +27,6 @@ export type ClientDescription = Static<typeof clientDescription.schema>;
 type LineKind = (typeof JOB_TABLE)[ClientJob]['lines'][number] | 'error';
 
 const LINES = {
-  /** Event dispatched by the client. */
   event: Type.Object({
     saw: Type.Literal('event'),
     id: Type.Union([Type.String(), Type.Integer()], { description: 'Id of the event, as text or as a number' }),
@@ -38,12 +37,10 @@ const LINES = {
   gap: Type.Object({ saw: Type.Literal('gap') }),
   /** End of the stream, or of the client's attempts. */
   end: Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) }),
-  /** Deployment as the client's caller gets it. */
   deployment: Type.Object({
     saw: Type.Literal('deployment'),
     deployment: Type.Object({ id: Type.String() }, { description: 'The deployment with its members' }),
   }),
-  /** Item of a list as the client's caller gets it. */
   item: Type.Object({
     saw: Type.Literal('item'),
     item: Type.Object({ id: Type.String() }, { description: 'The item with its members' }),
@@ -53,7 +50,6 @@ const LINES = {
     code: Type.String({ description: 'Member code of the answer' }),
     round_trip_nanos: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
   }),
-  /** Failure of the job, as the client's caller gets it. */
   error: Type.Object({
     saw: Type.Literal('error'),
     status: Type.Optional(Type.Union([Type.Integer(), Type.Null()], { description: 'Status of the answer, if known' })),
@@ -64,7 +60,7 @@ const LINES = {
 export type ClientLine = { [K in LineKind]: Static<(typeof LINES)[K]> }[LineKind];
 const kinds = new Set<LineKind>([...CLIENT_JOBS.flatMap((job): readonly LineKind[] => JOB_TABLE[job].lines), 'error']);
 
-/** Shape of these lines. Other lines appear in findings, and are not judged. */
+/** Lines of any other shape appear in findings, and are not judged. */
 export const clientLine = shape(
   'ClientLine',
   Type.Unsafe<ClientLine>(Type.Union([...kinds].map((kind) => LINES[kind]))),

@@ -45,7 +45,6 @@ export const DEPLOYMENT: Deployment = {
   created_at: '2026-05-06T10:00:00Z',
 };
 
-/** Definition of a job. A new job is a row here, a file of checks and one of defects. */
 interface Job {
   /** Completes `the client …`, as the meaning of the capability. */
   readonly means: string;
@@ -72,7 +71,7 @@ interface Job {
   readonly plainest: string;
 }
 
-/** Jobs by MUSTER_JOB. `describe` comes first and is never declared. */
+/** Jobs by the value of MUSTER_JOB. Every client knows `describe`, which is not among them. */
 export const JOB_TABLE = {
   follow: {
     means: 'follows the event stream of a Device API',

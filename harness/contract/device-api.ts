@@ -45,7 +45,6 @@ export type EventEnvelope = Static<typeof eventEnvelope.schema>;
 
 const payloadFields = { deployment_id: Type.String(), release_id: Type.String(), ...statusFields };
 
-/** Payload of `deployment.deployed` (section 2.4). */
 export const deployedPayload = objectShape('DeploymentDeployed', { ...payloadFields, deployed_at: Timestamp });
 export type DeployedPayload = Static<typeof deployedPayload.schema>;
 
@@ -53,7 +52,6 @@ export type DeployedPayload = Static<typeof deployedPayload.schema>;
 export const removedPayload = objectShape('DeploymentRemoved', { ...payloadFields, archived_at: Timestamp });
 export type RemovedPayload = Static<typeof removedPayload.schema>;
 
-/** Discovery file of a loopback Device API (section 5): port on 127.0.0.1 and bearer token. */
 export const discoveryFile = objectShape('DiscoveryFile', {
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   token: Type.String({ minLength: 1 }),

@@ -1,6 +1,6 @@
 /** Bounds of lists and pings of the Platform API (specification section 8). Without shapes, to load fast. */
 
-/** Section 8. It states no minimum `limit`; 1 is the nearest valid value with any use. */
+/** Section 8 states no minimum `limit`: 1 is the nearest value that is of any use. */
 export const LIST_LIMITS = {
   limitDefault: 10,
   limitMaximum: 100,
@@ -9,5 +9,4 @@ export const LIST_LIMITS = {
   offsetMinimum: 0,
 } as const;
 
-/** Section 8: 10 seconds, in nanoseconds. */
 export const PING_TIMEOUT_MAXIMUM_NANOS = 10_000_000_000;

@@ -4,7 +4,6 @@ import type { Static } from 'typebox';
 import { objectShape } from './shape.ts';
 import { Type } from './type.ts';
 
-/** Page of a collection (section 2.6). */
 export const listEnvelope = objectShape('List', {
   object: Type.Literal('list'),
   limit: Type.Integer({ description: 'Effective page size after clamping' }),
@@ -15,23 +14,19 @@ export const listEnvelope = objectShape('List', {
 });
 export type ListEnvelope = Static<typeof listEnvelope.schema>;
 
-/** Body of `POST /devices/{device_id}/ping` (section 2.5). */
 export const pingRequest = objectShape('PingRequest', {
   timeout_nanos: Type.Integer({ description: 'Nanoseconds to wait; at most 10 seconds' }),
 });
 export type PingRequest = Static<typeof pingRequest.schema>;
 
-/** Answer of a ping (section 2.5). `round_trip_nanos` is absent if no device answered. */
+/** `round_trip_nanos` is absent if no device answered. */
 export const pingResponse = objectShape('PingResponse', {
   code: Type.String({ description: 'success, or another outcome the specification does not show' }),
   round_trip_nanos: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type PingResponse = Static<typeof pingResponse.schema>;
 
-/**
- * `{"error": {"code", "params", "message"}}`, the error body of published implementations. The specification shows none
- * (section 7).
- */
+/** Error body of published implementations; the specification shows none (section 7). */
 export const errorBody = objectShape('Error', {
   error: Type.Object({
     code: Type.String(),

@@ -22,7 +22,6 @@ const of = (
   sentences: readonly (readonly [text: string, how?: Omit<Sentence, 'section' | 'text'>])[],
 ) => sentences.map(([text, how = {}]): Sentence => ({ section, text, ...how }));
 
-/** Sentences in the order of the specification. */
 export const SENTENCES: readonly Sentence[] = [
   ...of('2', [
     ['All JSON timestamps are ISO 8601 date-time strings.'],
@@ -212,7 +211,7 @@ interface Citing {
 /** Separator between parts of a quotation, or between the cells of a row. */
 const BETWEEN = / … | \| /;
 /** Characters below which a part, such as a number, means nothing alone. */
-const TELLING = 12;
+const LEAST_CHARACTERS = 12;
 
 /** Cache by text, because every sentence is compared with every clause. */
 const PARTS = new Map<string, readonly string[]>();
@@ -223,7 +222,7 @@ function parts(text: string): readonly string[] {
   const found = text
     .split(BETWEEN)
     .map((part) => part.replaceAll(/^… |[.;,…]+$/g, '').trim())
-    .filter((part) => part.length >= TELLING);
+    .filter((part) => part.length >= LEAST_CHARACTERS);
   PARTS.set(text, found);
   return found;
 }

@@ -23,15 +23,15 @@ export interface Shape<T extends TSchema = TSchema> {
 
 export type Of<S extends Shape> = Static<S['schema']>;
 
-/** Declares only what is used of Node: a console's page takes types from here, and is checked without Node's types. */
+/** Types of the Node API in use: a console's page imports types from here, and is checked without Node's own. */
 declare const process: {
   getBuiltinModule(name: 'node:module'): { createRequire(from: string): (name: string) => unknown };
 };
 const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
 /**
- * Loads the compiler of validators, 100 ms of processor. Loaded with the first value, so that a process without one
- * starts earlier; a process that measures time loads it before.
+ * Loads the compiler of validators, which takes 100 ms of processor: at the first value, or early in a process that
+ * measures time.
  */
 export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
@@ -42,7 +42,7 @@ export function loadCompiler(): typeof import('typebox/schema') {
 const compile = (schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): [boolean, ErrorLike[]] } =>
   loadCompiler().Compile(schema);
 
-/** Names a schema. Its validator is compiled on first use, to keep imports cheap. */
+/** Compiles its validator on first use, to keep imports cheap. */
 export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   let compiled: ReturnType<typeof compile> | undefined;
   const validator = () => {
@@ -57,7 +57,7 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   };
 }
 
-/** Names an object with these members. Other members are accepted, unless the options refuse them. */
+/** Accepts other members too, unless the options refuse them. */
 export const objectShape = <P extends TProperties>(
   name: string,
   members: P,

@@ -10,7 +10,6 @@ export interface SentEvent {
   id: string;
   type: string;
   data: unknown;
-  /** Envelope as JSON. */
   json: string;
 }
 
@@ -26,7 +25,6 @@ export const payload = (id: string): DeployedPayload => ({
   deployed_at: MOMENT,
 });
 
-/** Event, by default a `deployment.deployed`. */
 export function event(id: number | string, { type = 'deployment.deployed', data }: Partial<SentEvent> = {}): SentEvent {
   const name = String(id);
   const content = data ?? payload(name);
@@ -37,11 +35,12 @@ export function event(id: number | string, { type = 'deployment.deployed', data 
 }
 
 /** Integer that no double holds. */
-export const BEYOND = '9007199254740993';
-/** JSON with the number for the text `BEYOND`, since JSON.stringify has no integers beyond 2^53. */
-export const numbered = (value: unknown): string => JSON.stringify(value).replaceAll(`"${BEYOND}"`, BEYOND);
+export const UNSAFE_INTEGER = '9007199254740993';
+/** JSON with the number in place of the text `UNSAFE_INTEGER`, since JSON.stringify has no such integers. */
+export const numbered = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(`"${UNSAFE_INTEGER}"`, UNSAFE_INTEGER);
 
-/** Id of 320 characters and more: the specification sets no limit. */
+/** Id of more than 320 characters: the specification sets no limit. */
 export const longId = (prefix: string): string => `${prefix}${'0123456789abcdef'.repeat(20)}`;
 
 export const eventsFrom = (first: number, count: number): SentEvent[] =>
@@ -50,7 +49,6 @@ export const eventsFrom = (first: number, count: number): SentEvent[] =>
 export const frame = ({ id, type, json }: SentEvent): string => `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
 export const frames = (events: readonly SentEvent[]): string => events.map(frame).join('');
 
-/** Section 6.2, rule 3. */
 export const HEARTBEAT = ': heartbeat\n\n';
 
 /** Answer without a stream; header names in lower case. */
@@ -60,7 +58,6 @@ export interface Refusal {
   body: object;
 }
 
-/** Section 7: the cursor is older than the earliest retained event. */
 export const EXPIRED: Refusal = {
   status: 410,
   headers: {},
@@ -69,9 +66,8 @@ export const EXPIRED: Refusal = {
 
 export const UNAVAILABLE: Refusal = { status: 503, headers: {}, body: { error: 'starting' } };
 
-/** Seconds of `Retry-After`. */
-export const ASKED_FOR = 4;
-export const asking = (refusal: Refusal, seconds: number): Refusal => ({
+export const RETRY_AFTER_SECONDS = 4;
+export const withRetryAfter = (refusal: Refusal, seconds: number): Refusal => ({
   ...refusal,
   headers: { 'retry-after': String(seconds) },
 });
@@ -89,7 +85,7 @@ const three = [first, second, last];
 
 const withEnds = (end: string): string => frames([first, second]).replaceAll('\n', end) + frame(last);
 
-/** The mark spoils the first line, here the data, without which no event is dispatched. */
+/** Begins with a data line: a client that takes the mark for a part of it dispatches no event. */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
 const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n');
@@ -156,7 +152,7 @@ export const TORN = {
   },
 } as const satisfies Record<string, TornFrame>;
 
-/** Stream: pieces, sent one by one, and its end. `hold`: the connection stays open. */
+/** `pieces` are sent one by one; `hold` leaves the connection open. */
 export interface ScriptedStream {
   pieces: readonly (string | Buffer)[];
   last: 'cut' | 'end' | 'hold';
@@ -236,7 +232,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
   'retry-after': {
     summary: 'Cuts the connection, then answers 503 with Retry-After once.',
-    answers: between('cut', { refusal: asking(UNAVAILABLE, ASKED_FOR) }),
+    answers: between('cut', { refusal: withRetryAfter(UNAVAILABLE, RETRY_AFTER_SECONDS) }),
   },
   dead: {
     summary: 'Cuts the connection, then cuts the next 20 requests without an answer.',

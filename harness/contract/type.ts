@@ -2,7 +2,7 @@ import type TypeBox from 'typebox';
 
 type Schema = Record<string, unknown>;
 
-/** Key hidden as in TypeBox: the object lists its required members. */
+/** Hidden mark of an optional member, as in TypeBox. */
 const OPTIONAL = '~optional';
 
 const simple =

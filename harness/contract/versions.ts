@@ -23,16 +23,12 @@ export type SupportedVersion = Extract<Declared, { status: 'supported' }>['id'];
 export type Codename = CodenameOf<PlatformVersion>;
 export type SupportedCodename = CodenameOf<SupportedVersion>;
 
-/** Oldest first. */
 export const PLATFORM_VERSIONS: readonly PlatformVersion[] = API_VERSIONS.map(({ id }) => id);
 export const isPlatformVersion = guardOf(PLATFORM_VERSIONS);
 const inStatus = <S extends Declared['status']>(status: S) =>
   API_VERSIONS.filter((version): version is Extract<Declared, { status: S }> => version.status === status);
-/** Oldest first. */
 export const SUPPORTED_VERSIONS: readonly SupportedVersion[] = inStatus('supported').map(({ id }) => id);
-/** Oldest first. */
 export const END_OF_LIFE_VERSIONS: readonly PlatformVersion[] = inStatus('end-of-life').map(({ id }) => id);
-/** Oldest first. */
 export const SUPPORTED_CODENAMES: readonly SupportedCodename[] = SUPPORTED_VERSIONS.map(codenameOf);
 export const NEWEST_VERSION = SUPPORTED_VERSIONS.at(-1) as SupportedVersion;
 
@@ -51,13 +47,11 @@ export function atLeast(version: PlatformVersion, since: Codename): boolean {
   return PLATFORM_VERSIONS.indexOf(version) >= first;
 }
 
-/** Supported versions from `since` on, oldest first. */
 export const versionsFrom = (since: Codename): SupportedVersion[] =>
   SUPPORTED_VERSIONS.filter((version) => atLeast(version, since));
 
 export const codenamesFrom = (since: Codename): SupportedCodename[] => versionsFrom(since).map(codenameOf);
 
-/** Codenames of the supported versions before `end`, oldest first. */
 export function codenamesBefore(end: Codename): SupportedCodename[] {
   return SUPPORTED_VERSIONS.filter((version) => !atLeast(version, end)).map(codenameOf);
 }
@@ -67,7 +61,6 @@ export type Dialect = (typeof DIALECTS)[number];
 
 /** Names that differ between the specification and the published service of the same design. */
 export interface DialectNames {
-  /** Header with the API version. */
   versionHeader: string;
   /**
    * Prefix of the headers by which an agent describes itself (`-Version`, `-Host-Name`, `-Arch`, `-Language`, `-OS`).

@@ -1,6 +1,6 @@
 /**
- * The Device API: the specification in executable form, section by section, with Node's standard library alone. What
- * the specification does not show is marked "not shown", and is as simple as it can be.
+ * The Device API: the specification in executable form, section by section, with Node's standard library alone. Parts
+ * that the specification does not show are marked "not shown", and are as simple as possible.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -13,13 +13,13 @@ import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({
   options: {
-    /** One of these two: where it serves (section 5). */
+    /** Where it serves: one of these two (section 5). */
     socket: { type: 'string' },
     discovery: { type: 'string' },
     /** Folder of the event log, the state and the config files. */
     dir: { type: 'string', default: '.' },
     heartbeat: { type: 'string', default: '30' },
-    /** The most events that the log keeps; not shown. */
+    /** Most events that the log keeps; not shown. */
     retain: { type: 'string', default: '1000' },
     /** The control API of Muster, so that a test can drive it. */
     control: { type: 'string' },
@@ -73,9 +73,9 @@ interface Event {
 
 type EventType = 'deployment.deployed' | 'deployment.removed';
 
-type Told = Omit<Deployment, 'object' | 'description' | 'device_id' | 'created_at'>;
+type Described = Omit<Deployment, 'object' | 'description' | 'device_id' | 'created_at'>;
 
-const payloadOf = ({ id, release_id, status, activity_status, error_status, target_status }: Told): object => {
+const payloadOf = ({ id, release_id, status, activity_status, error_status, target_status }: Described): object => {
   return { deployment_id: id, release_id, status, activity_status, error_status, target_status };
 };
 
@@ -171,7 +171,7 @@ interface Wanted {
   config_instances?: { filepath: string; content: string }[];
 }
 
-/** What is there after a restart. */
+/** State that outlives a restart. */
 interface State {
   device_id: string;
   deployment?: Deployment;
@@ -285,7 +285,7 @@ async function stream(
   // Section 6.2, rule 3.
   const heartbeat = setInterval(() => response.write(': heartbeat\n\n'), HEARTBEAT_SECONDS * 1000);
   try {
-    // A reader that was so slow that compaction has overtaken it comes back, and is told so.
+    // A slow reader that compaction has overtaken is cut off: it comes back, and gets 410.
     while (!log.isExpired(cursor)) {
       const events = log.after(cursor);
       for (const event of events) {
@@ -343,7 +343,7 @@ const serverFor = (answer: Answer): http.Server =>
     }
   });
 
-/** One that was there before has ended without removing its socket. */
+/** Removes a socket that an earlier server has left behind. */
 async function listen(socket: string, answer: Answer): Promise<void> {
   fs.rmSync(socket, { force: true });
   await once(serverFor(answer).listen(socket), 'listening');
@@ -362,7 +362,7 @@ if (options.discovery === undefined) {
 
 // The control API, by which Muster makes it do something: fixtures/control.md.
 
-/** Events of deployments that have come and gone, in batches: streams take each before compaction can. */
+/** Publishes removals in batches, so that streams send each before it can be compacted away. */
 async function publish(count: number): Promise<object> {
   const first_id = log.latest + 1;
   const gone = {

@@ -1,7 +1,7 @@
 /**
  * The Platform API in its newest version, and as clients of the two before see it: the specification in executable
- * form, section by section, with Node's standard library alone. What the specification does not show is marked "not
- * shown", and is as simple as it can be. The data is made up, and lives as long as the process.
+ * form, section by section, with Node's standard library alone. Parts that the specification does not show are marked
+ * "not shown", and are as simple as possible. The data is made up, and lives as long as the process.
  */
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
@@ -14,12 +14,12 @@ const { values: options } = parseArgs({
     port: { type: 'string', default: '0' },
     /** KEY=SCOPE,SCOPE. How keys are issued is not shown (section 5). */
     key: { type: 'string', multiple: true, default: ['dev=devices:read'] },
-    /** So many made-up devices. */
+    /** Number of made-up devices. */
     devices: { type: 'string', default: '25' },
   },
 });
 
-// Section 2: resources. Only the fields of a deployment are shown; of the others, those that section 9 speaks of.
+// Section 2: resources. Beside the fields of a deployment, only those that section 9 names are shown.
 
 interface Resource {
   readonly object: string;
@@ -134,7 +134,7 @@ function move(deployment: Deployment, activity: Activity): void {
   if (activity === 'archived') deployment.archived_at = now();
 }
 
-/** Its instances wait for the device, and are deployed as soon as that is online. What it replaces is archived. */
+/** Queues the instances, which are deployed once the device is online; archives the deployment that they replace. */
 function deploy(deployment: Deployment): Deployment {
   // An archived deployment cannot be deployed.
   if (deployment.activity_status !== 'staged') throw new Refusal(409, `${deployment.id} is not staged`);
@@ -159,14 +159,14 @@ function archive(deployment: Deployment): Deployment {
 const targetOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.target_status === 'deployed');
 
-/** The one that is on the device. */
+/** The deployment that is on the device. */
 const currentOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.activity_status === 'deployed');
 
 // Section 4.2: endpoints. Paths and bodies are not shown but for ping, lists, and what the version history names.
 
 interface Call {
-  /** In the order of the path. */
+  /** Ids of the path, in its order. */
   ids: readonly string[];
   query: URLSearchParams;
   body: unknown;
@@ -355,7 +355,7 @@ function found<R extends Resource>(items: readonly R[], id: string): R {
 type Reader<T> = (value: unknown) => T;
 type Read<R> = { [K in keyof R]: R[K] extends Reader<infer T> ? T : never };
 
-/** The fields of a body. Any other one is refused, since a client expects it to have an effect. */
+/** Reads the fields of a body, and refuses any other: a client expects it to have an effect. */
 function fields<R extends Record<string, Reader<unknown>>>(body: unknown, readers: R): Read<R> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal(400, 'not a JSON object');
   const unknown = Object.keys(body).filter((field) => !Object.hasOwn(readers, field));
@@ -412,7 +412,7 @@ const integerUpTo =
 
 const reference = (value: unknown) => fields(value, { id: text });
 
-/** The path is what the specification shows of a slot. */
+/** A slot, of which the specification shows the path alone. */
 const slot = (value: unknown): Slot => {
   const given = value as Slot | null;
   text(given?.filepath);
@@ -427,7 +427,7 @@ const LIMITS = {
   timeout_nanos: { maximum: 10_000_000_000 },
 } as const;
 
-/** What is out of range is replaced by the nearest valid value; what is no integer, by the default. */
+/** Replaces a value out of range by the nearest valid one, and a value that is no integer by the default. */
 function clamped(given: string | null, { otherwise, minimum, maximum }: (typeof LIMITS)['limit' | 'offset']): number {
   if (given === null || !/^[+-]?\d+$/.test(given)) return otherwise;
   return Math.min(maximum, Math.max(minimum, Number(given)));

@@ -1,7 +1,7 @@
 /** Section 4.1: how a client asks for the current deployment. */
 import { defined } from '../../harness/common/defined.ts';
 import { type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
-import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
+import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { type Client, section } from './support/check.ts';
 import { type Answering, errorOf, forJob, JobRun } from './support/job-run.ts';
@@ -20,7 +20,7 @@ const showing =
   };
 
 const start = (t: Client, deployment: unknown, place?: ClientPlace): Promise<JobRun> =>
-  JobRun.whole(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
+  JobRun.untilEnded(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
 
 /** Expects the deployment given to the caller, with these members as they were sent. */
 function expectShown(run: JobRun, sent: Readonly<Record<string, unknown>>): void {
@@ -73,13 +73,13 @@ const unknown = requirement({
 check(unknown, CURRENT, async (t) => {
   const long = { release_id: longId('rls_') };
   const odd = {
-    next: { generation: [BEYOND] },
+    next: { generation: [UNSAFE_INTEGER] },
     ...DEPLOYMENT,
     ...long,
     activity_status: 'orbiting',
     status: 'orbiting',
   };
-  await using run: JobRun = await start(t, numbered({ ...odd, serial: BEYOND }));
+  await using run: JobRun = await start(t, numbered({ ...odd, serial: UNSAFE_INTEGER }));
   expectShown(run, { id, ...long });
 });
 

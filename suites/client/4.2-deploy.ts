@@ -1,7 +1,7 @@
 /** Section 4.2: creation of a deployment, whose path and body are not stated but for `parent_id`. */
 
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
-import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
+import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import { type Answering, forJob, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 
@@ -10,7 +10,7 @@ export const { requirement, check, checks } = section({ section: '4.2', since: '
 const DEPLOY = forJob('deploy');
 
 const start = (t: Client, deploy?: Answering): Promise<JobRun> =>
-  JobRun.whole(t, { job: 'deploy', answer: platform({ deploy }) });
+  JobRun.untilEnded(t, { job: 'deploy', answer: platform({ deploy }) });
 
 const shown = requirement({
   id: 'client.deploy.shown',
@@ -37,7 +37,14 @@ const unknown = requirement({
 });
 check(unknown, DEPLOY, async (t) => {
   const id = longId('dpl_');
-  const odd = { next: [BEYOND], ...DEPLOYMENT, id, status: 'orbiting', activity_status: 'orbiting', serial: BEYOND };
+  const odd = {
+    next: [UNSAFE_INTEGER],
+    ...DEPLOYMENT,
+    id,
+    status: 'orbiting',
+    activity_status: 'orbiting',
+    serial: UNSAFE_INTEGER,
+  };
   await using run: JobRun = await start(t, (asked) => asked.answer(200, numbered(odd)));
   run.must(run.saw('deployment')[0]?.deployment.id === id && run.failure === undefined, {
     expected: `{"saw":"deployment"} with the id ${id}, and no error`,

@@ -1,7 +1,7 @@
 /** Section 4.2: how a client pings a device. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
-import { BEYOND, numbered } from '../../harness/contract/situations.ts';
+import { numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import { type Answering, forJob, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
@@ -13,7 +13,7 @@ const PING = forJob('ping');
 const MS_PER_NANO = 1e-6;
 
 const start = (t: Client, ping?: Answering): Promise<JobRun> =>
-  JobRun.whole(t, { job: 'ping', answer: platform({ ping }) });
+  JobRun.untilEnded(t, { job: 'ping', answer: platform({ ping }) });
 
 /** JSON object in a body; undefined where there is none. */
 export function objectIn(body: string | undefined): Record<string, unknown> | undefined {
@@ -115,7 +115,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
   const sent: unknown[] = [];
   for (const nanos of WISHES_NANOS) {
     const variables = { [CLIENT_VARIABLES.pingNanos]: String(nanos) };
-    await using run: JobRun = await JobRun.asking(t, { job: 'ping', answer: platform(), variables });
+    await using run: JobRun = await JobRun.untilSettled(t, { job: 'ping', answer: platform(), variables });
     sent.push(nanosOf(run.requests.find(IS_ASKED.ping)));
     // A client that sends the same time each time does not take it from its caller.
     if (sent.length < WISHES_NANOS.length || sent[0] === sent[1]) continue;
@@ -209,7 +209,12 @@ const unknownMembers = requirement({
   text: 'Members of the answer to a ping that a client does not know keep no answer from its caller.',
 });
 check(unknownMembers, PING, async (t) => {
-  const odd = { hops: [{ nanos: BEYOND }, null], code: 'success', round_trip_nanos: LONG_TRIP, serial: BEYOND };
+  const odd = {
+    hops: [{ nanos: UNSAFE_INTEGER }, null],
+    code: 'success',
+    round_trip_nanos: LONG_TRIP,
+    serial: UNSAFE_INTEGER,
+  };
   await using run: JobRun = await start(t, (asked) => asked.answer(200, numbered(odd)));
   run.must(run.saw('pong')[0]?.code === 'success' && run.failure === undefined, {
     expected: '{"saw":"pong","code":"success"} and no error',

@@ -20,7 +20,7 @@ for (const job of PLATFORM_JOBS)
   check(sent, { ...forJob(job), aspect: job }, async (t) => {
     // A list of several pages: the first request is not every one.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
-    await using run: JobRun = await JobRun.asking(t, { job, answer });
+    await using run: JobRun = await JobRun.untilSettled(t, { job, answer });
     const without = run.requests.find(({ headers }) => headers[KEY] !== run.secret);
     const sent = without?.headers[KEY] === undefined ? 'none' : 'another one';
     run.must(without === undefined, {
@@ -41,7 +41,7 @@ export const address = requirement({
 for (const job of PLATFORM_JOBS)
   check(address, { ...forJob(job), aspect: job }, async (t) => {
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
-    await using run: JobRun = await JobRun.asking(t, { job, answer });
+    await using run: JobRun = await JobRun.untilSettled(t, { job, answer });
     const shown = run.requests.find(({ query, path }) => `${path}?${query}`.includes(run.secret));
     run.must(shown === undefined, { expected: 'no key in any address', actual: `the key, in that of ${shown?.path}` });
   });
@@ -88,7 +88,7 @@ for (const job of PLATFORM_JOBS)
   check(printed, { ...forJob(job), aspect: job }, async (t) => {
     const refuse = (asked: ClientRequest): void => asked.answer(401, errorOf('unauthorized'));
     for (const answer of [platform(), platform({ [job]: refuse })]) {
-      await using run: JobRun = await JobRun.whole(t, { job, answer });
+      await using run: JobRun = await JobRun.untilEnded(t, { job, answer });
       const asked = run.requests.some(IS_ASKED[job]);
       run.must(!asked || !run.printedSecret, { expected: 'no API key', actual: 'the API key, in what it wrote' });
     }

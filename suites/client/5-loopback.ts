@@ -1,6 +1,6 @@
 /** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket, where there is none. */
 
-import { BEYOND, event, frame, numbered } from '../../harness/contract/situations.ts';
+import { event, frame, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import { openElsewhere } from './support/client-run.ts';
 import { expectDispatched, StreamRun } from './support/stream-run.ts';
@@ -54,7 +54,7 @@ const unknownMembers = requirement({
   text: 'Members of the discovery file that a client does not know keep it from nothing.',
 });
 check(unknownMembers, AFTER_TOKEN, async (t) => {
-  const more = { pid: BEYOND, version: 'v0.2.2', paths: [{ events: '/events' }, null] };
+  const more = { pid: UNSAFE_INTEGER, version: 'v0.2.2', paths: [{ events: '/events' }, null] };
   const prepare = async (run: StreamRun): Promise<void> =>
     run.writeDiscovery(numbered({ ...more, ...(JSON.parse(run.discovery) as object) }));
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });

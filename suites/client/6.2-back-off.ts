@@ -1,6 +1,13 @@
 /** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
 import { randomBytes } from 'node:crypto';
-import { ASKED_FOR, asking, event, frame, type Refusal, UNAVAILABLE } from '../../harness/contract/situations.ts';
+import {
+  event,
+  frame,
+  RETRY_AFTER_SECONDS,
+  type Refusal,
+  UNAVAILABLE,
+  withRetryAfter,
+} from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, NEWEST, RECONNECT, section } from './support/check.ts';
 import { errorOf } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
@@ -97,9 +104,9 @@ async function expectRefusalWait(
 ): Promise<void> {
   let since = await run.request();
   await expectWait(async () => {
-    const seconds = run.secondsToWait(ASKED_FOR);
+    const seconds = run.secondsToWait(RETRY_AFTER_SECONDS);
     const refused = since;
-    refused.refuse(asking(refusal, seconds));
+    refused.refuse(withRetryAfter(refusal, seconds));
     const back = await next(seconds);
     if (back === undefined) return undefined;
     since = back;
@@ -113,7 +120,7 @@ const retry = requirement({
 });
 check(retry, OPTIONS, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
-  const seconds = (): number => run.secondsToWait(ASKED_FOR);
+  const seconds = (): number => run.secondsToWait(RETRY_AFTER_SECONDS);
   let stream = await run.stream();
   await stream.send(`retry: ${seconds() * 1000}\n\n${frame(first)}`);
   await expectDispatched(run, [first]);

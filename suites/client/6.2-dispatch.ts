@@ -1,6 +1,6 @@
 /** Section 6.2, rule 6, and section 9: dispatch by the envelope's type, and events that a client does not know. */
 
-import { BEYOND, event, frame, frames, longId, numbered, payload } from '../../harness/contract/situations.ts';
+import { event, frame, frames, longId, numbered, payload, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { DISPATCH, FOLLOW, NEWEST, section } from './support/check.ts';
 import { expectDispatched, expectRead, StreamRun } from './support/stream-run.ts';
 
@@ -72,8 +72,13 @@ check(unknownMembers, options, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const stream = await run.stream();
   const [first, second, last] = [event(1), event(2), event(3)];
-  const more = { trace: { id: 9, saw: 'event' }, ...JSON.parse(first.json), labels: ['a', null], serial: BEYOND };
-  more.data = { attempt: 3, ...payload('1'), applied_by: null, serial: BEYOND, of: [BEYOND] };
+  const more = {
+    trace: { id: 9, saw: 'event' },
+    ...JSON.parse(first.json),
+    labels: ['a', null],
+    serial: UNSAFE_INTEGER,
+  };
+  more.data = { attempt: 3, ...payload('1'), applied_by: null, serial: UNSAFE_INTEGER, of: [UNSAFE_INTEGER] };
   const turned = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(second.json)).toReversed()));
   await stream.send(
     `id: 1\nevent: ${first.type}\ndata: ${numbered(more)}\n\nid: 2\nevent: ${second.type}\ndata: ` +
@@ -81,7 +86,7 @@ check(unknownMembers, options, async (t) => {
   );
   await expectDispatched(run, [first, second, last]);
   const { serial } = Object(run.dispatched[0]?.data) as { serial?: unknown };
-  const kept = String(serial) === BEYOND ? 'has all its digits' : 'is rounded';
+  const kept = String(serial) === UNSAFE_INTEGER ? 'has all its digits' : 'is rounded';
   t.observe('a number beyond 2^53 in a payload', serial === undefined ? 'is left out' : kept);
 });
 

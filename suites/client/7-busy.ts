@@ -1,6 +1,6 @@
 /** Section 7: busy platforms. Statuses and rate limits are not stated, so RFC 6585 and RFC 9110 apply. */
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
-import { ASKED_FOR, type Refusal } from '../../harness/contract/situations.ts';
+import { RETRY_AFTER_SECONDS, type Refusal } from '../../harness/contract/situations.ts';
 import { section } from './support/check.ts';
 import {
   errorOf,
@@ -41,14 +41,14 @@ for (const { aspect, job, status, after } of BUSY)
   check(retryAfter, { ...forJob(job), aspect }, async (t) => {
     await expectWait(async () => {
       let refused: ClientRequest | undefined;
-      let seconds = ASKED_FOR;
+      let seconds = RETRY_AFTER_SECONDS;
       const refuseOnce = (asked: ClientRequest, run: JobRun): void => {
         if (refused !== undefined) return void platform({ list: pages(few) })(asked, run);
         refused = asked;
-        seconds = run.secondsToWait(ASKED_FOR);
+        seconds = run.secondsToWait(RETRY_AFTER_SECONDS);
         asked.answer(status, errorOf('busy'), { 'retry-after': after(seconds) });
       };
-      await using run: JobRun = await JobRun.whole(t, { job, answer: platform({ [job]: refuseOnce }) });
+      await using run: JobRun = await JobRun.untilEnded(t, { job, answer: platform({ [job]: refuseOnce }) });
       run.must(run.failure !== undefined || run.results.length > 0, {
         expected: 'the result, or an error',
         actual: run.outcome,
@@ -85,6 +85,6 @@ check(resumes, { ...forJob('list'), premises: ['client.pages.next'] }, async (t)
       asked.answer(503, errorOf('unavailable'), { 'retry-after': '1' });
     },
   });
-  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
+  await using run: JobRun = await JobRun.untilEnded(t, { job: 'list', answer });
   if (run.failure === undefined) expectItems(run, all);
 });

@@ -29,7 +29,7 @@ const refuse: Answering = (asked) => asked.answer(FORBIDDEN, errorOf('forbidden'
 for (const job of [...PLATFORM_JOBS, 'current' as const])
   check(told, { ...forJob(job), aspect: job }, async (t) => {
     const answer = job === 'current' ? refuse : platform({ [job]: refuse });
-    await using run: JobRun = await JobRun.whole(t, { job, answer });
+    await using run: JobRun = await JobRun.untilEnded(t, { job, answer });
     expectFailure(run, `${FORBIDDEN}`);
     const [result] = run.results;
     run.must(result === undefined, { expected: 'no result', actual: JSON.stringify(result) });
@@ -80,7 +80,7 @@ async function tells(
   list: Answering,
   { usual, name = '' }: { usual?: string; name?: string } = {},
 ): Promise<string> {
-  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer: platform({ list }) });
+  await using run: JobRun = await JobRun.untilEnded(t, { job: 'list', answer: platform({ list }) });
   expectFailure(run, `${FORBIDDEN} with ${name}`);
   const how = run.failure ?? '';
   run.must(usual === undefined || usual === how, {
@@ -114,7 +114,7 @@ const GARBAGE: readonly (readonly [name: string, answer: (asked: ClientRequest) 
 const torn = (asked: ClientRequest): string => JSON.stringify(pageOf(asked, itemsFrom(1, 3))).slice(0, -30);
 check(garbage, AFTER_TOLD, async (t) => {
   for (const [name, answer] of GARBAGE) {
-    await using run: JobRun = await JobRun.whole(t, {
+    await using run: JobRun = await JobRun.untilEnded(t, {
       job: 'list',
       answer: platform({ list: (asked) => void answer(asked) }),
     });
@@ -134,6 +134,6 @@ check(laterPage, AFTER_TOLD, async (t) => {
       else void refuse(asked, run);
     },
   });
-  await using run: JobRun = await JobRun.whole(t, { job: 'list', answer });
+  await using run: JobRun = await JobRun.untilEnded(t, { job: 'list', answer });
   expectFailure(run, `${FORBIDDEN} on the second page`);
 });

@@ -1,7 +1,7 @@
 /** Section 8: how a client pages through a list of the Platform API. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
-import { BEYOND, longId, numbered } from '../../harness/contract/situations.ts';
+import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import {
   expectItems,
@@ -26,7 +26,7 @@ const LIST = forJob('list');
 const all = itemsFrom(1, 230);
 
 const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
-  JobRun.whole(t, { job: 'list', answer, variables });
+  JobRun.untilEnded(t, { job: 'list', answer, variables });
 
 /** Lists all items but hidden ones, and expects each once. */
 async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
@@ -141,7 +141,7 @@ check(wanted, LIST, async (t) => {
   for (const size of SIZES) {
     const answer = platform({ list: pages(few) });
     const variables = { [CLIENT_VARIABLES.limit]: size };
-    await using run: JobRun = await JobRun.asking(t, { job: 'list', answer, variables });
+    await using run: JobRun = await JobRun.untilSettled(t, { job: 'list', answer, variables });
     asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
     // A client that asks for the same size each time does not take it from its caller.
     if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
@@ -204,10 +204,12 @@ check(unknown, LIST, async (t) => {
   const odd = itemsFrom(1, 4).map((item, index) => ({
     ...item,
     ...(index === 1 ? { status: 'hibernating', activity_status: 'orbiting' } : {}),
-    ...(index === 2 ? { next_generation: { of: ['members', null, 1e300, BEYOND] }, name: '', serial: BEYOND } : {}),
+    ...(index === 2
+      ? { next_generation: { of: ['members', null, 1e300, UNSAFE_INTEGER] }, name: '', serial: UNSAFE_INTEGER }
+      : {}),
     ...(index === 3 ? { id: longId('dvc_') } : {}),
   }));
-  const more = { cursor: null, meta: { page: 1, of: BEYOND } };
+  const more = { cursor: null, meta: { page: 1, of: UNSAFE_INTEGER } };
   await using run: JobRun = await list(
     t,
     platform({ list: (asked) => asked.answer(200, numbered({ ...more, ...pageOf(asked, odd) })) }),

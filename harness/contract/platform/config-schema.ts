@@ -8,9 +8,7 @@ import { gitCommitRef } from './git-commit.ts';
 import { body, fieldsIn, type Operation, operationsOn, printable, refTo, resource } from './operation.ts';
 
 export const SCHEMA_LANGUAGES = ['jsonschema', 'cue', 'opaque'] as const;
-export type SchemaLanguage = (typeof SCHEMA_LANGUAGES)[number];
 export const SCHEMA_FORMATS = ['json', 'yaml', 'cue'] as const;
-export type SchemaFormat = (typeof SCHEMA_FORMATS)[number];
 
 const slotFields = {
   key: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]*$', maxLength: 128 }),

@@ -10,7 +10,6 @@ import { body, fieldsIn, type Operation, operationsOn, printable, resource } fro
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-/** `archived` exists since everglades. */
 export const deviceStatuses = (version: SupportedVersion): readonly DeviceStatus[] =>
   atLeast(version, 'everglades') ? DEVICE_STATUSES : ['inactive', 'activating', 'online', 'offline'];
 
@@ -50,13 +49,12 @@ export const deviceResource = resource('device', 'dvc_', {
   orders: { status: { since: 'everglades' } },
 });
 
-/** Published rule: a device name has 1 to 48 characters. */
+/** Limit of published platforms; the specification states none. */
 const name = printable(48, 'The name of the device, unique');
 const createBody = body({ name });
 export type CreateDevice = Static<typeof createBody>;
 const updateBody = body({ name: Type.Optional(name) });
 export type UpdateDevice = Static<typeof updateBody>;
-/** Exactly the fields of section 2.5. */
 const pingBody = body(pingRequest.schema.properties);
 const activationBody = body({ allow_reactivation: Type.Optional(Type.Boolean({ default: false })) });
 

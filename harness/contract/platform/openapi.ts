@@ -26,7 +26,6 @@ export interface OpenApiOptions {
   server?: string;
 }
 
-/** OpenAPI 3.1 document (its schemas are JSON Schema 2020-12). */
 export function openApiDocument(version: SupportedVersion, options: OpenApiOptions = {}): Json {
   const { dialect = 'spec', server = '/beta' } = options;
   const paths: Record<string, Json> = {};

@@ -37,7 +37,7 @@ export interface Expansion extends Span {
   nullable?: boolean;
 }
 
-/** Filter of a list. `values` restricts it to a vocabulary. */
+/** `values`: the vocabulary of the filter; without it, any text. */
 export interface Filter extends Span {
   values?(version: SupportedVersion): readonly string[];
 }
@@ -65,10 +65,9 @@ export interface Operation extends Span {
   scopes: readonly string[];
   kind?: ResourceKind;
   list?: boolean;
-  /** Whether the list is below another resource: paged, without filters and orders. */
+  /** Marks a list below another resource: paged, without filters and orders. */
   sub?: boolean;
   query?: Record<string, TSchema>;
-  /** Body of the request; absent if there is none. */
   body?(version: SupportedVersion): TObject;
   bodyOptional?: boolean;
   /** Answer that is no resource and no list; `binary` is raw bytes. */
@@ -93,7 +92,6 @@ export const resource = (
 
 type Body = NonNullable<Operation['body']>;
 
-/** Makes operations of one resource, with common tag, versions, paths and scopes. */
 export function operationsOn({ kind, collection }: Resource, tag: string, span: Span = {}) {
   const [all, one] = [`/${collection}`, `/${collection}/{${kind}_id}`];
   const read = { kind, scopes: [`${collection}:read`] };

@@ -74,12 +74,12 @@ export class JobRun extends ClientRun {
   }
 
   /** Starts a run, and waits for the end of the client. */
-  static async whole(t: Client, options: JobRunOptions): Promise<JobRun> {
+  static async untilEnded(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
 
   /** Starts a run for a check of requests alone: other checks decide whether the client ends. */
-  static async asking(t: Client, options: JobRunOptions): Promise<JobRun> {
+  static async untilSettled(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.#settled());
   }
 
@@ -275,7 +275,7 @@ export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusa
     asked.refuse(refusal);
     storm.refused();
   };
-  await using run: JobRun = await JobRun.asking(t, { job, answer: platform({ [job]: answer }) });
+  await using run: JobRun = await JobRun.untilSettled(t, { job, answer: platform({ [job]: answer }) });
   expectPauses(run, storm, `that are all answered ${refusal.status}`);
   await run.ended();
   return run;
