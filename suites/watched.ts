@@ -30,7 +30,7 @@ export class PerClient<T> {
 
   of(client: string): T {
     const known = this.#known.get(client) ?? this.#make();
-    // The newest last.
+    // Moves it to the end, as the newest.
     this.#known.delete(client);
     this.#known.set(client, known);
     const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];
@@ -65,11 +65,9 @@ export const cursorOf = (request: RequestSeen): string | undefined =>
   queryOf(request).get('after') ?? request.headers['last-event-id'];
 
 export const KEY = 'x-api-key';
-/** Version headers of all dialects. */
 export const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
 export const versionOf = ({ headers }: RequestSeen): string | undefined =>
   VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
-/** Section 9. */
 export const VERSION_FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 
 /** Request in words, for a finding: its fields without credentials. */

@@ -4,14 +4,15 @@ import { type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { type Client, section } from './support/check.ts';
+import { expectBearer, expectNoCredentials } from './support/client-run.ts';
 import { type Answering, errorOf, forJob, JobRun } from './support/job-run.ts';
+import type { ClientRequest } from './support/server.ts';
 
 export const { requirement, check, checks } = section({ section: '4.1', since: '2026-11-23' });
 
 const CURRENT = forJob('current');
-export const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
+const CURRENT_PATH = `${DEVICE_API_PREFIX}/deployments/current`;
 
-/** Answers as a Device API with this current deployment. */
 const showing =
   (deployment: unknown): Answering =>
   (asked) => {
@@ -22,7 +23,6 @@ const showing =
 const start = (t: Client, deployment: unknown, place?: ClientPlace): Promise<JobRun> =>
   JobRun.untilEnded(t, { job: 'current', answer: showing(deployment), ...defined({ place }) });
 
-/** Expects the deployment given to the caller, with these members as they were sent. */
 function expectShown(run: JobRun, sent: Readonly<Record<string, unknown>>): void {
   const [seen] = run.saw('deployment');
   const given: Record<string, unknown> = { ...seen?.deployment };
@@ -40,7 +40,7 @@ const shown = requirement({
   text: 'A client asks for /deployments/current, and gives the deployment to its caller as it was sent.',
 });
 const { id, description, status, activity_status, error_status, target_status, device_id, release_id } = DEPLOYMENT;
-/** Members of the deployment but its moment, which a library may write in another form. */
+/** All members but `created_at`, which a library may write in another form. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
 check(shown, { needs: CURRENT.needs, essential: true }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);
@@ -83,6 +83,9 @@ check(unknown, CURRENT, async (t) => {
   expectShown(run, { id, ...long });
 });
 
+const headersIn = ({ requests }: JobRun): ClientRequest['headers'] =>
+  requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
+
 const token = requirement({
   id: 'client.current.token',
   level: 'MUST',
@@ -92,12 +95,7 @@ const token = requirement({
 });
 check(token, { ...CURRENT, needs: ['current', 'discovery'] }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT, 'discovery');
-  const { authorization = '' } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
-  // The scheme of a credential is the same in any case (RFC 9110, section 11.1).
-  run.must(/^bearer +(\S+)$/i.exec(authorization)?.[1] === run.secret, {
-    expected: 'Authorization: Bearer with the token of the discovery file',
-    actual: authorization === '' ? 'no Authorization' : 'another Authorization',
-  });
+  expectBearer(run, headersIn(run), run.secret);
   expectShown(run, MEMBERS);
 });
 
@@ -110,7 +108,6 @@ const socket = requirement({
 });
 check(socket, { ...CURRENT, needs: ['current', 'socket'] }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT, 'socket');
-  const { authorization } = run.requests.find(({ path }) => path === CURRENT_PATH)?.headers ?? {};
-  run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
+  expectNoCredentials(run, headersIn(run));
   expectShown(run, MEMBERS);
 });

@@ -53,6 +53,6 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
   t.observe('types of events that a caller wants', asked[0] === asked[1] ? 'not taken' : 'asked for');
 });
 
-/** Types of a request, sorted. A second list does not count, as with a server that takes the first. */
+/** Sorted types of a request; a second list does not count, as for a server that takes the first. */
 const typesOf = ({ query }: ClientRequest): string => inOrder(query.get('types') ?? '');
 const inOrder = (list: string): string => list.split(',').toSorted().join(',');

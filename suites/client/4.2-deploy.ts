@@ -61,7 +61,7 @@ const parent = requirement({
 });
 check(parent, DEPLOY, async (t) => {
   await using run: JobRun = await start(t);
-  // A client that has looked before may know it.
+  // A client that has looked before may know the target.
   const looked = run.requests[0] !== undefined && !IS_ASKED.deploy(run.requests[0]);
   const body = run.requests.find(IS_ASKED.deploy)?.body ?? '';
   run.must(looked || !/"parent_id"\s*:\s*null/.test(body), {

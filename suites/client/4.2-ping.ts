@@ -2,6 +2,7 @@
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
+import { parseObject } from '../json.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import { type Answering, forJob, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
@@ -15,18 +16,7 @@ const MS_PER_NANO = 1e-6;
 const start = (t: Client, ping?: Answering): Promise<JobRun> =>
   JobRun.untilEnded(t, { job: 'ping', answer: platform({ ping }) });
 
-/** JSON object in a body; undefined where there is none. */
-export function objectIn(body: string | undefined): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body ?? '');
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Timeout of a request; undefined where it names none. */
-const nanosOf = (asked: ClientRequest | undefined): unknown => objectIn(asked?.body)?.['timeout_nanos'];
+const nanosOf = (asked: ClientRequest | undefined): unknown => parseObject(asked?.body)?.['timeout_nanos'];
 
 const answer = requirement({
   id: 'client.ping.answer',
@@ -77,7 +67,7 @@ check(body, PING, async (t) => {
   await using run: JobRun = await start(t);
   const asked = run.requests.find(IS_ASKED.ping);
   const type = asked?.headers['content-type'] ?? 'none';
-  run.must(objectIn(asked?.body) !== undefined && /^application\/json *(;|$)/i.test(type), {
+  run.must(parseObject(asked?.body) !== undefined && /^application\/json *(;|$)/i.test(type), {
     expected: 'a JSON object, with Content-Type: application/json',
     actual: `Content-Type: ${type}, ${JSON.stringify(asked?.body.slice(0, 200))}`,
   });
@@ -93,7 +83,7 @@ check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => 
   await using run: JobRun = await start(t);
   expectNanos(run);
   const nanos = nanosOf(run.requests.find(IS_ASKED.ping));
-  // No device answers within less, which would be a usual time in another unit.
+  // Less is a usual number in another unit, and no device answers so soon.
   t.should(nanos === undefined || Number(nanos) >= LEAST_NANOS, {
     expected: `nanoseconds: ${LEAST_NANOS} or more, which is 1 ms`,
     actual: JSON.stringify(nanos),
@@ -110,7 +100,7 @@ const wish = requirement({
 });
 const WISHES_NANOS = [3_000_000_000, 7_000_000_000] as const;
 /** Factor by which a sent timeout may differ: clients keep some time for themselves; another unit is a thousand. */
-const NEAR = 2;
+const TOLERATED_FACTOR = 2;
 check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const sent: unknown[] = [];
   for (const nanos of WISHES_NANOS) {
@@ -129,7 +119,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
 });
 
 const isNear = (nanos: unknown, wanted: number): boolean =>
-  typeof nanos === 'number' && nanos >= wanted / NEAR && nanos <= wanted * NEAR;
+  typeof nanos === 'number' && nanos >= wanted / TOLERATED_FACTOR && nanos <= wanted * TOLERATED_FACTOR;
 
 /** Expects a valid timeout, or none: it is not stated whether it must be sent. */
 function expectNanos(run: JobRun): void {
@@ -169,7 +159,7 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/** Share of the timeout after which the answer is sent, well before milliseconds on the way matter. */
+/** Share of the timeout after which the answer is sent; the rest is far more than the way takes. */
 const SHARE = 0.8;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, (asked) => {
@@ -191,10 +181,10 @@ check(patience, { ...PING, slow: true }, async (t) => {
   });
 });
 
-/** Shells that do nothing, which take as long as a request may be on its way. */
+/** A request may be on its way for as long as this number of idle shells takes. */
 const SHELLS = 5;
 
-/** Whether the client may have waited for all of its time, though it looked shorter from here. */
+/** Whether the client may have waited its whole timeout, though this process measured less. */
 async function wasLate(asked: ClientRequest): Promise<boolean> {
   const { at, endedAt = performance.now(), closedAt = endedAt } = asked;
   const nanos = nanosOf(asked);

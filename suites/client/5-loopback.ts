@@ -2,8 +2,8 @@
 
 import { event, frame, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
-import { openElsewhere } from './support/client-run.ts';
-import { expectDispatched, StreamRun } from './support/stream-run.ts';
+import { expectBearer, expectNoCredentials, openElsewhere } from './support/client-run.ts';
+import { expectCursor, expectDispatched, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '5', since: '2026-11-23' });
 
@@ -24,7 +24,7 @@ export const token = requirement({
 check(token, { needs: DISCOVERY, premises: ['client.stream.dispatch'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
   const asked = await run.request();
-  expectToken(run, asked.headers['authorization']);
+  expectBearer(run, asked.headers, run.token);
   await asked.accept().send(frame(first));
   await expectDispatched(run, [first]);
 });
@@ -60,7 +60,7 @@ check(unknownMembers, AFTER_TOKEN, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
   const asked = await run.until(() => run.requests[0], 3 * run.patienceMs);
   run.must(asked, { expected: 'the client to go where the discovery file leads', actual: run.state });
-  expectToken(run, asked.headers['authorization']);
+  expectBearer(run, asked.headers, run.token);
 });
 
 const halfWritten = requirement({
@@ -69,7 +69,7 @@ const halfWritten = requirement({
   clause: FILE,
   text: 'A discovery file that is missing, empty or half written for a while does not end the client.',
 });
-/** Milliseconds in which a client looks at the file, whatever it waits between two attempts. */
+/** Milliseconds within which any client looks at the file again. */
 const BROKEN_MS = 3000;
 check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
   await using run: StreamRun = await connected(t);
@@ -94,10 +94,10 @@ const stale = requirement({
   clause: FILE,
   text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
 });
-// The file that was written first names a port at which nobody listens any more.
+// Leaves the first file, which names a port where nobody listens any more.
 check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
-/** Starts a client with a discovery file that leads nowhere, and rights the file some seconds later. */
+/** Starts a client with a discovery file that leads nowhere, and corrects the file some seconds later. */
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
   await run.pause(BROKEN_MS);
@@ -108,7 +108,7 @@ async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<vo
   await run.until(() => run.requests[0], 3 * run.patienceMs);
   run.must(run.requests.length > 0, { expected, actual: run.state });
   const asked = await run.request();
-  expectToken(run, asked.headers['authorization']);
+  expectBearer(run, asked.headers, run.token);
   await asked.accept().send(frame(first));
   await expectDispatched(run, [first]);
 }
@@ -131,7 +131,7 @@ check(elsewhere, AFTER_TOKEN, async (t) => {
     },
   });
   (await run.request()).answer(307, '', { location: `${other.url}/events` });
-  // Led or not, it comes back to the agent or ends, and has been at the other address by then.
+  // By the time it comes back or ends, a client that follows redirections has been at the other address.
   await run.requestWithin(run.patienceMs);
   run.must(!seen.some((value) => value?.includes(run.token) === true), {
     expected: 'no token at another address than 127.0.0.1 and the port of the discovery file',
@@ -148,28 +148,17 @@ export const socket = requirement({
 check(socket, { needs: ['follow', 'socket'], premises: ['client.stream.dispatch'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'socket' });
   const asked = await run.request();
-  const { authorization } = asked.headers;
-  run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
+  expectNoCredentials(run, asked.headers);
   await asked.accept().send(frame(first));
   await expectDispatched(run, [first]);
 });
 
-/** A client that has dispatched one event, over loopback TCP. */
 const connected = (t: Client): Promise<StreamRun> => StreamRun.after(t, [first], { place: 'discovery' });
 
 async function expectBack(run: StreamRun): Promise<void> {
   const back = await run.request('the client to come to the new port');
-  expectToken(run, back.headers['authorization']);
-  run.must(back.cursor === first.id, { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
+  expectBearer(run, back.headers, run.token);
+  expectCursor(run, back, first.id);
   await back.accept().send(frame(second));
   await expectDispatched(run, [first, second]);
-}
-
-/** The scheme of a credential is the same in any case (RFC 9110, section 11.1). */
-function expectToken(run: StreamRun, authorization: string | undefined): void {
-  const [, given] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-  run.must(given === run.token, {
-    expected: 'Authorization: Bearer with the token of the discovery file',
-    actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
-  });
 }

@@ -8,7 +8,7 @@ export const { requirement, check, checks } = section({ section: '6.1', since: '
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** Requests and events of a client before it must have dispatched the last event. */
+/** Most requests and events before the last event must have been dispatched. */
 const MOST_ROUNDS = 12;
 
 const huge = requirement({
@@ -34,7 +34,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
   const [first, last] = [event(1), event(3)];
   await using run: StreamRun = await StreamRun.after(t, [first]);
   const stream = run.current;
-  // A client that wants no more of it may hang up, or cease to read.
+  // Not awaited: a client may hang up, or stop reading.
   void stream.send(render(big));
   void stream.send(frame(last));
   const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);
@@ -43,7 +43,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
     const seen = run.dispatched.length + run.requests.length;
     const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
     const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
-    // A client that comes back again and again, and says nothing, would go on for ever.
+    // A silent client that comes back again and again would go on for ever.
     run.must(more && round < MOST_ROUNDS, {
       expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',
       actual: run.outcome,

@@ -15,7 +15,9 @@ const dispatch = requirement({
   clause: STREAM,
   text: 'Every event of the stream is dispatched once, in order, with its id, type and payload.',
 });
-/** Essential: a client that hands nothing on can be asked nothing else. The next check decides how it does so. */
+/**
+ * Essential: no other check means anything for a client that dispatches nothing. The next check decides how it does.
+ */
 check(dispatch, { aspect: 'any', needs: FOLLOW, profile: 'core', essential: true }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t);
   const first = event(1);
@@ -29,7 +31,6 @@ const whole = { needs: FOLLOW, premises: [`${dispatch.id}.any`], profile: 'core'
 check(dispatch, whole, async (t) => {
   const all = eventsFrom(1, 12);
   await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
-  // Many in one piece.
   await run.current.send(frames(all.slice(2)));
   await expectDispatched(run, all);
 });

@@ -11,7 +11,13 @@ import {
 import { type Client, FOLLOW, NEWEST, RECONNECT, section } from './support/check.ts';
 import { errorOf } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
-import { expectDispatched, expectNoHammering, StreamRun, type StreamRunOptions } from './support/stream-run.ts';
+import {
+  expectCursor,
+  expectDispatched,
+  expectNoHammering,
+  StreamRun,
+  type StreamRunOptions,
+} from './support/stream-run.ts';
 import { expectWait } from './support/waits.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '6.2', since: '2026-11-23' });
@@ -22,17 +28,16 @@ const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_re
 const first = event(1);
 const second = event(2);
 
-/** A client that has dispatched event 1 when its connection breaks. */
+/** Cuts off a client that has dispatched event 1. */
 export async function cutOff(t: Client): Promise<StreamRun> {
   const run = await StreamRun.after(t, [first]);
   run.current.cut();
   return run;
 }
 
-/** Expects the client back with its cursor, and lets it go on. */
 async function expectBack(run: StreamRun): Promise<void> {
   const back = await run.request('the client to come back');
-  run.must(back.cursor === '1', { expected: 'the cursor 1', actual: back.cursor ?? 'no cursor' });
+  expectCursor(run, back, first.id);
   await back.accept().send(frame(second));
   await expectDispatched(run, [first, second]);
 }
@@ -61,7 +66,7 @@ check(restart, OPTIONS, async (t) => {
   await expectBack(run);
 });
 
-/** Address of its own, where no other server gets the port while nobody listens; a unix socket needs none. */
+/** Loopback address of its own, where no other server gets the port while nobody listens; a unix socket needs none. */
 function awayFromOthers(t: Client): StreamRunOptions {
   if (!t.capabilities.has('url')) return {};
   const [a, b] = randomBytes(2);
@@ -90,13 +95,13 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
     isBack = back !== undefined;
     return back;
   });
-  // A client may give up as well.
+  // A client may give up instead.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Seconds after the requested ones by which a client that asks again at all has done so. */
+/** Seconds beyond Retry-After within which a client that comes back at all does so. */
 const MORE_SECONDS = 6;
 
-/** Expects the client to ask again no sooner than asked to. `next` gives its next request, if any. */
+/** `next`: the request after the refusal, if one comes. */
 async function expectRefusalWait(
   run: StreamRun,
   refusal: Refusal,

@@ -13,7 +13,6 @@ const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.curso
 
 const [first, second, third, fourth] = [event(1), event(2), event(3), event(4)];
 
-/** The next request of a client that may never come back. */
 const nextOf = (run: StreamRun): Promise<ClientRequest | undefined> => run.requestWithin(2 * run.patienceMs);
 
 const repeated = requirement({

@@ -2,8 +2,7 @@
 
 import { event, eventsFrom, frame, frames, TORN, type TornFrame } from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, RECONNECT, section } from './support/check.ts';
-import type { ClientRequest } from './support/server.ts';
-import { expectDispatched, StreamRun } from './support/stream-run.ts';
+import { expectCursor, expectDispatched, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
@@ -145,11 +144,3 @@ check(duplicates, { ...OF_CURSOR, needs: [...FOLLOW, 'deduplicates'] }, async (t
     });
   });
 });
-
-/** Fails unless the request carries that cursor, and no other one. */
-function expectCursor(run: StreamRun, asked: ClientRequest, id: string): void {
-  run.must(asked.cursor === id, {
-    expected: `the cursor ${id}, as after=${id} or Last-Event-ID: ${id}`,
-    actual: asked.cursor === undefined ? 'no cursor' : `the cursor ${asked.cursor}`,
-  });
-}

@@ -32,7 +32,7 @@ const removed = requirement({
 });
 check(removed, options, (t) => {
   const type = 'deployment.removed';
-  // Only its id says that an event is another one.
+  // The events differ by their ids alone.
   const alike = { type, data: { deployment_id: 'dpl_1' } };
   const all = [event(1), event(2, alike), event(3, alike), event(4, { type, data: {} }), event(5)];
   return expectRead(t, { bytes: frames(all), events: all });

@@ -3,7 +3,7 @@ import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { eventsFrom, frames, HEARTBEAT } from '../../harness/contract/situations.ts';
 import { type Client, FOLLOW, RECONNECT, section } from './support/check.ts';
 import { AGAIN_PATIENCES } from './support/client-run.ts';
-import { expectDispatched, StreamRun } from './support/stream-run.ts';
+import { expectCursor, expectDispatched, StreamRun } from './support/stream-run.ts';
 
 export const { requirement, check, checks } = section({ section: '6.2', since: '2026-11-23' });
 
@@ -23,7 +23,7 @@ check(cursor, { needs: FOLLOW, premises: PREMISES }, async (t) => {
   await expectDispatched(run, all.slice(0, 1));
   stream.end();
   const again = await run.stream();
-  run.must(again.cursor === '7', { expected: 'the cursor 7', actual: again.cursor ?? 'no cursor' });
+  expectCursor(run, again, '7');
   await again.send(HEARTBEAT + frames(all.slice(1)));
   await expectDispatched(run, all);
 });
@@ -37,18 +37,18 @@ const silence = requirement({
     'and asks again with its cursor.',
 });
 /**
- * Heartbeat intervals in seconds, tried in turn: on a busy machine a client may take the shortest for a silence before
- * it has read what came.
+ * Heartbeat intervals in seconds, tried in turn: on a busy machine, the shortest may be over before a client has read
+ * the event.
  */
 const INTERVALS = [0.5, 2, 4];
-/** Intervals for which a client may wait. */
-const SEVERAL = 20;
+/** Intervals of silence that a client may wait. */
+const SILENT_INTERVALS = 20;
 check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {
-  for (const interval of INTERVALS) if (await isTried(t, interval, interval === INTERVALS.at(-1))) return;
+  for (const interval of INTERVALS) if (await isDecided(t, interval, interval === INTERVALS.at(-1))) return;
 });
 
-/** False when the client asked again before it had dispatched what came, and that is no finding yet. */
-async function isTried(t: Client, interval: number, isLast: boolean): Promise<boolean> {
+/** False where a client left the stream before it had dispatched the event, and a longer interval is left to try. */
+async function isDecided(t: Client, interval: number, isLast: boolean): Promise<boolean> {
   await using run: StreamRun = await StreamRun.follow(t, {
     variables: { [CLIENT_VARIABLES.heartbeatSeconds]: String(interval) },
   });
@@ -60,13 +60,13 @@ async function isTried(t: Client, interval: number, isLast: boolean): Promise<bo
   if (isEarly()) return false;
   await expectDispatched(run, all.slice(0, 1));
   // From here on the connection is half open: nothing comes, and nothing ends.
-  const again = await run.requestWithin(Math.max(SEVERAL * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
+  const again = await run.requestWithin(Math.max(SILENT_INTERVALS * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
   run.must(again !== undefined, {
-    expected: `a new request after ${SEVERAL} heartbeat intervals of ${interval} s without a byte`,
+    expected: `a new request after ${SILENT_INTERVALS} heartbeat intervals of ${interval} s without a byte`,
     actual: run.state,
   });
   if (again.cursor !== '1' && !isLast) return false;
-  run.must(again.cursor === '1', { expected: 'the cursor 1', actual: again.cursor ?? 'no cursor' });
+  expectCursor(run, again, '1');
   await again.accept().send(frames(all.slice(1)));
   const asked = run.requests.length;
   const isImpatient = (): boolean => !isLast && run.requests.length > asked;

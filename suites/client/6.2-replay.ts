@@ -14,12 +14,11 @@ const replay = requirement({
   text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
 });
 
-/** Events sent at first: few, for a client that starts a process for each; then twice as many while it is quick. */
-const FIRST = 250;
-const MOST = 100_000;
+/** Events sent at first, few for a client that starts a process for each; doubled while the client is quick. */
+const FIRST_EVENTS = 250;
+const MOST_EVENTS = 100_000;
 const QUICK_MS = 2000;
-/** Events in one piece. */
-const PIECE = 250;
+const EVENTS_IN_A_PIECE = 250;
 
 check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'] }, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [event(1)]);
@@ -28,7 +27,7 @@ check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'
   const sequence = new Sequence(1);
   run.sequence = sequence;
   const started = performance.now();
-  for (let count = FIRST, sent = 1; sent < MOST; count *= 2) {
+  for (let count = FIRST_EVENTS, sent = 1; sent < MOST_EVENTS; count *= 2) {
     const since = performance.now();
     const last = sent + count;
     await sendUntil(again, sent, last);
@@ -48,11 +47,11 @@ check(replay, { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.cursor'
   run.must(sequence.wrong === undefined, { expected: 'each event once', actual: sequence.wrong ?? '' });
 });
 
-/** Sends the events after `from`, up to `to`, without waiting for the client, which may have ceased to read. */
+/** Sends the events after `from`, up to `to`. Does not wait for the client, which may have stopped reading. */
 async function sendUntil(stream: ClientRequest, from: number, to: number): Promise<void> {
-  for (let sent = from; sent < to && !stream.closed; sent += PIECE) {
+  for (let sent = from; sent < to && !stream.closed; sent += EVENTS_IN_A_PIECE) {
     let piece = '';
-    for (let id = sent + 1; id <= Math.min(to, sent + PIECE); id += 1) piece += frame(event(id));
+    for (let id = sent + 1; id <= Math.min(to, sent + EVENTS_IN_A_PIECE); id += 1) piece += frame(event(id));
     void stream.send(piece);
     await turn();
   }

@@ -67,15 +67,15 @@ const BODIES: readonly (readonly [name: string, body: string, type?: string])[] 
   ['an error in an error', '{"error":{"error":{"code":{"of":[403]},"message":null}},"message":{"text":[]}}'],
 ];
 check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
-  const usual = await tells(t, (asked) => asked.answer(FORBIDDEN, errorOf('forbidden')));
+  const usual = await reportOf(t, (asked) => asked.answer(FORBIDDEN, errorOf('forbidden')));
   for (const [name, body, type] of BODIES) {
     const headers = type === undefined ? {} : { 'content-type': type };
-    await tells(t, (asked) => asked.answer(FORBIDDEN, body, headers), { usual, name });
+    await reportOf(t, (asked) => asked.answer(FORBIDDEN, body, headers), { usual, name });
   }
 });
 
-/** Way in which the client reports an answer. `usual`: its way for the error body of published implementations. */
-async function tells(
+/** Way in which the client reports a refusal. `usual`: its way for the error body of published implementations. */
+async function reportOf(
   t: Client,
   list: Answering,
   { usual, name = '' }: { usual?: string; name?: string } = {},

@@ -17,7 +17,6 @@ const OPTIONS = { needs: FOLLOW, premises: [...RECONNECT, 'client.delivery.curso
 const dead = event(5);
 const refuse = (asked: ClientRequest): void => asked.refuse(EXPIRED);
 
-/** A client whose cursor has just been refused with 410. */
 async function expired(t: Client): Promise<StreamRun> {
   return startRun(await StreamRun.after(t, [dead]), async (run) => {
     run.current.cut();
@@ -31,7 +30,7 @@ const told = requirement({
 });
 check(told, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
-  // It may report it with the first event after that.
+  // Answers later requests too, since a client may report the gap with its next event.
   const came = await run.until(() => {
     answered(run);
     return run.reported;
@@ -42,7 +41,7 @@ check(told, OPTIONS, async (t) => {
   });
 });
 
-/** Answers what is still open: 410 for the cursor that has expired, and a stream with a later event for any other. */
+/** Answers open requests: 410 to the cursor that has expired, a stream with a later event to any other. */
 function answered(run: StreamRun): void {
   for (const asked of run.requests) {
     if (asked.status !== undefined || asked.closed) continue;
@@ -69,11 +68,11 @@ check(goesOn, AGAIN, async (t) => {
 });
 
 /** Further requests with an expired cursor that are allowed. */
-const PATIENT = 5;
+const MOST_REPEATS = 5;
 
 /** Refuses the cursors of the events until the client asks without one, and expects it to dispatch a later event. */
 async function expectLater(run: StreamRun, gone: readonly SentEvent[], later: SentEvent): Promise<ClientRequest> {
-  for (let attempt = 0; attempt <= PATIENT; attempt += 1) {
+  for (let attempt = 0; attempt <= MOST_REPEATS; attempt += 1) {
     const asked = await run.request('the client to ask again without the cursor that has expired');
     if (gone.some(({ id }) => id === asked.cursor)) {
       refuse(asked);
@@ -85,7 +84,7 @@ async function expectLater(run: StreamRun, gone: readonly SentEvent[], later: Se
   }
   throw run.violation({
     expected: 'a request without the cursor that has expired',
-    actual: `${PATIENT + 1} more with the cursor ${gone.at(-1)?.id}`,
+    actual: `${MOST_REPEATS + 1} more with the cursor ${gone.at(-1)?.id}`,
   });
 }
 

@@ -28,7 +28,6 @@ const all = itemsFrom(1, 230);
 const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
   JobRun.untilEnded(t, { job: 'list', answer, variables });
 
-/** Lists all items but hidden ones, and expects each once. */
 async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
   await using run: JobRun = await list(t, platform({ list: pages(all, options) }), variables);
   expectItems(
@@ -46,7 +45,10 @@ const items = requirement({
   text: 'A client gives each item of a list to its caller once, and ends.',
 });
 const few = itemsFrom(1, 3);
-/** Essential: a client that gives other items, or none, can be asked nothing else. Repeats are for the next check. */
+/**
+ * Essential: no other check means anything for a client that gives other items, or none. The next check decides on
+ * repeats.
+ */
 check(items, { aspect: 'any', needs: LIST.needs, essential: true }, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   expectItems(run, few, 'once or more');
@@ -56,7 +58,7 @@ check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEM
   expectItems(run, few);
 });
 
-/** Expects each page to follow another by its limit, however many items that has. Gives the requested pages. */
+/** Expects each page at offset + limit of another, however many items that one has. Gives the requested pages. */
 function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
   const asked = run.requests.filter(IS_ASKED.list).map((each) => pageWindow(each));
   // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
@@ -114,7 +116,6 @@ export const clamped = requirement({
   clause: 'Effective page size after clamping.',
   text: 'A client that asks for more than a page can hold goes on at offset + the limit that the page names.',
 });
-/** Asks above the maximum, where a caller can choose. */
 check(clamped, NEXT, (t) => expectAll(t, {}, { [CLIENT_VARIABLES.limit]: '500' }));
 
 export const lowered = requirement({
@@ -159,40 +160,29 @@ const moving = requirement({
   clause: RULE,
   text: 'A client lists what is there from first to last, and ends without an error, while other items come and go.',
 });
-check(moving, { ...NEXT, aspect: 'grows' }, async (t) => {
+// A newer item comes first, and moves all others by one.
+check(moving, { ...NEXT, aspect: 'grows' }, (t) => expectStaying(t, () => [...itemsFrom(1000, 1), ...all]));
+// All items after the first page are gone, so that the next one is empty.
+check(moving, { ...NEXT, aspect: 'shrinks' }, (t) => expectStaying(t, (limit) => all.slice(0, limit)));
+
+/** Replaces the list after its first page, and expects the items that stay. `replaced`: the new list. */
+async function expectStaying(t: Client, replaced: (limit: number) => typeof all): Promise<void> {
   let now = all;
   const answer = platform({
     list: (asked) => {
       asked.answer(200, pageOf(asked, now));
-      // A newer item comes first, and moves all others by one.
-      if (now === all) now = [...itemsFrom(1000, 1), ...all];
+      if (now === all) now = replaced(pageWindow(asked).limit);
     },
   });
   await using run: JobRun = await list(t, answer);
+  const due = all.filter((item) => now.includes(item));
   const seen = new Set(run.saw('item').map(({ item }) => item.id));
-  const missing = all.filter(({ id }) => !seen.has(id));
+  const missing = due.filter(({ id }) => !seen.has(id));
   run.must(missing.length === 0 && run.failure === undefined, {
-    expected: `each of ${all.length} items at least once, and no error`,
+    expected: `each of ${due.length} items at least once, and no error`,
     actual: `without ${missing.length} of them; ${run.outcome}`,
   });
-});
-check(moving, { ...NEXT, aspect: 'shrinks' }, async (t) => {
-  let now = all;
-  const answer = platform({
-    list: (asked) => {
-      asked.answer(200, pageOf(asked, now));
-      // All others are gone: the next page is empty.
-      if (now === all) now = all.slice(0, pageWindow(asked).limit);
-    },
-  });
-  await using run: JobRun = await list(t, answer);
-  const seen = new Set(run.saw('item').map(({ item }) => item.id));
-  const missing = now.filter(({ id }) => !seen.has(id));
-  run.must(missing.length === 0 && run.failure === undefined, {
-    expected: `the ${now.length} items of the first page, and no error at the empty one after it`,
-    actual: run.outcome,
-  });
-});
+}
 
 const unknown = requirement({
   id: 'client.pages.unknown',

@@ -25,7 +25,6 @@ async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob):
   t.should(ended === undefined, { expected: 'a version that is still supported', actual: `${ended}` });
 }
 
-/** Words for a request without the version. */
 function noVersion({ versionHeader }: ClientContext, { requests }: JobRun, index: number): string {
   const { method = '', path = '', headers = {} } = requests[index] ?? {};
   const names = Object.keys(headers);

@@ -1,4 +1,4 @@
-/** The client suite: what follows the event stream of a Device API, and what calls either API. */
+/** The client suite: followers of a device's event stream, and callers of either API. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';

@@ -12,7 +12,6 @@ export type Client = ClientContext & CheckContext;
 /** Date of the requirement set to which requirements are added. */
 export const NEWEST = '2026-11-25';
 
-/** Needs a client that follows the stream. */
 export const FOLLOW = ['follow'] as const;
 
 /** The plainest check: an event that comes whole is dispatched. */
@@ -23,17 +22,16 @@ export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];
 
 export const section = sections(checks<ClientContext>());
 
-/** First way to reach a server that the client knows. */
 export const placeOf = (t: Client): ClientPlace => CLIENT_PLACES.find((place) => t.capabilities.has(place)) ?? 'url';
 
-/** Variables that name a server. `pathOf` gives a path in the folder of the run. */
+/** `pathOf`: path of a file in the folder of the run. */
 export function addressAt(place: ClientPlace, url: string, pathOf: (name: string) => string): Record<string, string> {
   if (place === 'discovery') return { [CLIENT_VARIABLES.discovery]: pathOf('agent.json') };
   const named = { [CLIENT_VARIABLES.deviceUrl]: url };
   return place === 'socket' ? { ...named, [CLIENT_VARIABLES.socket]: pathOf('agent.sock') } : named;
 }
 
-/** Writes a file for users of a container too: its folder, closed by default, decides who gets there. */
+/** Writes a file that users of a container can read: its folder, closed by default, limits access. */
 export function writeShared(path: string, text: string): void {
   writeFileSync(path, text);
   chmodSync(path, 0o644);

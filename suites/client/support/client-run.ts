@@ -1,4 +1,4 @@
-/** One run of a client: its requests and printed lines, the time axis of both sides, and the waits for either. */
+/** One run of a client: its requests, its printed lines, their time axis, and the waits for them. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,15 +44,15 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
   }
 }
 
-/** Times the patience until the first request: an interpreter on a busy machine is slow to start. */
+/** Patiences until the first request: an interpreter on a busy machine is slow to start. */
 export const START_PATIENCES = 6;
-/** Times the patience until another request: a client waits before it, and longer each time. */
+/** Patiences until another request: a client waits before it, and longer each time. */
 export const AGAIN_PATIENCES = 3;
-/** Times the wait without progress after which a wait ends, whatever goes on. */
+/** A wait lasts at most this many times its wait without progress. */
 const ENDLESS = 3;
 /** Requests and lines that are kept, so that an endless client does not fill the memory. */
 export const MOST_KEPT = 20_000;
-/** Longest time that a client is asked to wait. */
+/** Longest wait in seconds that a client is asked for. */
 const MOST_SECONDS = 30;
 /** Stop waiting this long before the check's time limit. */
 const SPARE_MS = 1500;
@@ -61,7 +61,7 @@ const SHOWN_SILENCE_MS = 1000;
 /** Requests that a finding shows whole. */
 const MOST_RECORDED = 8;
 
-/** Whether a client asked for anything, by job: a silent job is run no more. */
+/** Whether a client asked for anything, by job: a silent job is not run again. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
 /** Gives a run once `begin` has succeeded, and disposes of it if that fails. */
@@ -78,6 +78,18 @@ export async function startRun<Run extends AsyncDisposable>(
   }
 }
 
+/** Expects the token as a bearer token, whose scheme is the same in any case (RFC 9110, section 11.1). */
+export function expectBearer(run: ClientRun, { authorization }: ClientRequest['headers'], token: string): void {
+  run.must(/^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] === token, {
+    expected: 'Authorization: Bearer with the token of the discovery file',
+    actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
+  });
+}
+
+export function expectNoCredentials(run: ClientRun, { authorization }: ClientRequest['headers']): void {
+  run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
+}
+
 /** Fails a client that hammers; undecided where the machine was too slow to see it. `how` describes the refusals. */
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   run.must(storm.pace !== 'hammers', {
@@ -87,7 +99,7 @@ export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
 
-/** A server at another address of this machine, to which a client may be led. */
+/** Server at another loopback address, to which a client may be redirected. */
 export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'request'>): Promise<ScriptedServer> =>
   ScriptedServer.open({ host: '127.0.0.2' }, { ...on, changed: () => {} }).catch(() =>
     t.undecided('this machine has no other loopback address'),
@@ -96,7 +108,7 @@ export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'req
 export abstract class ClientRun implements AsyncDisposable {
   readonly timeline: Timeline;
   protected readonly t: Client;
-  protected readonly asked: ClientRequest[] = [];
+  readonly requests: ClientRequest[] = [];
   protected readonly lines: PrintedLine[] = [];
   readonly #job: ClientJob;
   readonly #repeats = new Repeats();
@@ -128,16 +140,13 @@ export abstract class ClientRun implements AsyncDisposable {
     if (t.session.get(ACTIVITY).get(job) === 'silent') throw new Blocked(reason);
   }
 
-  /** Keeps a secret of client and server out of reports. */
   protected keepSecret(secret: string): void {
     this.timeline.hide(secret);
     this.t.recorder.redactor.add(secret);
   }
 
-  /** Called with each request of the client. */
   protected abstract take(asked: ClientRequest): void | Promise<void>;
 
-  /** Listens as the server of the client from now on. */
   protected async listen(at: ServerPlace = {}): Promise<ScriptedServer> {
     this.#server = await ScriptedServer.open(at, {
       track: (what) => this.timeline.request(what),
@@ -160,12 +169,10 @@ export abstract class ClientRun implements AsyncDisposable {
     return addressAt(place, url, (name) => this.path(name));
   }
 
-  /** A path in the folder of this run. */
   protected path(name: string): string {
     return join(this.#folder ?? '', name);
   }
 
-  /** Content of a discovery file for the present server (section 5). */
   protected discoveryWith(token: string): string {
     return JSON.stringify({ port: this.server.place.port, token });
   }
@@ -174,12 +181,10 @@ export abstract class ClientRun implements AsyncDisposable {
     writeShared(this.path('agent.json'), text);
   }
 
-  /** The server that the client asks now. */
   protected get server(): ScriptedServer {
     return this.#server ?? this.t.blocked('the server of the run was never started');
   }
 
-  /** Cuts all connections to a server, which listens no more. */
   protected async leaveServer(server: ScriptedServer): Promise<void> {
     this.#left.push(server);
     await server.leave();
@@ -203,7 +208,6 @@ export abstract class ClientRun implements AsyncDisposable {
     this.#client = this.t.start({ variables, folder: this.#folder }, listener);
   }
 
-  /** Called with each line of its standard output. */
   protected printed(line: string): void {
     this.timeline.printed(line);
   }
@@ -215,14 +219,13 @@ export abstract class ClientRun implements AsyncDisposable {
   /** Keeps a request. False when there are too many. */
   protected keep(asked: ClientRequest): boolean {
     this.t.session.get(ACTIVITY).set(this.#job, 'active');
-    if (this.asked.length === 0) this.#startMs = performance.now() - this.#startedAt;
-    if (this.asked.length >= MOST_KEPT) return false;
+    if (this.requests.length === 0) this.#startMs = performance.now() - this.#startedAt;
+    if (this.requests.length >= MOST_KEPT) return false;
     this.#repeats.take(asked);
-    this.asked.push(asked);
+    this.requests.push(asked);
     return true;
   }
 
-  /** Records that the client has asked for nothing in all its time. */
   protected neverAsked(): void {
     const activity = this.t.session.get(ACTIVITY);
     if (activity.get(this.#job) !== 'active') activity.set(this.#job, 'silent');
@@ -250,16 +253,11 @@ export abstract class ClientRun implements AsyncDisposable {
     throw new TooLittleSeen(`this machine was too slow for it: the client took ${more} s to ask for anything`);
   }
 
-  get requests(): readonly ClientRequest[] {
-    return this.asked;
-  }
-
   /** Whether the client has ended by itself. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** The exit code of a client that has ended. */
   get code(): number | undefined {
     return this.#client?.code;
   }
@@ -294,7 +292,6 @@ export abstract class ClientRun implements AsyncDisposable {
     }
   }
 
-  /** Words for what the client does now. */
   get state(): string {
     if (this.#over) return `the client ${this.#client?.how ?? 'has ended'}`;
     return `the client runs, and ${this.endless ?? 'did nothing more'}`;
@@ -306,7 +303,7 @@ export abstract class ClientRun implements AsyncDisposable {
     return new Violation({ expected, actual, counterexample: this.timeline.text });
   }
 
-  /** `must` of the check, with the time axis. */
+  /** Fails as `must` of the check does, with the time axis in the finding. */
   must(holds: unknown, finding: { expected: string; actual: string }): asserts holds {
     if (!holds) throw this.violation(finding);
   }
@@ -318,7 +315,7 @@ export abstract class ClientRun implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.t.signal.removeEventListener('abort', this.#onAbort);
     this.timeline.close();
-    for (const asked of this.asked.slice(-MOST_RECORDED)) this.#record(asked);
+    for (const asked of this.requests.slice(-MOST_RECORDED)) this.#record(asked);
     await this.#client?.stop();
     for (const server of [...this.#left, this.#server]) await server?.[Symbol.asyncDispose]();
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });

@@ -28,8 +28,7 @@ import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIE
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
-/** Path of the Platform API's base. */
-export const PLATFORM_BASE = '/beta';
+const PLATFORM_BASE = '/beta';
 const RESULTS: ReadonlySet<string> = new Set(CALL_JOBS.map((job) => JOB_TABLE[job].claim.saw));
 
 /** Key or token of all runs. */
@@ -61,7 +60,6 @@ export class JobRun extends ClientRun {
     this.#answer = answer;
   }
 
-  /** Starts the server and then the client. */
   static start(t: Client, options: JobRunOptions): Promise<JobRun> {
     const { job, variables = {}, place = placeOf(t) } = options;
     ClientRun.refuseSilent(t, job, `the client asked for nothing with the job ${job} before`);
@@ -123,23 +121,21 @@ export class JobRun extends ClientRun {
     await this.until(() => undefined, AGAIN_PATIENCES * this.patienceMs);
   }
 
-  /** Lines of one kind. */
   saw<K extends PrintedLine['saw']>(kind: K): Extract<PrintedLine, { saw: K }>[] {
     return this.lines.filter((line): line is Extract<PrintedLine, { saw: K }> => line.saw === kind);
   }
 
-  /** Lines that give the result of a job. */
   get results(): PrintedLine[] {
     return this.lines.filter(({ saw }) => RESULTS.has(saw));
   }
 
-  /** Way in which a client that has ended reported a failure. */
+  /** Way in which a client that has ended reported a failure; undefined for none. */
   get failure(): 'a line' | 'its exit code' | undefined {
     if (this.saw('error').length > 0) return 'a line';
     return this.code === 0 ? undefined : 'its exit code';
   }
 
-  /** Words for what it printed and what it does. */
+  /** Printed lines and state, for a finding. */
   get outcome(): string {
     const said = this.lines.map((line) => (line.saw === 'item' ? line.item.id : line.saw));
     const shown =
@@ -188,7 +184,6 @@ export interface PagesOptions {
   hidden?(index: number): boolean;
 }
 
-/** Answers a request for a page of `all`. */
 export function pageOf(
   asked: ClientRequest,
   all: readonly Item[],
@@ -281,7 +276,6 @@ export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusa
   return run;
 }
 
-/** Expects a failure reported to the caller, by a line or by an exit code other than 0. */
 export function expectFailure(run: JobRun, what: string): void {
   run.must(run.failure !== undefined, {
     expected: `an error told for ${what}: {"saw":"error"} or an exit code other than 0`,

@@ -3,7 +3,7 @@
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Times after which the same result is asked for without end. */
+/** Requests for the same result after which a client counts as endless. */
 const MOST_SAME = 20;
 /** Milliseconds for which a client is watched for hammering; a request every tenth of a second is none. */
 export const WATCHED_MS = 3000;
@@ -12,7 +12,6 @@ export const MOST_REFUSED = 30;
 /** Repeated request. Its moments are on a clock that stands still while this process does. */
 interface Asked {
   readonly firstMs: number;
-  /** Moments of the last ones. */
   readonly recentMs: number[];
   times: number;
   /** Answer to the one before the last. */
@@ -20,11 +19,11 @@ interface Asked {
   last: ClientRequest;
 }
 
-/** Repetitions in one run of a client. */
 export class Repeats {
   readonly #asked = new Map<string, Asked>();
   readonly #nowMs: () => number;
-  #words: string | undefined;
+  /** Words for an endless repetition; undefined unless the last request shows one. */
+  words: string | undefined;
 
   constructor(nowMs = runningMs) {
     this.#nowMs = nowMs;
@@ -46,12 +45,7 @@ export class Repeats {
     if (isSame) asked.answer = answer;
     const isGiven = before?.last.answered === 'whole' && isSuccess(before.last.status);
     asked.last = request;
-    this.#words = isEndless(asked, isGiven) ? wordsOf(asked, now) : undefined;
-  }
-
-  /** Words for an endless repetition; undefined unless the last request shows one. */
-  get words(): string | undefined {
-    return this.#words;
+    this.words = isEndless(asked, isGiven) ? wordsOf(asked, now) : undefined;
   }
 }
 
@@ -61,7 +55,7 @@ const isSuccess = (status = 0): boolean => status >= 200 && status < 300;
 const answerTo = ({ answered, status, sent }: ClientRequest): string | undefined =>
   answered === undefined ? undefined : `${answered} ${status} ${sent}`;
 
-/** Whether a request is repeated without end. A refused one may be, with pauses. `isGiven`: it had its result. */
+/** A refused request may be repeated with pauses. `isGiven`: it had its result. */
 function isEndless({ times, recentMs }: Asked, isGiven: boolean): boolean {
   if (isGiven) return times >= MOST_SAME;
   const [first = 0] = recentMs;

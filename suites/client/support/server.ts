@@ -16,13 +16,12 @@ const SHOWN_LAST = 60;
 /** Characters of an answer that are kept for a finding. */
 const KEPT = 64 * 1024;
 
-/** Receiver of what becomes of one request. */
+/** Log of one request and its answer. */
 export interface Track {
   /** The server begins an answer that comes in pieces. */
   opens(how: string): void;
-  /** The server sends a piece of it. */
   sends(bytes: string): void;
-  /** The server answers, whole. */
+  /** The server answers as a whole. */
   answers(how: string): void;
   ends(who: 'client' | 'server', how: string): void;
 }
@@ -38,9 +37,8 @@ export class ClientRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whole body that the client sent. */
   readonly body: string;
-  /** Moment of its arrival, in milliseconds of `performance.now()`. */
+  /** Arrival, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
   /** Milliseconds by which it may have come earlier, since this process was held up. */
   readonly lateMs = lateBy();
@@ -49,7 +47,6 @@ export class ClientRequest {
   readonly #pieces: Buffer[] = [];
   /** Request on which the stream goes on, after the client has left this one. */
   #next: ClientRequest | undefined;
-  /** Status of the answer, once that has begun. */
   status: number | undefined;
   /** Moment at which the server ended it. */
   endedAt: number | undefined;
@@ -82,12 +79,12 @@ export class ClientRequest {
     return text === '' ? undefined : text;
   }
 
-  /** Beginning of all that was sent as a body. */
+  /** Beginning of the bodies that were sent. */
   get sent(): string {
     return Buffer.concat(this.#pieces).toString('utf8', 0, KEPT);
   }
 
-  /** Moment at which the client closed the connection, or the server did. */
+  /** Moment at which either side closed the connection. */
   get closedAt(): number | undefined {
     return this.#next === undefined ? this.#closedAt : this.#next.closedAt;
   }
@@ -101,13 +98,12 @@ export class ClientRequest {
     return this.#isStream && this.closed && this.endedAt === undefined;
   }
 
-  /** Goes on with the stream on another request of its client: first with everything after its cursor. */
+  /** Continues the stream on another request of its client, with everything after its cursor. */
   goOn(next: ClientRequest): Promise<void> {
     this.#next = next.accept();
     return next.send(afterEvent(Buffer.concat(this.#pieces), next.cursor));
   }
 
-  /** Begins an event stream. */
   accept(): this {
     this.status = 200;
     this.#isStream = true;
@@ -117,7 +113,7 @@ export class ClientRequest {
     return this;
   }
 
-  /** Writes one piece of the stream. Resolves when the system has taken it, or the client is gone. */
+  /** Resolves when the system has taken the piece, or the client is gone. */
   async send(piece: string | Buffer): Promise<void> {
     if (this.#next !== undefined) return this.#next.send(piece);
     const bytes = Buffer.from(piece);
@@ -209,16 +205,13 @@ export interface ServerPlace {
   port?: number | undefined;
 }
 
-/** Listener to a server's requests. */
 export interface ServerListener {
   /** Called with the words for a request that has begun. */
   track(what: string): Track | undefined;
   request(asked: ClientRequest): void;
-  /** Something about a request has changed. */
   changed(): void;
 }
 
-/** Listens on a port, or on a unix socket. */
 export class ScriptedServer implements AsyncDisposable {
   readonly #door: Server;
   readonly #sockets = new Set<Socket>();
@@ -241,7 +234,7 @@ export class ScriptedServer implements AsyncDisposable {
     await new Promise<void>((resolve, reject) => {
       door.once('error', reject);
       const { path, host = LOOPBACK, port = 0 } = at;
-      // For users of a container too: the folder of the socket says who gets there.
+      // Open to users of a container: the folder of the socket limits access.
       door.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
     });
     return new ScriptedServer(door, at, serverFor(on));
@@ -253,7 +246,6 @@ export class ScriptedServer implements AsyncDisposable {
     return `http://${path === undefined ? `${host}:${port}` : 'localhost'}`;
   }
 
-  /** The Device API's base. */
   get url(): string {
     return `${this.origin}${DEVICE_API_PREFIX}`;
   }
@@ -264,13 +256,13 @@ export class ScriptedServer implements AsyncDisposable {
    */
   async leave(): Promise<void> {
     this.#leaving = true;
-    const kept = this.place.path === undefined ? await this.#connection(this.place) : undefined;
+    const kept = this.place.path === undefined ? await this.#ownConnection(this.place) : undefined;
     this.#door.close();
     for (const socket of this.#sockets) if (socket !== kept) socket.destroy();
   }
 
   /** The server's end of a connection to itself. While it is open, the system gives the port to nobody. */
-  async #connection({ host = LOOPBACK, port = 0 }: Readonly<ServerPlace>): Promise<Socket> {
+  async #ownConnection({ host = LOOPBACK, port = 0 }: Readonly<ServerPlace>): Promise<Socket> {
     const own = connect({ host, port }).on('error', () => {});
     await once(own, 'connect');
     for (;;) {

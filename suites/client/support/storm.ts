@@ -8,11 +8,11 @@ import { MOST_REFUSED, WATCHED_MS } from './repeats.ts';
 
 /** Milliseconds below which pauses are too short, on average. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** Shells that do nothing, which take as long as a request of a client that is held up. */
+/** A pause of a client that is held up lasts as long as this number of idle shells. */
 const SHELLS = 3;
 /** Pauses that decide on a busy machine. */
 const ENOUGH_PAUSES = 9;
-/** Times as long that a client is watched on a busy machine. */
+/** On a busy machine, a client is watched this many times as long. */
 const LONGER = 4;
 /** Milliseconds of watching after which the load of the machine is measured again. */
 const AGAIN_MS = 1000;
@@ -31,8 +31,8 @@ export async function shellMs(): Promise<number> {
 export type Pace = 'hammers' | 'pauses' | 'unclear';
 
 /**
- * Pace by the milliseconds between each answer and the next request, where requests were not too many in the time that
- * a client is watched. `heldUpMs`: longest pause of a client that is held up, and does not mean to pause.
+ * Pace by the pauses between each answer and the next request, of a client that did not send too many. `heldUpMs`:
+ * longest pause of a client that is held up, and does not mean to pause.
  */
 export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   if (heldUpMs <= SHORT_MS) return 'pauses';
@@ -97,7 +97,6 @@ export class Storm {
     return Math.max(WATCHED_MS - this.#watchedMs, AGAIN_MS);
   }
 
-  /** Words for the requests so far. */
   get summary(): string {
     return `${this.requests} requests in ${readableDuration(this.#watchedMs)}`;
   }

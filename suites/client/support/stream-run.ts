@@ -13,28 +13,20 @@ import { Storm } from './storm.ts';
 
 /** Expects events with consecutive ids, and keeps none, since they are many. */
 export class Sequence {
-  #last: number;
-  #wrong: string | undefined;
-
-  /** `last`: id of the event before the first one. */
-  constructor(last: number) {
-    this.#last = last;
-  }
-
   /** Id of the last event that came in order. */
-  get last(): number {
-    return this.#last;
-  }
-
+  last: number;
   /** Words for the first event that came out of order. */
-  get wrong(): string | undefined {
-    return this.#wrong;
+  wrong: string | undefined;
+
+  /** `before`: id of the event before the first one. */
+  constructor(before: number) {
+    this.last = before;
   }
 
   take({ id }: Pick<SentEvent, 'id'>): void {
-    if (this.#wrong !== undefined) return;
-    if (id === String(this.#last + 1)) this.#last += 1;
-    else this.#wrong = `event ${id} after event ${this.#last}`;
+    if (this.wrong !== undefined) return;
+    if (id === String(this.last + 1)) this.last += 1;
+    else this.wrong = `event ${id} after event ${this.last}`;
   }
 }
 
@@ -67,7 +59,6 @@ export class StreamRun extends ClientRun {
   #taken = 0;
   #current: ClientRequest | undefined;
 
-  /** Starts the server and then the client with the job `follow`. */
   static follow(t: Client, options: StreamRunOptions = {}): Promise<StreamRun> {
     const { variables = {}, place = placeOf(t), host, prepare } = options;
     ClientRun.refuseSilent(t, 'follow', `the client never asked for GET ${EVENTS_PATH} in an earlier situation`);
@@ -133,7 +124,6 @@ export class StreamRun extends ClientRun {
     else if (!this.keep(asked)) asked.cut();
   }
 
-  /** Events that the client dispatched, in order. */
   get dispatched(): readonly Dispatched[] {
     const all = this.lines.filter((line) => line.saw === 'event');
     const once = all.filter(({ id }, index) => id !== all[index - 1]?.id);
@@ -149,7 +139,7 @@ export class StreamRun extends ClientRun {
   async request(expected = 'the client to ask for the stream again'): Promise<ClientRequest> {
     const index = this.#taken++;
     const patiences = index === 0 ? START_PATIENCES : AGAIN_PATIENCES;
-    const asked = await this.until(() => this.asked[index], patiences * this.patienceMs);
+    const asked = await this.until(() => this.requests[index], patiences * this.patienceMs);
     if (asked !== undefined) return asked;
     if (index === 0) this.neverAsked();
     if (index === 0) throw new Blocked(`the client never asked for GET ${EVENTS_PATH}: ${this.state}`);
@@ -162,22 +152,21 @@ export class StreamRun extends ClientRun {
     return this.#current;
   }
 
-  /** The stream that was opened last. */
   get current(): ClientRequest {
     return this.#current ?? this.t.blocked('no stream was opened');
   }
 
-  /** The next request for the stream; undefined if none comes within `ms`. */
+  /** Undefined if no request for the stream comes within `ms`. */
   async requestWithin(ms: number): Promise<ClientRequest | undefined> {
-    const asked = await this.until(() => this.asked[this.#taken], ms, ms);
+    const asked = await this.until(() => this.requests[this.#taken], ms, ms);
     if (asked !== undefined) this.#taken += 1;
     return asked;
   }
 
-  /** Waits as `until`. A client that leaves its stream and asks again is served what comes after its cursor. */
+  /** Serves a client that leaves its stream and asks again with the events after its cursor. */
   untilRead<T>(look: () => T | undefined, withinMs = this.patienceMs): Promise<T | undefined> {
     return this.until(() => {
-      const next = this.asked[this.#taken];
+      const next = this.requests[this.#taken];
       if (this.#current?.isLeft === true && next !== undefined) {
         this.#taken += 1;
         void this.#current.goOn(next);
@@ -187,21 +176,19 @@ export class StreamRun extends ClientRun {
     }, withinMs);
   }
 
-  /** Waits until the client has dispatched the event with that id. */
   async untilDispatched(id: string, expected = `event ${id} to be dispatched`, patiences = 1): Promise<void> {
     const look = () => this.dispatched.some((event) => event.id === id) || undefined;
     const came = await this.untilRead(look, patiences * this.patienceMs);
     if (came === undefined) throw this.violation({ expected, actual: this.outcome });
   }
 
-  /** Words for what it dispatched and what it does. */
   get outcome(): string {
     const ids = this.dispatched.map(({ id, type }) => `${id} ${type}`);
     return `dispatched ${ids.length === 0 ? 'nothing' : ids.slice(-20).join(', ')}; ${this.state}`;
   }
 }
 
-/** Times the patience for a large event, which a shell reads byte by byte. */
+/** Patiences for a large event, which a shell reads byte by byte. */
 export const FOR_LARGE = 6;
 
 /** Waits for the last of the events, and expects all of them: in order, once each, with their payloads. */
@@ -224,7 +211,6 @@ export async function expectRead(
   await expectDispatched(run, events, patiences);
 }
 
-/** Expects exactly these events to have been dispatched: in order, once each, with their payloads. */
 export function expectExactly(run: StreamRun, events: readonly SentEvent[]): void {
   const seen = run.dispatched;
   const same = seen.length === events.length && seen.every(({ id }, index) => id === events[index]?.id);
@@ -256,6 +242,13 @@ export async function expectNoHammering(
     storm.refused();
   }
   expectPauses(run, storm, how);
+}
+
+export function expectCursor(run: StreamRun, asked: ClientRequest, id: string): void {
+  run.must(asked.cursor === id, {
+    expected: `the cursor ${id}, as after=${id} or Last-Event-ID: ${id}`,
+    actual: asked.cursor === undefined ? 'no cursor' : `the cursor ${asked.cursor}`,
+  });
 }
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');

@@ -28,7 +28,6 @@ export class Timeline {
     this.#axis = axis;
   }
 
-  /** Shows that text nowhere. */
   hide(secret: string): void {
     this.#secrets.push(secret);
   }
@@ -38,7 +37,6 @@ export class Timeline {
     this.#over = true;
   }
 
-  /** Notes that the client is started. */
   starts(what: string): void {
     if (this.#tell('muster', what)) this.#axis.add('restart', this.#clean(what));
   }
@@ -48,7 +46,6 @@ export class Timeline {
     if (this.#tell('server', what)) this.#axis.add('drive', this.#clean(what));
   }
 
-  /** Notes that nothing has come for `ms`. */
   silence(ms: number): void {
     const what = `has waited ${readableDuration(ms)} for a sign of the client`;
     if (this.#tell('muster', what)) this.#axis.add('drive', what);
@@ -68,12 +65,11 @@ export class Timeline {
     this.#lines -= 1;
   }
 
-  /** Notes that the client ended by itself. */
   ended(how: string): void {
     if (this.#tell('client', how)) this.#axis.add('end', this.#clean(how));
   }
 
-  /** Notes a request. `where` is added to all that becomes of it. */
+  /** `where` is appended to the request and to all marks of its answer. */
   request(what: string, where = ''): Track {
     const tell = (who: Who, text: string): boolean => this.#tell(who, `${text}${where}`);
     const mark = tell('client', what) ? this.#axis.add('request', this.#clean(`${what}${where}`)) : undefined;

@@ -6,25 +6,23 @@ import type { ClientRequest } from './server.ts';
 
 /** Clocks and timers differ by milliseconds. */
 const TOLERANCE_MS = 150;
-/** Share of the requested time by which a request may have come before it was seen. */
-const HELD_UP = 1 / 4;
+/** Share of the requested wait by which a request may be seen late. */
+const MOST_LATE = 1 / 4;
 /** Tries, since a wait whose end was seen late decides nothing. */
 const MOST_TRIES = 3;
 
 export interface Wait {
-  /** Requested seconds. */
   seconds: number;
   /** The request that was refused, or the stream that ended. */
   since: ClientRequest;
-  /** The next request. */
   back: ClientRequest;
   /** Words for how the client was asked. */
   what: string;
 }
 
 /** Fails a client that came too early. False where it may have acted long before this process saw or answered it. */
-function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
-  const mostMs = HELD_UP * seconds * 1000;
+function isDecided(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
+  const mostMs = MOST_LATE * seconds * 1000;
   if (since.lateMs > mostMs) return false;
   const waitedMs = back.at - (since.endedAt ?? back.at);
   run.must(waitedMs >= seconds * 1000 - TOLERANCE_MS, {
@@ -38,7 +36,7 @@ function isWatched(run: ClientRun, { seconds, since, back, what }: Wait): boolea
 export async function expectWait(ask: () => Promise<(Wait & { run: ClientRun }) | undefined>): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const wait = await ask();
-    if (wait === undefined || isWatched(wait.run, wait)) return;
+    if (wait === undefined || isDecided(wait.run, wait)) return;
   }
   throw new TooLittleSeen('this machine was too slow for it: Muster itself was held up when the client asked again');
 }

@@ -1,9 +1,10 @@
 /** Sections 4.1 and 4.2: the form of requests, as clients in the field make them. */
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { parseObject } from '../../json.ts';
 import { isForEvents, isPing, queryOf, shownRequest } from '../../watched.ts';
 import { accept, types } from '../4.1-request.ts';
-import { body, objectIn, timeout } from '../4.2-ping.ts';
+import { body, timeout } from '../4.2-ping.ts';
 import { watched } from './support.ts';
 
 const acceptRule = (): Rule => (seen, judge: Judge) => {
@@ -31,7 +32,7 @@ const bodyRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isPing(seen.request) || seen.request.body === undefined) return;
   judge.saw(() => shownRequest(seen.request));
   const type = seen.request.headers['content-type'] ?? 'none';
-  judge.must(objectIn(seen.request.body) !== undefined && /^application\/json *(;|$)/i.test(type), {
+  judge.must(parseObject(seen.request.body) !== undefined && /^application\/json *(;|$)/i.test(type), {
     expected: 'a JSON object, with Content-Type: application/json',
     actual: `Content-Type: ${type}, ${JSON.stringify(seen.request.body.slice(0, 200))}`,
   });
@@ -39,7 +40,7 @@ const bodyRule = (): Rule => (seen, judge: Judge) => {
 
 const timeoutRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isPing(seen.request)) return;
-  const nanos = objectIn(seen.request.body)?.['timeout_nanos'];
+  const nanos = parseObject(seen.request.body)?.['timeout_nanos'];
   // It is not stated whether it must be sent.
   if (nanos === undefined) return;
   judge.saw(() => shownRequest(seen.request));

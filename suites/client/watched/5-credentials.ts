@@ -65,8 +65,11 @@ const isCreation = (request: RequestSeen): boolean =>
 const isList = (request: RequestSeen): boolean =>
   request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(request.path);
 
-/** Key that does not stand in addresses by chance, as `dev` may, and is not masked, as in a recording. */
-function tellingKey({ headers }: RequestSeen): string | undefined {
+/**
+ * Key to search addresses for: none that may stand there by chance, as `dev` may, and none that is masked, as in a
+ * recording.
+ */
+function searchableKey({ headers }: RequestSeen): string | undefined {
   const key = headers[KEY];
   return key === undefined || isOrdinary(key) || key.includes('***') ? undefined : key;
 }
@@ -77,7 +80,7 @@ const addressRule = (): Rule => {
   return (seen, judge: Judge) => {
     if (seen.kind !== 'asked' && seen.kind !== 'over') return;
     const { request } = seen;
-    const own = tellingKey(request);
+    const own = searchableKey(request);
     if (seen.kind === 'over') {
       const { status = 0 } = seen.over;
       if (own === undefined || status < 200 || status > 299) return;
@@ -120,7 +123,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Requests in a row without the token that count: someone who looks at ports asks once or twice. */
+/** Requests in a row without the token that make a finding: someone who looks at ports asks once or twice. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {

@@ -9,17 +9,17 @@ import { afterEach, watched } from './support.ts';
 /** Milliseconds after which a client that comes back may be another one, or have been started anew. */
 const SOON_MS = 60_000;
 /**
- * Milliseconds within which a client that comes back has seen its server end the stream, and so has read all before
- * that. A slow reader has not, and a client that comes later may be a new one.
+ * Milliseconds within which a client that comes back has read all events before the end of its stream. A slow reader
+ * comes later, and so may a new client.
  */
 const AT_ONCE_MS = 3_500;
 /**
- * Returns in a row, each at once, that are of one client. Correct clients may take turns, but each begins once without
- * a cursor, or comes once with the same one; a slow reader comes at once only now and then.
+ * Immediate returns in a row that make a finding. Correct clients that take turns each begin once without a cursor, or
+ * come once with the same one; a slow reader returns at once only now and then.
  */
 const IN_A_ROW = 12;
-/** Returns in a row beyond all events that count: an event may have come by another way. */
-const BEYOND = 3;
+/** Cursors beyond all events, in a row, that make a finding: an event may have come by another way. */
+const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
 /** Key of one client, which keeps to its filter. */
@@ -29,7 +29,10 @@ const followerOf = (request: RequestSeen): string =>
 interface Follower {
   /** Id of the last event that was whole on a stream that its server has ended. */
   last?: { id: string; at: number };
-  /** Times in a row that it came back without a cursor, with one beyond all events, or with the same one after more. */
+  /**
+   * Times in a row that it came back without a cursor, with one beyond all events, or with the same one despite newer
+   * events.
+   */
   without: number;
   beyond: number;
   stuck: number;
@@ -61,10 +64,10 @@ class Events {
 }
 
 /**
- * Whether a request may be of the client that had the stream before: it does not go back behind the cursor that it gave
- * there, nor behind the events that it got there, nor forget a cursor.
+ * Whether a request may be of the client that had the stream before: one client goes back neither behind its cursor nor
+ * behind its events, and drops no cursor.
  */
-function goesOn(named: string | undefined, before: RequestSeen, events: Events): boolean {
+function mayBeSameClient(named: string | undefined, before: RequestSeen, events: Events): boolean {
   const given = cursorOf(before);
   if (named === undefined) return given === undefined;
   const { first } = events.of(before) ?? {};
@@ -73,8 +76,8 @@ function goesOn(named: string | undefined, before: RequestSeen, events: Events):
 }
 
 /**
- * Judges only cursors that lose events: none, one beyond the last event, or the same one again and again. An older one
- * may be that of the last event that was dealt with.
+ * Judges only cursors that lose events: none, one beyond the last event, or the same one again and again. An older
+ * cursor may be that of the last event which the client has processed.
  */
 const cursorRule = (): Rule => {
   const events = new Events();
@@ -87,7 +90,7 @@ const cursorRule = (): Rule => {
       const { ended } = before.over;
       if (last === undefined || ended === 'client' || ended === 'unseen' || request.at - last.at > SOON_MS) return;
       const named = cursorOf(request);
-      state.several ||= !goesOn(named, before.request, events);
+      state.several ||= !mayBeSameClient(named, before.request, events);
       if (state.several) return;
       judge.saw(() => shownRequest(request));
       const isBeyond = named !== undefined && DECIMAL.test(named) && events.isBeyond(named);
@@ -97,7 +100,7 @@ const cursorRule = (): Rule => {
       state.beyond = isBeyond ? state.beyond + 1 : 0;
       state.stuck = isAtOnce && isStuck ? state.stuck + 1 : 0;
       const times = Math.max(state.without, state.beyond, state.stuck);
-      judge.must(Math.max(state.without, state.stuck) < IN_A_ROW && state.beyond < BEYOND, {
+      judge.must(Math.max(state.without, state.stuck) < IN_A_ROW && state.beyond < BEYOND_IN_A_ROW, {
         expected: `the cursor ${last.id}, as after=${last.id} or Last-Event-ID: ${last.id}`,
         actual: `${named === undefined ? 'no cursor' : `the cursor ${named}`}, ${times} times in a row`,
       });
@@ -152,10 +155,10 @@ const tornRule = (): Rule => {
 };
 
 /**
- * Requests with the expired cursor, after the first, that count on one connection. On others, clients that followed
- * together have the same cursor, and each comes with it once.
+ * Repeated requests with the expired cursor, on one connection, that make a finding. On other connections, clients that
+ * followed together come with the same cursor once each.
  */
-const PATIENT = 5;
+const MOST_REPEATS = 5;
 
 const expiredRule = afterEach(isForEvents, () => {
   const again = new PerClient(() => ({ here: 0, inARow: 0 }));
@@ -168,7 +171,7 @@ const expiredRule = afterEach(isForEvents, () => {
     const isHere = request.connection === before.connection;
     state.here = isAgain && isHere ? state.here + 1 : 0;
     state.inARow = isAgain && (isHere || request.at - over.at < AT_ONCE_MS) ? state.inARow + 1 : 0;
-    judge.must(state.here < PATIENT && state.inARow < IN_A_ROW, {
+    judge.must(state.here < MOST_REPEATS && state.inARow < IN_A_ROW, {
       expected: 'a request without the cursor that has expired',
       actual: `${Math.max(state.here, state.inARow)} more with the cursor ${dead}`,
     });

@@ -10,9 +10,9 @@ import { loop } from '../7-expired.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds after an answer within which no client that pauses asks again, time after time. */
+/** Milliseconds after an answer within which a client that pauses does not ask again, time after time. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
-/** Divisor on different connections, where clients that take turns come sooner after each other. */
+/** Divides that time for requests on different connections, where clients may take turns. */
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
@@ -49,8 +49,11 @@ const hammering = (
 const TOLERANCE_MS = 300;
 /** Tolerance for a date, which has no parts of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** Early requests in a row that count: one may be of another user of the client, who knows nothing of the refusal. */
-const TELLING = 2;
+/**
+ * Early requests in a row that make a finding: one may be of another user of the client, who knows nothing of the
+ * refusal.
+ */
+const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
   afterEach(isMeant, () => {
@@ -69,7 +72,7 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
       // Any number of clients may have been refused, each on a connection of its own, and wait now.
       if (isEarly && !isSameOne) return;
       judge.saw(() => shownRequest(request));
-      judge.must(state.times < TELLING, {
+      judge.must(state.times < EARLY_IN_A_ROW, {
         expected: `no request within ${(ms / 1000).toFixed(1)} s after ${over.status} with Retry-After: ${asked}`,
         actual: `the next one after ${(waited / 1000).toFixed(2)} s, ${state.times} times in a row`,
       });

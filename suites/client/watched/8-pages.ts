@@ -8,8 +8,8 @@ import { watched } from './support.ts';
 
 /** Longest pause between pages of one walk: a user who leafs through a list makes longer ones. */
 const SOON_MS = 10_000;
-/** Steps to no page in a row that count: one may be a user who looks for something. */
-const TELLING = 2;
+/** Wrong steps in a row that make a finding: one may be a user who looks for something. */
+const WRONG_IN_A_ROW = 2;
 
 /** Page that a client has read, as requested and as answered. */
 interface PageRead {
@@ -131,7 +131,7 @@ const nextRule = walks(() => {
     // A client may go by the limit that the page names.
     const isOwnLimit = page.asked !== before.asked && page.asked !== before.limit && page.limit !== before.limit;
     state.limits = !isStray && isOwnLimit ? state.limits + 1 : 0;
-    judge.must(state.times < TELLING && state.limits < TELLING, {
+    judge.must(state.times < WRONG_IN_A_ROW && state.limits < WRONG_IN_A_ROW, {
       expected: `limit ${before.limit}, offset ${before.offset + before.limit}: the same limit, and offset + limit`,
       actual: `limit ${page.asked ?? page.limit}, offset ${page.offset}`,
     });
@@ -151,7 +151,7 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** Counted pages in a row that count: a display of progress needs the number once. */
+/** Pages with total_count, in a row, that make a finding: a display of progress needs the number once. */
 const MOST_COUNTS = 3;
 
 const countRule = walks(() => {

@@ -9,7 +9,6 @@ import * as streams from './6-streams.ts';
 import * as pauses from './7-pauses.ts';
 import * as pages from './8-pages.ts';
 
-/** Way to reach the server that is watched. */
 export type Way = 'unix' | 'loopback' | 'url';
 
 const ofDevice = (ofWay: readonly Check<unknown>[]): readonly Check<unknown>[] => [

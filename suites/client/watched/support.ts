@@ -8,7 +8,6 @@ import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { PerClient, watchedRule } from '../../watched.ts';
 
-/** Rule of a requirement of the client suite. */
 export const watched = (
   requirement: Requirement,
   rule: () => Rule,
@@ -52,13 +51,11 @@ class Crowds {
     }
   }
 
-  /** Whether nothing shows more than one client in this name. */
   isOne(who: string): boolean {
     return !this.#of.of(who).several;
   }
 }
 
-/** Request with its outcome. */
 export interface Exchange {
   request: RequestSeen;
   over: Over;

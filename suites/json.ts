@@ -1,0 +1,14 @@
+/** JSON objects in the bodies of requests, answers and events. */
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Undefined for a text that is no JSON object. */
+export function parseObject(text = ''): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
