@@ -1,11 +1,14 @@
 /** Section 3: agreement of platform and device after any sequence of deployments, outages and restarts. */
-import fc from 'fast-check';
+import fc, { type AsyncCommand } from 'fast-check';
+import { defined } from '../../harness/common/defined.ts';
+import type { StopSignal } from '../../harness/contract/control.ts';
 import { describeCommands } from '../../harness/runner/property.ts';
-import { type OutageModel, outageCommands } from './models/outages.ts';
 import {
   deploy,
   EventFollower,
   onlineAfterwards,
+  type RollOut,
+  rollOut,
   type System,
   section,
   untilActivity,
@@ -26,11 +29,11 @@ check(
   { needs: ['write'], sharing: 'disruptive', premises: ['system.deploy', 'system.newer', 'system.offline'] },
   async (t: System) => {
     await t.property(
-      outageCommands(t.device.capabilities.has('restart'), t.replayPath),
+      outageCommands(t),
       async (commands) => {
         await t.online();
         await using events = await EventFollower.open(t);
-        // The follower needs a cursor from a first event, or it would miss what happens while it reconnects.
+        // The follower needs a cursor from a first event, or it would miss events while it reconnects.
         const first = await deploy(t, events);
         const model: OutageModel = { online: true, rollOuts: [first] };
         await onlineAfterwards(t, () => fc.asyncModelRun(() => ({ model, real: { t, events } }), commands));
@@ -54,3 +57,66 @@ async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageM
     });
   }
 }
+
+interface OutageModel {
+  online: boolean;
+  /** In the order of creation. */
+  rollOuts: RollOut[];
+}
+
+type Command = AsyncCommand<OutageModel, { t: System; events: EventFollower }>;
+
+/** Command that a counterexample shows as `text`. */
+const command = (text: string, isPossible: Command['check'], run: Command['run']): Command => ({
+  check: isPossible,
+  run,
+  toString: () => text,
+});
+
+/** Deploys to the device, online or not. With `wait`, an online device has to receive it before the next command. */
+const makeDeployment = (wait: boolean): Command =>
+  command(
+    wait ? 'make a deployment and wait until the device has it' : 'make a deployment',
+    () => true,
+    async (model, { t, events }) => {
+      const rolledOut = await rollOut(t);
+      model.rollOuts.push(rolledOut);
+      if (wait && model.online) await events.until('deployment.deployed', rolledOut.id);
+    },
+  );
+
+const isOnline = ({ online }: Readonly<OutageModel>): boolean => online;
+
+const cut = command('cut the connection', isOnline, async (model, { t }) => {
+  await t.offline();
+  model.online = false;
+});
+
+const reconnect = command(
+  'restore the connection',
+  (model) => !isOnline(model),
+  async (model, { t }) => {
+    await t.online();
+    model.online = true;
+  },
+);
+
+const restart = (signal: StopSignal): Command =>
+  command(`stop the agent by ${signal} and start it`, isOnline, async (_model, { t }) => {
+    await t.device.control.stop(signal);
+    await t.device.control.start();
+  });
+
+const deployments = fc.boolean().map(makeDeployment);
+const restarts = fc.constantFrom('SIGTERM' as const, 'SIGKILL' as const).map(restart);
+const outageCommands = ({ device: { capabilities }, replayPath }: System) =>
+  fc.commands(
+    [
+      deployments,
+      deployments,
+      fc.constant(cut),
+      fc.constant(reconnect),
+      ...(capabilities.has('restart') ? [restarts] : []),
+    ],
+    { maxCommands: 10, ...defined({ replayPath }) },
+  );

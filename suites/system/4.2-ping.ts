@@ -14,12 +14,11 @@ const reachesDevice = requirement({
   clause: 'Purpose: check connectivity with a device.',
   text: 'A ping on the platform reaches the device and comes back.',
 });
-// Alone and first, because some agents hear a ping only once they are done with what came before it.
+// Alone and first, because some agents hear a ping only once they have finished earlier work.
 check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });
 
-/** Section 8: no ping may wait longer. */
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
 /**

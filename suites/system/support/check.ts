@@ -44,7 +44,7 @@ const check = (
   run: (t: System) => Promise<void>,
 ): Check<SystemContext> =>
   declare(requirement, writing(options), async (given) => {
-    const t = connected({ ...given, state: new CheckState(), property: boundedProperty(given, SOAK) });
+    const t = trackingConnection({ ...given, state: new CheckState(), property: boundedProperty(given, SOAK) });
     try {
       await run(t);
     } finally {
@@ -64,8 +64,7 @@ export const DEPLOYMENT_UNTOLD: Deviation = {
 /** Checks that have cut off their device. */
 const CUT_OFF = new WeakSet<CheckState>();
 
-/** Notes whether the device is connected. */
-function connected(t: System): System {
+function trackingConnection(t: System): System {
   return {
     ...t,
     offline: async () => {
@@ -93,12 +92,11 @@ async function connectAnew(t: System): Promise<void> {
 /** A wait for one kind of effect: long, until such an effect has failed to come. */
 export interface EffectWait {
   timeoutMs: number;
-  /** The effect came. */
   came(): void;
   neverCame(): void;
 }
 
-/** Begins a wait. `kind`: the effect, whichever deployment it concerns. */
+/** `kind`: the effect, whichever deployment it concerns. */
 export function effectWait(t: System, kind: string): EffectWait {
   const waits = t.session.waits.effect;
   // An effect travels from the platform to the device and back, which takes longer than one answer.
@@ -152,7 +150,7 @@ export async function onlineAfterwards(t: System, body: () => Promise<void>): Pr
   await t.online();
 }
 
-/** Runs `body` while the device is offline, or has been. */
+/** Cuts off the device and runs `body`, which may connect it again. */
 export async function whileOffline(t: System, body: () => Promise<void>): Promise<void> {
   await t.offline();
   await onlineAfterwards(t, body);
@@ -192,7 +190,6 @@ export async function deploy(t: System, events: EventFollower, options: ReleaseO
   return rolledOut;
 }
 
-/** Waits until the platform shows the deployment with that activity. */
 export function untilActivity(t: System, id: string, activity: string): Promise<Item> {
   return eventually(t, `${id} to be ${activity} on the platform`, async () => {
     const item = await readItem(platformSide(t), 'deployments', id);
@@ -200,7 +197,6 @@ export function untilActivity(t: System, id: string, activity: string): Promise<
   });
 }
 
-/** Waits until the device shows the deployment as its current one, and deployed. */
 export function untilCurrent(t: System, id: string): Promise<Item> {
   return eventually(t, `${id} to be the current deployment on the device, and deployed`, async () => {
     const response = await t.device.http.get('/deployments/current');
@@ -211,7 +207,6 @@ export function untilCurrent(t: System, id: string): Promise<Item> {
   });
 }
 
-/** The four statuses of a deployment, for a finding. */
 export const statuses = (item: Item): string =>
   `status ${item['status']}, activity ${item['activity_status']}, error ${item['error_status']}, target ` +
   `${item['target_status']}`;
@@ -252,9 +247,7 @@ export interface DeviceEvent {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** Reads events until one that a check waits for has come, and counts them. */
 export class EventFollower implements AsyncDisposable {
-  /** Every event once, by its id. */
   readonly #events = new Map<number, DeviceEvent>();
   readonly #t: System;
   #stream: EventStream | undefined;
@@ -271,7 +264,7 @@ export class EventFollower implements AsyncDisposable {
     return follower;
   }
 
-  /** Waits for the event of that type about that deployment. Fails the check if it does not come in time. */
+  /** Fails the check if the event does not come in time. */
   async until(type: string, deploymentId: string): Promise<DeviceEvent> {
     const wait = effectWait(this.#t, type);
     const deadline = performance.now() + wait.timeoutMs;
@@ -290,7 +283,6 @@ export class EventFollower implements AsyncDisposable {
     }
   }
 
-  /** Number of events of that type about that deployment, each id counted once. */
   count(type: string, deploymentId: string): number {
     return this.#of(type, deploymentId).length;
   }

@@ -17,7 +17,6 @@ export class CheckState {
 export interface ReleaseFixture {
   release: Item;
   instance: Item;
-  /** Where the instance is written on the device, and its content. */
   filepath: string;
   content: string;
 }
@@ -99,7 +98,6 @@ export async function tryDeployment(
   return { answers };
 }
 
-/** The actions of published platforms on a deployment. */
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
   send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
 
@@ -112,7 +110,7 @@ export async function archiveMade(t: Platform, { made }: CheckState): Promise<vo
   made.clear();
   // Twice the patience, so that silence is learnt as such and waited for only once.
   const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : 2 * t.patienceMs);
-  // No finding is about these requests.
+  // Keeps these requests out of every finding.
   const recorder = new Recorder(t.http.recorder.redactor);
   const tidying = { ...t, signal, http: t.http.with({ signal, recorder }) };
   await Promise.allSettled(ids.map((id) => actOn(tidying, id, 'archive')));
