@@ -32,7 +32,7 @@ const shape = requirement({
 check(shape, { turn: 'last', profile: 'core', premises: SERVED }, async (t: Device) => {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   if (meansNoDeployment(response)) {
-    // Nothing is deployed here: checks that run beside this one read the retained events.
+    // Deploys nothing, since checks that run beside this one read the retained events.
     if (t.capabilities.has('drive')) return t.notApplicable('the checks before it have left no current deployment');
     t.undecided('the device has no current deployment, and the specification does not say what it answers then');
   }
@@ -94,7 +94,6 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 /** Another deployment may come between two readings, so a difference counts only when it stays. */
 const ATTEMPTS = 5;
 
-/** The current deployment, as two readings agree on it. */
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const before = specified(await currentDeployment(t));

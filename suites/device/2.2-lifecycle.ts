@@ -68,7 +68,6 @@ check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.w
   t.observe('the current deployment after a removal', after === undefined ? '404' : String(after['activity_status']));
 });
 
-/** Expects the deployment to be active no longer, and its files to be gone where the suite can see them. */
 async function expectInactive(t: Device, id: string, files: readonly ConfigFile[], what: string): Promise<void> {
   let state: string | undefined;
   const since = performance.now();
@@ -102,7 +101,7 @@ async function activeState(t: Device, id: string): Promise<string | undefined> {
   return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
 }
 
-/** Whether it happens in the time of that wait, or `within` milliseconds. Only the former shortens later waits. */
+/** Waits as long as that kind of wait lasts, or `within` milliseconds; only the former shortens later waits. */
 async function happens(
   t: Device,
   what: string,

@@ -1,8 +1,9 @@
 /** Section 2.2: how activity and error status merge. */
+import { isObject, parseObject } from '../json.ts';
 import { byOracle } from './oracle/checks.ts';
 import { type Device, STREAM } from './support/check.ts';
-import { expectMergedStatus, parseObject } from './support/events.ts';
-import { currentDeployment, deploymentIn, isObject } from './support/requests.ts';
+import { expectMergedStatus } from './support/events.ts';
+import { currentDeployment, deploymentIn } from './support/requests.ts';
 import { sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 

@@ -60,7 +60,6 @@ async function expectRefusal(t: Device, streams: Streams, cursor: string, where:
   await stream.close();
 }
 
-/** Shows a cursor as it is sent, with invisible characters escaped. */
 function describeCursor(cursor: string, where: string): string {
   const short = cursor.length > 60 ? `${cursor.slice(0, 10)}… (${cursor.length} characters)` : cursor;
   const shown = /^[!-~…]+$/.test(short) || cursor.length > 60 ? short : JSON.stringify(short);

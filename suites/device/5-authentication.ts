@@ -141,7 +141,7 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
     {
       runs: examples.length + 12,
       examples,
-      // A counterexample may hold most of a secret.
+      // Without the header, which may hold most of the secret.
       describe: ([authorization, path]: [string | undefined, string]) =>
         authorization === undefined
           ? `GET ${path} with no Authorization`
@@ -159,7 +159,7 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
     actual: status,
   });
   t.should(status === 401, { expected: `401 for GET ${path} with ${shown}`, actual: status });
-  // A connection that has seen the token stands for no token.
+  // The token of an earlier request on the same connection does not count.
   const kept = { keepsAlive: true };
   await request(t, { path: CURRENT }, 'an answer before the connection is used again', t.http.with(kept));
   const later = await statusOn(t, path, clientWith(t, authorization).with(kept));

@@ -69,7 +69,6 @@ function connectAs(t: Device, user: number, path: string): Promise<string | unde
   });
 }
 
-/** A user that neither serves the socket nor owns its directory. */
 async function unrelatedUser(path: string): Promise<number> {
   const involved = await usersServing(path);
   involved.add((await stat(dirname(path))).uid);

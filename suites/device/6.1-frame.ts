@@ -4,6 +4,7 @@ import { defined } from '../../harness/common/defined.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import type { Deviation } from '../../harness/runner/session.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
+import { parseObject } from '../json.ts';
 import { byOracle } from './oracle/checks.ts';
 import {
   type Assertions,
@@ -34,7 +35,6 @@ import {
   expectEventFrame,
   expectTypeForm,
   ofFrames,
-  parseObject,
   type SeenEvent,
 } from './support/events.ts';
 import { isEventStream } from './support/requests.ts';
@@ -114,7 +114,7 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   retained: RETAINED,
 });
 
-/** Declares what decides a requirement on each frame: a driven check, one of retained events, and a rule for all. */
+/** Declares three checks of a requirement on frames: a driven one, one of retained events, and a rule for all. */
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,
@@ -141,7 +141,7 @@ function checkFrames(
     const { last: id } = await publishEveryEventKind(t);
     const replay = await streams.openAnother({ after: retainedFrom(t, cursor, [{ id }]) });
     const both = [live, ...(replay === undefined ? [] : [replay])];
-    // Two events time a slow device, for later checks.
+    // Two events, whose distance shows later checks how slow the device is.
     const problem = await readWhatComes(both, await publish(t, 2));
     for (const subscription of both) expectAll(t, subscription);
     if (problem !== undefined) throw problem;

@@ -1,9 +1,10 @@
 /** Section 6.2: the stream as a standard client sees it, the `eventsource` package. */
 import type { ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
+import { parseObject } from '../json.ts';
 import { type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';
-import { distinct, parseObject, type SeenEvent, sameEnvelope } from './support/events.ts';
+import { distinct, type SeenEvent, sameEnvelope } from './support/events.ts';
 import { endIfGone, requireRoomFor } from './support/retention.ts';
 import { section } from './support/section.ts';
 
@@ -37,7 +38,6 @@ check(
       };
       // A small log keeps few events for a client that is behind.
       await expectNewest();
-      // Events published while the client is cut off have to be replayed.
       await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
       await expectNewest();
       await publishEveryEventKind(t);

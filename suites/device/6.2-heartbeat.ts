@@ -2,9 +2,10 @@
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import { heartbeatsSeen } from '../../harness/runner/declarations.ts';
+import { parseObject } from '../json.ts';
 import { type Device, restart, STREAM } from './support/check.ts';
 import { publish } from './support/drive.ts';
-import { carriesNoEvent, DECIMAL, parseObject, showFrame } from './support/events.ts';
+import { carriesNoEvent, DECIMAL, showFrame } from './support/events.ts';
 import {
   awaitHeartbeats,
   expectCursorKept,
@@ -29,7 +30,7 @@ const heartbeat = requirement({
 check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const subscription = await streams.open();
   const wanted = Math.max(1, Math.min(2, Math.floor(LONG_SECONDS / t.heartbeatSeconds)));
-  const found = await awaitHeartbeats(t, subscription, wanted, { apart: () => idleStream(t, streams) });
+  const found = await awaitHeartbeats(t, subscription, wanted, { openIdle: () => idleStream(t, streams) });
   for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
     t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
   }
@@ -59,7 +60,7 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   const opening = { lastEventId, types: ['deployment.removed'] };
   const stream = await streams.try(opening);
   if (stream.status !== 200) return t.notApplicable(`${describeOpen(opening)} is answered with ${stream.status}`);
-  await awaitHeartbeats(t, streams.follow(stream), 1, { apart: () => idleStream(t, streams) });
+  await awaitHeartbeats(t, streams.follow(stream), 1, { openIdle: () => idleStream(t, streams) });
 });
 
 async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
@@ -94,7 +95,7 @@ check(inert, { slow: true, premises: STREAM }, async (t: Device, streams) => {
       actual: `a block that is not an event: ${showFrame(frame)}`,
     });
   };
-  await awaitHeartbeats(t, subscription, 1, { onFrame, apart: () => idleStream(t, streams) });
+  await awaitHeartbeats(t, subscription, 1, { onFrame, openIdle: () => idleStream(t, streams) });
   expectCursorKept(t, subscription);
 });
 
@@ -115,7 +116,6 @@ check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) =>
   t.note(`watched for ${Math.round(performance.now() - openedAt)} ms, ${comments.length} comments`);
 });
 
-/** A type that no device sends. */
 const UNKNOWN_TYPE = 'robot.rebalanced';
 
 /**
@@ -133,8 +133,8 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
 }
 
 /**
- * Stream that no event disturbs, so that a slow device can be driven meanwhile. Undefined without the check after a
- * restart, which alone would watch a stream without a filter.
+ * Stream that no event disturbs, so that a slow device can be driven meanwhile. Undefined where the agent cannot be
+ * restarted: the check after a restart, which watches a stream without a filter, is then left out.
  */
 async function idleStream(t: Device, streams: Streams): Promise<Subscription | undefined> {
   if (!t.capabilities.has('restart')) return undefined;

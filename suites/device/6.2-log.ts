@@ -100,9 +100,9 @@ const toFill = {
 check(bounded, toFill, async (t: Device) => {
   const { retention } = t.info;
   if (retention === undefined) return t.undecided('control names no retention limit');
-  const telling = TELLING_TIMES * retention;
-  if (telling > MOST_EVENTS)
-    return t.undecided(`${telling} events would have to be published, as the log keeps ${retention}`);
+  const deciding = DECIDING_TIMES * retention;
+  if (deciding > MOST_EVENTS)
+    return t.undecided(`${deciding} events would have to be published, as the log keeps ${retention}`);
   const isSlow = t.session.isSlow('publish');
   await publishUnread(t, isSlow ? eventBudget(t, 5) : Math.min(retention, 1000));
   const { logBytes, mean } = await measureLines(t);
@@ -120,7 +120,7 @@ check(bounded, toFill, async (t: Device) => {
   const started = performance.now();
   const isEnough = (published: number): boolean =>
     published >= Math.min(wanted, MOST_EVENTS) ||
-    (published >= TELLING_TIMES * retention && performance.now() - started > FILLING_MS);
+    (published >= DECIDING_TIMES * retention && performance.now() - started > FILLING_MS);
   let published = 0;
   const portion = Math.max(retention, LEAST_PORTION);
   for (; !isSlow && !isEnough(published); published += portion) {
@@ -146,7 +146,7 @@ const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;
 const LEAST_PORTION = 20;
 /** Times the limit at which a log that is never compacted is beyond the bound: enough once the time is over. */
-const TELLING_TIMES = 6;
+const DECIDING_TIMES = 6;
 const FILLING_MS = 10_000;
 const MOST_EVENTS = 100_000;
 

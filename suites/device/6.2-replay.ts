@@ -2,6 +2,7 @@
 
 import type { Happening } from '../../harness/client/happening.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
+import { parseObject } from '../json.ts';
 import { byOracle } from './oracle/checks.ts';
 import { type Device, EVENTS, REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED } from './support/deviations.ts';
@@ -11,7 +12,6 @@ import {
   expectSameEvents,
   frameText,
   LONGEST_REMEMBERED,
-  parseObject,
   Recollection,
   sameEnvelope,
   showIds,
@@ -119,13 +119,11 @@ interface EventSeen {
 const isOfNewLog = (kept: EventSeen, event: EventSeen): boolean =>
   kept.stream !== event.stream && whenOf(kept.text) !== whenOf(event.text);
 
-/** Time of an event by its own `occurred_at`. */
 function whenOf(text: string): unknown {
   const when = parseObject(text)?.['occurred_at'];
   return typeof when === 'string' ? Date.parse(when) || when : when;
 }
 
-/** Expects the events that control says it published. */
 function expectAllPublished(t: Device, { all, cursor, published: { first, last, count } }: Recording): void {
   const came = all.filter(({ id }) => id >= first && id <= last);
   const inOrder = all.every(({ id }, index) => id > (all[index - 1]?.id ?? cursor));
@@ -156,7 +154,7 @@ check(
   },
 );
 
-// Run alone, so that no stream is open: an agent may store only what it sends.
+// Runs alone, so that no stream is open: an agent may store only events that it sends.
 check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },

@@ -40,7 +40,6 @@ check(slowReader, overfilling, async (t: Device, streams) => {
   });
 });
 
-/** Whether a subscriber that stops reading delays others. */
 const DELAYING = new Fact(() => false);
 
 const MOST_EVENTS = 16_000;
@@ -107,7 +106,6 @@ interface Interrupted {
   dropped: boolean;
 }
 
-/** Expects a slow reader that comes back to get the rest. */
 async function expectCaughtUp(
   t: Device,
   streams: Streams,

@@ -27,7 +27,7 @@ check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) =
   const stream = await streamAt(streams, t);
   t.must(current?.status !== 404 || stream?.status !== 404, {
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
-    actual: `404 for both${await whereItIs(t)}`,
+    actual: `404 for both${await deploymentElsewhere(t)}`,
   });
   await stream?.close();
   // A server that answers everything with a stream shows nothing.
@@ -54,7 +54,7 @@ function unlessViolated(error: unknown): undefined {
 const isStream = (stream: EventStream | undefined): boolean => stream?.status === 200 && isEventStream(stream);
 
 /** Tries prefixes that a device may use by mistake: none, the release, or the whole number. */
-async function whereItIs(t: Device): Promise<string> {
+async function deploymentElsewhere(t: Device): Promise<string> {
   for (const elsewhere of ['', '/v0.2.2', '/v0'].map((prefix) => rootOf(t) + prefix))
     if (isDeployment(await answerAt(t, elsewhere))) return `; there is a deployment at ${elsewhere}${CURRENT}`;
   return '';

@@ -57,7 +57,7 @@ async function send(
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay })).result;
 }
 
-/** Waits of a kind of their own: an odd request without an answer does not time others. */
+/** Has a kind of wait of its own, so that an odd request without an answer shortens no other wait. */
 async function rawExchange(
   t: Device,
   parts: readonly (string | Buffer)[],

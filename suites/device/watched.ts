@@ -58,7 +58,7 @@ const exclusiveRule = (): Rule => {
 };
 
 /** Characters of an answer that are searched for events. */
-const TELLING = 4000;
+const SEARCHED_CHARACTERS = 4000;
 
 /** Answer to a request for events of this version, or the part that came before a side left. */
 function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] | undefined {
@@ -81,7 +81,7 @@ function holdsEvents(text: string): boolean {
       isFound ||= comment.text === 'heartbeat';
     },
   });
-  parser.push(Buffer.from(text.slice(0, TELLING)), 0);
+  parser.push(Buffer.from(text.slice(0, SEARCHED_CHARACTERS)), 0);
   return isFound;
 }
 

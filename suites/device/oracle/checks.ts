@@ -14,7 +14,6 @@ interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   isAlone?: boolean;
 }
 
-/** Count that the check of kills needs. */
 const KILLS = 'kills survived';
 
 /**

@@ -4,10 +4,9 @@ import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { eventBudget, publish } from '../support/drive.ts';
 import { CURRENT, request } from '../support/requests.ts';
 import { mostEvents } from '../support/retention.ts';
-import type { Asking, Reality } from './reality.ts';
+import type { Reality, StreamRequest } from './reality.ts';
 
 export interface Command {
-  /** Text in a counterexample. */
   text: string;
   isPossible?(real: Reality): boolean;
   run(real: Reality): Promise<void>;
@@ -27,7 +26,6 @@ export const publishSome = (count: number): Command => ({
   },
 });
 
-/** Publishes by two calls of control at once, into the replays of streams that are being opened. */
 export const burstIntoReplay = (count: number, streams: number): Command => ({
   text: `publish twice ${count} while ${streams} streams open`,
   isPossible: ({ t }) => mostEvents(t) >= 4,
@@ -49,7 +47,7 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
   },
 });
 
-const askAfter = (after: bigint): Asking => ({ way: 'after', options: { after }, after });
+const askAfter = (after: bigint): StreamRequest => ({ way: 'after', options: { after }, after });
 
 /** Form of a request for a stream; cursors are counted back from the newest event that was seen. */
 export interface Opening {
@@ -121,7 +119,6 @@ export const openBelowPowerOfTen = (): Command => ({
   },
 });
 
-/** Opens and leaves that many streams, eleven at once. */
 export const openMany = (count: number): Command => ({
   text: `open and leave ${count} streams`,
   isPossible: ({ t }) => !t.session.isSmall && !t.session.isSlow('answer'),
@@ -143,7 +140,6 @@ export const passTime = (): Command => ({
   run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),
 });
 
-/** Cuts a client off at any byte; it comes back with the last id that it saw whole. */
 export const cutAndComeBack = (back: number, bytes: number): Command => ({
   text: `cut after ${bytes} bytes of a stream ${back} back, and come back`,
   async run(real) {
@@ -175,7 +171,6 @@ export const openFuture = (beyond: bigint): Command => ({
   },
 });
 
-/** Opens streams at cursors near the earliest event, and at expired ones beside valid ones. */
 export const openExpired = (back: number, way: 'after' | 'header' | 'both', types?: readonly string[]): Command => ({
   text: `open(${way} ${back} before the earliest${types === undefined ? '' : `, types ${types.join(',')}`})`,
   isPossible: ({ ledger }) => ledger.gone.length > 0,

@@ -11,8 +11,8 @@ import { type ConfigFile, compareFiles, configRoot, findConfigFile } from '../su
 import { payloadOf } from '../support/drive.ts';
 import type { SeenEvent } from '../support/events.ts';
 import { currentDeployment } from '../support/requests.ts';
-import type { Matter } from './decides.ts';
-import type { Kind } from './model.ts';
+import type { OtherDifference } from './decides.ts';
+import type { StreamDifference } from './model.ts';
 
 /** Milliseconds since 1970 in which something happened. */
 export interface Window {
@@ -22,12 +22,12 @@ export interface Window {
   why: string;
 }
 
-/** Target of the looks, and receiver of their departures. */
+/** The agent, and the receiver of its departures from the model. */
 export interface AgentUnderTest {
   readonly t: Device;
-  departs(what: Kind | Matter, finding: { expected: string; actual: string }): never;
-  remarks(what: Kind | Matter, finding: { expected: string; actual: string }): void;
-  expectMoment(what: Matter, member: string, written: unknown, window: Window): Promise<void>;
+  departs(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): never;
+  remarks(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): void;
+  expectMoment(what: OtherDifference, member: string, written: unknown, window: Window): Promise<void>;
   announces(deploymentId: string, after: bigint): boolean;
   readonly ledger: { readonly newest: bigint };
 }
@@ -43,14 +43,12 @@ export class CurrentDeployment {
   /** Deployment that is to be shown: null for none, undefined for an unknown one. */
   #shown: Members | null | undefined;
   /** Whether it may change by itself: it has failed, is being retried, or has not reached its target. */
-  #moves = true;
+  mayChange = true;
   #deviceId: unknown;
-  /** Config files that are on the device. */
   files: readonly ConfigFile[] = [];
   /** Newest event at the last look. */
   #lookedAt = 0n;
   #looks = 0;
-  /** Deployment that was removed last. */
   #removedId: string | undefined;
 
   constructor(real: AgentUnderTest) {
@@ -62,22 +60,11 @@ export class CurrentDeployment {
     return typeof id === 'string' ? id : undefined;
   }
 
-  get moves(): boolean {
-    return this.#moves;
-  }
-
-  /** Adopts whatever the next look shows. */
-  forget(): void {
-    this.#shown = undefined;
-    this.#moves = true;
-    this.files = [];
-  }
-
   /** Expects a new deployment to be current, and as requested. */
-  async made(request: ControlDeployment, made: Deployment, since: number): Promise<void> {
+  async expectMade(request: ControlDeployment, made: Deployment, since: number): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const isPlain = made.activity_status === 'deployed' && made.error_status === 'none';
-    this.#moves = moves(made);
+    this.mayChange = isUnsettled(made);
     const body = await currentDeployment(real.t);
     const until = Date.now();
     if (body?.['id'] !== made.id) {
@@ -89,7 +76,7 @@ export class CurrentDeployment {
     const expected: Record<string, unknown> = {};
     for (const name of ['description', 'release_id'] as const)
       if (request[name] !== undefined) expected[name] = request[name];
-    if (!this.#moves) for (const name of STATUSES) expected[name] = made[name];
+    if (!this.mayChange) for (const name of STATUSES) expected[name] = made[name];
     this.#expectMembers(body, expected, 'current');
     this.#expectMerged(body);
     const about = { since, until, why: 'it was made' };
@@ -99,8 +86,8 @@ export class CurrentDeployment {
     this.#deviceId ??= body['device_id'];
   }
 
-  /** Expects it as it was at the last look. `restarted`: whether the agent was since then. */
-  async look({ restarted = false } = {}): Promise<void> {
+  /** Expects the deployment of the last look. `restarted`: whether the agent has restarted since. */
+  async expectUnchanged({ restarted = false } = {}): Promise<void> {
     const real: AgentUnderTest = this.#real;
     // Every second look comes on a connection that was used before.
     this.#looks += 1;
@@ -117,7 +104,7 @@ export class CurrentDeployment {
     if (before === undefined) return;
     if (body !== null && body['id'] !== before?.['id'] && real.announces(String(body['id']), lookedAt)) {
       // Control publishes by deploying.
-      this.#moves = moves(body);
+      this.mayChange = isUnsettled(body);
       this.files = [];
       return;
     }
@@ -126,16 +113,16 @@ export class CurrentDeployment {
       const actual = body === null ? 'none' : String(body['id']);
       // An archived deployment may be shown or not.
       const isOpen = before?.['activity_status'] === 'archived' && before['error_status'] === 'none';
-      if (before !== body && !this.#moves && !isOpen)
+      if (before !== body && !this.mayChange && !isOpen)
         real.departs('current changed', {
           expected: `the deployment ${String(before?.['id'] ?? 'none')}, as before`,
           actual,
         });
       return;
     }
-    const names = this.#moves ? FIXED : [...FIXED, ...STATUSES];
+    const names = this.mayChange ? FIXED : [...FIXED, ...STATUSES];
     // A failed deployment may give way to another.
-    if (this.#moves && before['id'] !== body['id']) return;
+    if (this.mayChange && before['id'] !== body['id']) return;
     const what = body['id'] === before['id'] ? 'current changed' : 'current';
     this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, before[name]])), what);
     if (this.#deviceId !== undefined) this.#expectMembers(body, { device_id: this.#deviceId }, 'current changed');
@@ -158,14 +145,14 @@ export class CurrentDeployment {
   }
 
   /** Expects it archived, or not shown any more, and its files gone. */
-  async removed(id: string): Promise<void> {
+  async expectRemoved(id: string): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const { t } = real;
     const gone = this.files;
     this.files = [];
     this.#removedId = id;
     const body = await currentDeployment(t);
-    this.#moves = true;
+    this.mayChange = true;
     if (body?.['id'] === id) {
       const isOver = ['archived', 'removing'].includes(String(body['activity_status']));
       if (!isOver)
@@ -173,13 +160,13 @@ export class CurrentDeployment {
           expected: `${id} archived, or not shown`,
           actual: String(body['activity_status']),
         });
-      this.#moves = moves(body);
+      this.mayChange = isUnsettled(body);
       this.#expectMembers(
         body,
         Object.fromEntries(FIXED.map((name) => [name, this.#shown?.[name]])),
         'current changed',
       );
-    } else this.#moves = false;
+    } else this.mayChange = false;
     this.#shown = body ?? null;
     const left = await this.#stillThere(gone);
     if (left !== undefined)
@@ -190,7 +177,7 @@ export class CurrentDeployment {
   }
 
   /** Expects the files of a replaced deployment to go, and shared ones to stay. */
-  async replaced(files: readonly ConfigFile[]): Promise<void> {
+  async expectReplaced(files: readonly ConfigFile[]): Promise<void> {
     const before = this.files;
     this.files = files;
     const left = await this.#stillThere(
@@ -224,7 +211,6 @@ export class CurrentDeployment {
     return left;
   }
 
-  /** Expects its files on the device as they were given. */
   async expectFiles(): Promise<void> {
     const real: AgentUnderTest = this.#real;
     if (this.files.length === 0) return;
@@ -236,14 +222,13 @@ export class CurrentDeployment {
     });
   }
 
-  /** Expects it in the payload of its `deployment.deployed`. */
   async expectPayload(event: SeenEvent, request: ControlDeployment, made: Deployment, since: number): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const data = payloadOf(event);
     const expected: Record<string, unknown> = {
       deployment_id: made.id,
       release_id: request.release_id ?? made.release_id,
-      ...(moves(made) ? {} : Object.fromEntries(STATUSES.map((name) => [name, made[name]]))),
+      ...(isUnsettled(made) ? {} : Object.fromEntries(STATUSES.map((name) => [name, made[name]]))),
     };
     this.#expectMembers(data, expected, 'payload');
     const about = { since, until: Date.now(), why: 'it was deployed' };
@@ -268,7 +253,7 @@ export class CurrentDeployment {
 }
 
 /** Whether a deployment may change without a command. */
-const moves = ({ error_status, activity_status, target_status }: Members): boolean =>
+const isUnsettled = ({ error_status, activity_status, target_status }: Members): boolean =>
   error_status !== 'none' || activity_status !== target_status;
 
 /** Equality, whatever the notation of moments. */

@@ -1,5 +1,5 @@
 /** Requirement that a departure decides: the first row that fits its difference, situation and form of request. */
-import type { Kind } from './model.ts';
+import type { StreamDifference } from './model.ts';
 
 /** Event in the agent's life just before. */
 export type Situation = 'plain' | 'seam' | 'cut' | 'compaction' | 'restart' | 'kill' | 'tear';
@@ -8,7 +8,7 @@ export type Situation = 'plain' | 'seam' | 'cut' | 'compaction' | 'restart' | 'k
 export type Way = 'after' | 'header' | 'both' | 'none' | 'future';
 
 /** Differences outside streams. */
-export type Matter =
+export type OtherDifference =
   | 'time of an event'
   | 'payload'
   | 'deployed unasked'
@@ -24,7 +24,7 @@ export type Matter =
   | 'log emptied';
 
 interface Row {
-  what?: readonly (Kind | Matter)[];
+  what?: readonly (StreamDifference | OtherDifference)[];
   situation?: readonly Situation[];
   way?: readonly Way[];
   /** Whether types were asked for. */
@@ -72,14 +72,13 @@ const ROWS: readonly Row[] = [
 ];
 
 export interface Where {
-  what: Kind | Matter;
+  what: StreamDifference | OtherDifference;
   situation: Situation;
   way?: Way | undefined;
   filtered?: boolean;
   live?: boolean;
 }
 
-/** Id of the requirement that a departure decides. */
 export function decides({ what, situation, way, filtered = false, live = false }: Where): string {
   const row = ROWS.find(
     (one) =>

@@ -5,7 +5,6 @@ import { ignoreRefusal, isDeployedEvent, payloadOf, publish, readUpToDeployed } 
 import type { SeenEvent } from '../support/events.ts';
 import { type Command, publishSome } from './commands.ts';
 
-/** A deployment in any state, with files. */
 export const deploy = (request: ControlDeployment): Command => ({
   text: `deploy(${JSON.stringify(request)})`,
   async run(real) {
@@ -16,16 +15,16 @@ export const deploy = (request: ControlDeployment): Command => ({
     const made = await t.control
       .deploy({ ...rest, ...(files.length > 0 && { config_instances: files }) })
       .catch(ignoreRefusal);
-    if (made === undefined) return current.look();
+    if (made === undefined) return current.expectUnchanged();
     t.saw('deployments');
     const isDeployed =
       made.activity_status === 'deployed' && made.target_status === 'deployed' && made.error_status !== 'failed';
-    await current.made(request, made, since);
+    await current.expectMade(request, made, since);
     if (!isDeployed) current.files = [];
     if (isDeployed) {
       await readUpToDeployed(real.witness.subscription, made);
       real.learn();
-      if (t.capabilities.has('files')) await current.replaced(files);
+      if (t.capabilities.has('files')) await current.expectReplaced(files);
       if (files.length > 0) {
         t.saw('deployments with files');
         const { lost, altered } = await compareFiles(t, configRoot(t), files);
@@ -48,19 +47,19 @@ export const deploy = (request: ControlDeployment): Command => ({
     const announced = ledger.events.filter((event) => isDeployedEvent(event, made.id));
     const [first] = announced;
     if (isDeployed && first !== undefined) await current.expectPayload(first, request, made, since);
-    if (isDeployed && announced.length > 1 && !current.moves)
+    if (isDeployed && announced.length > 1 && !current.mayChange)
       real.remarks('deployed twice', {
         expected: `one deployment.deployed of ${made.id}`,
         actual: `${announced.length}`,
       });
     const announcedAs = first && payloadOf(first)['activity_status'];
     const isEarly = announcedAs !== 'deployed' && announcedAs === made.activity_status;
-    if (!isDeployed && first !== undefined && (!current.moves || isEarly))
+    if (!isDeployed && first !== undefined && (!current.mayChange || isEarly))
       real.departs('deployed unasked', {
         expected: `no deployment.deployed of ${made.id}, which is ${made.activity_status}`,
         actual: first.text.slice(0, 300),
       });
-    await current.look();
+    await current.expectUnchanged();
   },
 });
 
@@ -72,12 +71,12 @@ export const removeCurrent = (): Command => ({
     const { id } = current;
     if (id === undefined) return;
     const gone = await t.control.remove(id).catch(ignoreRefusal);
-    if (gone === undefined) return current.look();
-    await current.removed(id);
+    if (gone === undefined) return current.expectUnchanged();
+    await current.expectRemoved(id);
     t.saw('removals');
     await publishSome(1).run(real);
-    await current.look();
+    await current.expectUnchanged();
   },
 });
 
-export const readCurrent = (): Command => ({ text: 'current()', run: ({ current }) => current.look() });
+export const readCurrent = (): Command => ({ text: 'current()', run: ({ current }) => current.expectUnchanged() });

@@ -5,7 +5,7 @@
 import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
 /** Ways in which a stream departs from the events that it is owed. */
-export type Kind =
+export type StreamDifference =
   | 'missing'
   | 'invented'
   | 'cursor repeated'
@@ -17,18 +17,16 @@ export type Kind =
   | 'served though gone';
 
 export interface Difference {
-  kind: Kind;
+  kind: StreamDifference;
   expected: string;
   actual: string;
-  /** Ids of events that are missing. */
   missing?: readonly bigint[];
 }
 
 /** Events that a stream is owed, by the cursor and the types with which it was opened. */
 export interface Owed {
-  /** Events after this id. */
   after: bigint;
-  /** Up to this id; what lies beyond may still be on its way. */
+  /** Later events may still be on their way. */
   upTo: bigint;
   types?: readonly string[] | undefined;
   /** Leaves the first event open, since nothing says what such a cursor means; no gap is allowed after it. */
@@ -58,7 +56,6 @@ export class Ledger {
     return this.#byId.get(id);
   }
 
-  /** Newest id that is known. */
   get newest(): bigint {
     const id = this.events.at(-1)?.id;
     return id !== undefined && id > this.closed ? id : this.closed;
@@ -99,7 +96,6 @@ export class Ledger {
     return [...this.#oldest, ...this.events.map(({ id }) => id)].filter((id) => id < this.earliest);
   }
 
-  /** The events that a stream is owed. */
   owed({ after, upTo, types }: Owed): SeenEvent[] {
     return this.events.filter(
       ({ id, type }) => id > after && id <= upTo && (types === undefined || types.includes(type)),
@@ -171,4 +167,8 @@ export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Ow
   return undefined;
 }
 
-const difference = (kind: Kind, expected: string, actual: string): Difference => ({ kind, expected, actual });
+const difference = (kind: StreamDifference, expected: string, actual: string): Difference => ({
+  kind,
+  expected,
+  actual,
+});

@@ -14,8 +14,8 @@ import { eventsAfter, mayBeGone, mostEvents, retainedFrom } from '../support/ret
 import { describeOpen, type Streams } from '../support/streams.ts';
 import type { Subscription } from '../support/subscription.ts';
 import { CurrentDeployment, type Window } from './current.ts';
-import { decides, type Matter, type Situation, type Way } from './decides.ts';
-import { type Difference, judgeStream, type Kind, Ledger } from './model.ts';
+import { decides, type OtherDifference, type Situation, type Way } from './decides.ts';
+import { type Difference, judgeStream, Ledger, type StreamDifference } from './model.ts';
 
 /** Departure from the model. `id`: of the requirement that it decides. */
 export class Departure extends Violation {
@@ -36,7 +36,7 @@ export class Departure extends Violation {
   }
 }
 
-export interface Asking {
+export interface StreamRequest {
   way: Way;
   options: OpenEvents;
   /** Events after this id are owed. */
@@ -47,7 +47,7 @@ export interface Asking {
   http?: HttpClient | undefined;
 }
 
-interface Client extends Asking {
+interface Client extends StreamRequest {
   name: string;
   subscription: Subscription;
   /** Number of its events that were judged. */
@@ -103,11 +103,15 @@ export class Reality {
   }
 
   /** Notes a SHOULD that does not hold, and goes on. */
-  remarks(what: Kind | Matter, finding: { expected: string; actual: string }): void {
+  remarks(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): void {
     this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, { isShould: true }));
   }
 
-  departs(what: Kind | Matter, finding: Pick<Difference, 'expected' | 'actual' | 'missing'>, client?: Client): never {
+  departs(
+    what: StreamDifference | OtherDifference,
+    finding: Pick<Difference, 'expected' | 'actual' | 'missing'>,
+    client?: Client,
+  ): never {
     const situation = this.#isGlued(finding.missing ?? []) ? 'tear' : this.situation;
     const seam = situation === 'plain' && client !== undefined && this.#isAtSeam(client) ? 'seam' : situation;
     const where = {
@@ -157,7 +161,7 @@ export class Reality {
   }
 
   /** Opens a stream, and expects it served or refused by the fate of its cursor. */
-  async open(asking: Asking, stays = false): Promise<void> {
+  async open(asking: StreamRequest, stays = false): Promise<void> {
     const { t, ledger } = this;
     if (!stays && this.clients.length >= MOST_CLIENTS) await this.leave(0);
     const { options, way, http } = asking;
@@ -295,7 +299,6 @@ export class Reality {
     return this.ledger.events.some((event) => event.id > after && isDeployedEvent(event, deploymentId));
   }
 
-  /** Learns the events that the witness has read. */
   learn(): void {
     this.#learn(this.witness);
   }
@@ -369,7 +372,12 @@ export class Reality {
   }
 
   /** Expects a moment within a window, unless somebody sets the clock meanwhile. */
-  async expectMoment(what: Matter, member: string, written: unknown, { since, until, why }: Window): Promise<void> {
+  async expectMoment(
+    what: OtherDifference,
+    member: string,
+    written: unknown,
+    { since, until, why }: Window,
+  ): Promise<void> {
     if (this.isWithin(member, written, since, until) || (await isClockSet())) return;
     const expected = `${member} from ${instant(since)} to ${instant(until)}, when ${why}`;
     this.departs(what, { expected, actual: String(written) });

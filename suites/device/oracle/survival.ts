@@ -10,7 +10,7 @@ import { sampleRetained } from '../support/sample.ts';
 import { type Command, can, publishSome } from './commands.ts';
 import type { Reality } from './reality.ts';
 
-/** Old events go; streams that are open lose nothing. `isLast`: nothing is published after it. */
+/** `isLast`: nothing is published after it. */
 export const compactLog = ({ isLast = false } = {}): Command => ({
   text: isLast ? 'compact(), and nothing after it' : 'compact()',
   isPossible: can('compact'),
@@ -41,7 +41,6 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
   },
 });
 
-/** Publishes and compacts, with no stream open, until events that were seen are gone. */
 export const compactAway = (): Command => ({
   text: 'publish and compact until events are gone',
   isPossible: can('compact'),
@@ -98,7 +97,7 @@ async function openAtBoundary(real: Reality): Promise<void> {
 async function replayAll(real: Reality): Promise<void> {
   await real.openStaying(real.retained());
   await publishSome(1).run(real);
-  await real.current.look({ restarted: true });
+  await real.current.expectUnchanged({ restarted: true });
   await real.current.expectFiles();
 }
 

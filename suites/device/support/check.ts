@@ -8,11 +8,10 @@ import type { CheckContext } from '../../../harness/runner/types.ts';
 import type { Control, ControlCall } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
-import { hasCompacted, logMayDiffer, mayHaveDeployed, publishes } from './log-state.ts';
+import { recordCompaction, recordDeployment, recordLogChange, recordPublishing } from './log-state.ts';
 
 export type Device = DeviceContext & CheckContext;
 
-/** Part of a check's context that an assertion needs. */
 export type Assertions = Pick<CheckContext, 'must'>;
 
 /**
@@ -25,7 +24,6 @@ export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, patienceMs, lenient);
 
-/** Records how long a wait took, in milliseconds. */
 export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
@@ -33,19 +31,19 @@ export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): 
 export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 
-/** Runs `attempt`, which throws once its time is up, and records a timeout, or the time where the result `isIt`. */
+/** Runs `attempt`, which throws once its time is up. Records a timeout, or the time of a result that `isMeant`. */
 export async function inTime<T>(
   t: Device,
   kind: WaitKind,
   attempt: (within: number) => Promise<T>,
-  isIt: (result: T) => boolean = () => true,
+  isMeant: (result: T) => boolean = () => true,
 ): Promise<T> {
   const within = timeoutMs(t, kind);
   const started = performance.now();
   try {
     const result = await attempt(within);
     const ms = performance.now() - started;
-    if (isIt(result)) recordSuccess(t, kind, ms);
+    if (isMeant(result)) recordSuccess(t, kind, ms);
     if (kind === 'answer' || kind === 'stream') t.session.took('answer', ms);
     return result;
   } catch (error) {
@@ -56,7 +54,6 @@ export async function inTime<T>(
   }
 }
 
-/** Stops and starts the agent, and gives the client for it. */
 export async function restart(
   t: Device,
   signal: StopSignal = 'SIGTERM',
@@ -107,7 +104,7 @@ export function pacedControl(t: Driven): Control {
   };
   const publishAll = (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> =>
     timed('publish', count, async () => {
-      const answered = publishes(t, count);
+      const answered = recordPublishing(t, count);
       const range = await control.publish(count, signal).catch((error: unknown) => {
         answered();
         throw error;
@@ -126,7 +123,7 @@ export function pacedControl(t: Driven): Control {
   const compact = async (signal: AbortSignal | undefined): ReturnType<Control['compact']> => {
     const left = await control.compact(signal);
     t.saw('compactions');
-    hasCompacted(t, BigInt(left.earliest_id), BigInt(left.latest_id));
+    recordCompaction(t, BigInt(left.earliest_id), BigInt(left.latest_id));
     return left;
   };
   const restarting = async (call: ControlCall, signal: AbortSignal | undefined): Promise<undefined> => {
@@ -138,11 +135,11 @@ export function pacedControl(t: Driven): Control {
   };
   return layered(control, {
     call: (call, signal) => {
-      if (call.name === 'deploy' || call.name === 'remove') mayHaveDeployed(t);
+      if (call.name === 'deploy' || call.name === 'remove') recordDeployment(t);
       if (call.name === 'deploy') return timed('deployment', 1, () => control.call(call, signal));
       if (call.name === 'publish') return publish(call.count, signal);
       if (call.name === 'stop') afford('restart');
-      if (call.name === 'compact' || call.name === 'stop') logMayDiffer(t);
+      if (call.name === 'compact' || call.name === 'stop') recordLogChange(t);
       if (call.name === 'compact') return compact(signal);
       return call.name === 'stop' || call.name === 'start' ? restarting(call, signal) : undefined;
     },

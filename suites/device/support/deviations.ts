@@ -2,34 +2,30 @@
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
+import { parseObject } from '../../json.ts';
 import type { Device } from './check.ts';
-import { carriesNoEvent, DECIMAL, integerIn, parseObject } from './events.ts';
+import { carriesNoEvent, DECIMAL, integerIn } from './events.ts';
 
-/** Section 4.1: a stream does not open as an event stream. */
 export const CONTENT_TYPE_ODD: Deviation = {
   name: 'content-type-odd',
   allowance: 'the content type of a stream is not looked at',
 };
 
-/** Section 6.2, rule 2: the event of the cursor comes too. */
 export const CURSOR_REPEATED: Deviation = {
   name: 'cursor-repeated',
   allowance: 'the event of the cursor is left out of a replay',
 };
 
-/** Section 4.1: the header is no cursor. */
 export const HEADER_IGNORED: Deviation = {
   name: 'header-ignored',
   allowance: 'the cursor is sent as after, not as Last-Event-ID',
 };
 
-/** Section 4.1: other types come too. */
 export const TYPES_IGNORED: Deviation = {
   name: 'types-ignored',
   allowance: 'events of types that were not asked for are left out',
 };
 
-/** Section 6.1: the fields of a frame are missing or odd. */
 export const FRAME_ODD: Deviation = {
   name: 'frame-odd',
   allowance: 'the id and the type of an event are taken from its envelope',

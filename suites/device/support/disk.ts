@@ -16,7 +16,6 @@ export interface LogLine {
 }
 
 export interface Log {
-  /** Every complete line that was read. */
   lines: LogLine[];
   /** Size of all its files. */
   bytes: number;
@@ -151,7 +150,6 @@ export async function diskUse(t: Device): Promise<number> {
   return entries.reduce((total, { kind, size }) => total + (kind === 'file' ? size : 0), 0);
 }
 
-/** A config file of a deployment, and its path on the device. */
 export interface ConfigFile {
   filepath: string;
   content: string;
@@ -209,7 +207,6 @@ export interface FileDifferences {
   altered: string[];
 }
 
-/** How the files on the device depart from those that were given. */
 export async function compareFiles(t: Device, root: string, files: readonly ConfigFile[]): Promise<FileDifferences> {
   const differences: FileDifferences = { lost: [], altered: [] };
   const { lost, altered } = differences;

@@ -4,13 +4,13 @@ import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
+import { isObject } from '../../json.ts';
 import { type Device, recordTimeout } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
-import { isObject } from './requests.ts';
 import { eventsAfter, mostEvents } from './retention.ts';
 import type { Streams } from './streams.ts';
-import type { Question, Subscription } from './subscription.ts';
+import type { Probe, Subscription } from './subscription.ts';
 
 export interface Published {
   first: bigint;
@@ -55,10 +55,10 @@ export async function readUpTo(subscription: Subscription, published: Published)
   const t: Device = subscription.device;
   const { first, last } = published;
   const what = `the published events ${first} to ${last}`;
-  const question = oneMore(t);
-  const seen = await subscription.reach(last, what, question);
+  const probe = makeProbe(t);
+  const seen = await subscription.reach(last, what, probe);
   const came = subscription.events;
-  const arrived = !question.asked || came.some(({ id }) => id === last);
+  const arrived = !probe.isSent || came.some(({ id }) => id === last);
   if (!arrived) recordTimeout(t, 'event');
   t.must(arrived, {
     expected: `${what}, on an open stream`,
@@ -75,33 +75,28 @@ export function readUpToDeployed(
 ): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
   // The event of a deployment that is not deployed yet may come much later.
-  const question = activity_status === 'deployed' ? oneMore(t, t.patienceMs / 4) : undefined;
-  return subscription.until(
-    (event) => isDeployedEvent(event, id),
-    `deployment.deployed of ${id}`,
-    question,
-    'deployed',
-  );
+  const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
+  return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, probe, 'deployed');
 }
 
-function oneMore(t: Device, graceMs = 0): Question {
-  const question: { -readonly [Name in keyof Question]: Question[Name] } = {
-    asked: false,
+function makeProbe(t: Device, graceMs = 0): Probe {
+  const probe: { -readonly [Name in keyof Probe]: Probe[Name] } = {
+    isSent: false,
     id: undefined,
     graceMs,
-    ask: () => {
-      if (question.asked) return;
-      question.asked = true;
+    send: () => {
+      if (probe.isSent) return;
+      probe.isSent = true;
       publishUnread(t, 1).then(
         ({ last }) => {
-          question.id = last;
+          probe.id = last;
         },
         // Trouble with control decides nothing: the wait goes on.
         () => {},
       );
     },
   };
-  return question;
+  return probe;
 }
 
 /** Measures how far apart the events of a batch came, unless all had come before control answered. */
@@ -142,7 +137,6 @@ export function eventBudget(t: Device, wanted: number): number {
 export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 
-/** Deploys and reads up to its `deployment.deployed`. */
 export async function deploy(
   t: Device,
   subscription: Subscription,
@@ -161,7 +155,6 @@ export function payloadOf(event: SeenEvent): Record<string, unknown> {
   return isObject(data) ? data : {};
 }
 
-/** Whether the event is `deployment.deployed` of that deployment. */
 export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean =>
   event.type === 'deployment.deployed' && payloadOf(event)['deployment_id'] === deploymentId;
 

@@ -4,8 +4,8 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
 import { isIso8601, type Shape } from '../../../harness/contract/shape.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { isObject, parseObject } from '../../json.ts';
 import type { Assertions } from './check.ts';
-import { isObject } from './requests.ts';
 
 export interface SeenEvent {
   /** Ids may lie beyond 2^53. */
@@ -39,15 +39,6 @@ export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<
 
 /** Whether a client dispatches nothing for a block, since it has no data (HTML standard, section 9.2.6). */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
-
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Integer member of the envelope, exact beyond 2^53. */
 export function integerIn(text: string, key: string): bigint | undefined {
@@ -104,7 +95,6 @@ export class Recollection<T> {
   }
 }
 
-/** The lines of a frame as they came. */
 export const frameText = ({ fields }: SseFrame): string =>
   `${fields.map(({ name, value }) => `${name}: ${value}\n`).join('')}\n`;
 

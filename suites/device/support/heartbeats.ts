@@ -1,8 +1,9 @@
 /** Watches an idle stream. Only times without events count, since other checks may be driving the device. */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
+import { parseObject } from '../../json.ts';
 import type { Device } from './check.ts';
-import { DECIMAL, parseObject, showFrame } from './events.ts';
+import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
@@ -23,10 +24,9 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
 }
 
 interface Watching {
-  /** Sees every frame. */
   onFrame?: (frame: SseFrame) => void;
   /** Opens a stream that stays idle, to be watched instead where a slow device is driven for minutes. */
-  apart?: () => Promise<Subscription | undefined>;
+  openIdle?: () => Promise<Subscription | undefined>;
 }
 
 /**
@@ -37,7 +37,7 @@ export async function awaitHeartbeats(
   t: Device,
   subscription: Subscription,
   wanted: number,
-  { onFrame = () => {}, apart }: Watching = {},
+  { onFrame = () => {}, openIdle }: Watching = {},
 ): Promise<readonly SseComment[]> {
   let watch = new HeartbeatWatch(t, subscription, onFrame);
   try {
@@ -45,7 +45,7 @@ export async function awaitHeartbeats(
       const found = watch.heartbeatsByTheClock();
       if (found.length >= wanted || watch.idleMs >= wanted * LATE * watch.intervalMs) return found;
       if ((await watch.waitForActivity()) && watch.readActivity()) {
-        const quiet = await apart?.();
+        const quiet = await openIdle?.();
         if (quiet === undefined) watch.askForQuiet();
         else {
           watch.stop();

@@ -36,20 +36,19 @@ interface Driven {
 }
 
 /** Records a compaction or a stop, after which the content of the log is unknown. */
-export function logMayDiffer({ session }: Driven): void {
+export function recordLogChange({ session }: Driven): void {
   const log = session.get(LOG_STATE);
   const { changes, changedAt, newest = changedAt } = log;
   const unknown = { knownCursor: undefined, left: undefined };
   session.set(LOG_STATE, { ...log, ...unknown, changes: changes + 1, changedAt: newest });
 }
 
-/** Records the first and the last event that a compaction left. */
-export function hasCompacted({ session }: Driven, earliest: bigint, latest: bigint): void {
+export function recordCompaction({ session }: Driven, earliest: bigint, latest: bigint): void {
   session.set(LOG_STATE, { ...session.get(LOG_STATE), left: { earliest, latest } });
 }
 
 /** Records events that are being published. The result is to be called with their ids once control has answered. */
-export function publishes({ session }: Driven, count: number): (first?: bigint, last?: bigint) => void {
+export function recordPublishing({ session }: Driven, count: number): (first?: bigint, last?: bigint) => void {
   const change = (changed: (log: LogState) => Partial<LogState>): void => {
     const log = session.get(LOG_STATE);
     session.set(LOG_STATE, { ...log, ...changed(log) });
@@ -69,8 +68,7 @@ export function publishes({ session }: Driven, count: number): (first?: bigint, 
 /** Events of a deployment, of the one that it replaces, and others that may come with them. */
 export const EVENTS_OF_A_DEPLOYMENT = 4;
 
-/** Records that a deployment was made or removed. */
-export function mayHaveDeployed({ session }: Driven): void {
+export function recordDeployment({ session }: Driven): void {
   const log = session.get(LOG_STATE);
   session.set(LOG_STATE, { ...log, more: log.more + EVENTS_OF_A_DEPLOYMENT });
 }

@@ -1,7 +1,7 @@
 /** Replays that checks share, and the sample of the oldest events. */
 import { expect, it } from 'vitest';
 import { publish } from './drive.ts';
-import { logMayDiffer } from './log-state.ts';
+import { recordLogChange } from './log-state.ts';
 import { record } from './replays.ts';
 import { requireRetained } from './sample.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
@@ -37,7 +37,7 @@ it('shares a recording on a slow target until something may have removed it', as
     const second = await record(t, streams, 3);
     expect(second.cursor).toBeGreaterThan(first.cursor);
     // A compaction or a restart may have left nothing.
-    logMayDiffer(t);
+    recordLogChange(t);
     await publish(t, 1);
     slow();
     expect((await record(t, streams, 3)).cursor).toBeGreaterThan(second.cursor);

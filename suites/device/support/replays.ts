@@ -133,7 +133,6 @@ interface Reading {
   events: SeenEvent[];
   /** Why it stopped before the last event. */
   problem: string | undefined;
-  /** The cursor is older than the earliest retained event by now. */
   expired: boolean;
 }
 
@@ -175,7 +174,6 @@ export interface Recording {
   published: Published;
 }
 
-/** The last recording of a slow target. */
 interface Kept {
   recording: Recording;
   at: number;

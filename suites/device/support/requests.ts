@@ -9,6 +9,7 @@ import { retryAfterMs } from '../../../harness/common/durations.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
 import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
+import { isObject } from '../../json.ts';
 import { type Device, inTime } from './check.ts';
 
 export const CURRENT = '/deployments/current';
@@ -86,7 +87,7 @@ class OpenStreams {
   #lastServedAt = Number.NEGATIVE_INFINITY;
   /** Most that were open at once. */
   most = 0;
-  /** A stream was refused for want of a place. */
+  /** Set once a stream was refused for want of a place. */
   isScarce = false;
   /** Settles when the last of the checks that were throttled has had its turn. */
   #turns: Promise<unknown> = Promise.resolve();
@@ -138,13 +139,8 @@ export const servesFew = (streams: number): string =>
 export const countOpen = (streams: Iterable<HeldStream>): number =>
   [...streams].filter(({ status, ended }) => status === 200 && ended === undefined).length;
 
-/** The JSON object in an answer, or undefined. */
 export function objectOf(response: HttpResponse): Record<string, unknown> | undefined {
   return isObject(response.json) ? response.json : undefined;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export const mediaType = (headers: Readonly<Record<string, string>>): string =>
@@ -153,7 +149,6 @@ export const mediaType = (headers: Readonly<Record<string, string>>): string =>
 export const isEventStream = ({ headers }: Pick<Answer, 'headers'>): boolean =>
   mediaType(headers) === 'text/event-stream';
 
-/** Status, media type and the beginning of the body. */
 export function describeResponse(response: Pick<HttpResponse, 'status' | 'headers' | 'text'>): string {
   const type = mediaType(response.headers);
   return `${response.status}${type === '' ? '' : ` ${type}`} ${JSON.stringify(response.text.slice(0, 300))}`;
@@ -175,7 +170,6 @@ export function isDeployment(response: HttpResponse | undefined): boolean {
   return typeof id === 'string' && typeof activity_status === 'string';
 }
 
-/** The body of an answer with the current deployment. */
 export function deploymentIn(seen: Happening): Record<string, unknown> | undefined {
   if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
   const isAsked = seen.path.split('?', 1)[0]?.endsWith(CURRENT) === true;
@@ -212,7 +206,6 @@ export const rejected = (status: number): boolean =>
   (status >= 400 && status < 500) || status === 501 || status === 505;
 export const noServerError = (status: number): boolean => status < 500 || status === 501 || status === 505;
 
-/** GET of the current deployment, as it should be. */
 export const wholeRequest = (http: HttpClient): string => requestText(http, { target: http.basePath + CURRENT });
 
 const LONG = 'x'.repeat(64 * 1024);

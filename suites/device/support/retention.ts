@@ -34,10 +34,11 @@ function retentionOf({ info, session }: Device): number {
 }
 
 /** Events that an agent keeps after a cursor whenever it compacts: a quarter, as events of other origin count too. */
-const certain = (t: Device): number => Math.floor(retentionOf(t) / 4);
+const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
 /** Events that may follow another before that one is compacted away: up to 3 of a small log, or none. */
-export const mostEvents = (t: Device): number => Math.max(certain(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
+export const mostEvents = (t: Device): number =>
+  Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 
 /** Upper bound of the events after a cursor, as far as control has caused them; Infinity where unknown. */
 export function eventsAfter({ session }: Pick<Device, 'session'>, cursor: bigint): number {
@@ -54,10 +55,10 @@ export function retainedFrom(t: Device, before: bigint, events: readonly { id: b
 
 /** Ends the check as undecided where the log keeps fewer events after a cursor. */
 export function requireRoomFor(t: Device, events: number): void {
-  if (mostEvents(t) < events) throw new TooFewRetained(`needs ${events + 1} retained events: ${kept(t)}`);
+  if (mostEvents(t) < events) throw new TooFewRetained(`needs ${events + 1} retained events: ${describeRetention(t)}`);
 }
 
-function kept({ info, session }: Device): string {
+function describeRetention({ info, session }: Device): string {
   const { refused } = session.get(OBSERVED);
   if (info.retention !== undefined) return `the log keeps at most ${info.retention}`;
   return `the log kept fewer than ${refused + 1}`;
@@ -81,8 +82,8 @@ export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
   if (cursor === undefined) return false;
   // One event of other origin may drop any event of a tiny log.
-  const isTiny = t.info.retention !== undefined && certain(t) === 0;
-  return isTiny || (eventsAfter(t, cursor) > certain(t) && !isLeft(t, cursor));
+  const isTiny = t.info.retention !== undefined && certainlyKept(t) === 0;
+  return isTiny || (eventsAfter(t, cursor) > certainlyKept(t) && !isLeft(t, cursor));
 }
 
 /** Whether the last compaction left the event and no later event may have dropped it. */
@@ -98,7 +99,7 @@ function isLeft(t: Device, cursor: bigint): boolean {
 export function endIfGone(t: Device, options: OpenEvents): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || !mayBeGone(t, options)) return;
-  throw new TooFewRetained(`needs the events from ${cursor} on, and they were compacted away: ${kept(t)}`);
+  throw new TooFewRetained(`needs the events from ${cursor} on, and they were compacted away: ${describeRetention(t)}`);
 }
 
 /** Cursor that takes precedence; undefined unless every device must understand it. */

@@ -9,8 +9,8 @@ import { watchedControl } from './declared.ts';
 import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
-/** Events that checks publishing side by side may add while one of them reads its own. */
-const MUCH = 60;
+/** Events that checks running side by side may publish while one of them reads its own. */
+const EVENTS_OF_OTHERS = 60;
 
 const declare = checks<DeviceContext>();
 
@@ -38,7 +38,7 @@ export const check = (
       t.session.declarations.refused(useless, lacks);
       given.undecided(`the capability "${useless}" is declared, but ${lacks}`);
     }
-    if (mostEvents(t) < MUCH) t.session.isSmall = true;
+    if (mostEvents(t) < EVENTS_OF_OTHERS) t.session.isSmall = true;
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));

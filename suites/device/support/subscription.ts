@@ -10,10 +10,10 @@ import { LOG_STATE } from './log-state.ts';
 type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
 /** Probe of a silent stream: one more event shows whether it still brings any. */
-export interface Question {
+export interface Probe {
   /** Publishes the event, the first time. */
-  ask(): void;
-  readonly asked: boolean;
+  send(): void;
+  readonly isSent: boolean;
   /** Id of the event, once known. */
   readonly id: bigint | undefined;
   /** Milliseconds to go on waiting once the stream has brought the event. */
@@ -43,7 +43,7 @@ interface EventWait {
   /** Milliseconds of `patience` at first. */
   within: number;
   patience: Patience;
-  question: Question | undefined;
+  probe: Probe | undefined;
   /** Starts once the probe has come: the stream goes on without the awaited event. */
   hurry: Patience | undefined;
   /** Events that came meanwhile. */
@@ -51,15 +51,17 @@ interface EventWait {
 }
 
 function leftMs(t: Device, wait: EventWait): number {
-  const { question, taken } = wait;
-  const id = question?.id;
-  if (id !== undefined && taken.some((event) => event.id >= id)) wait.hurry ??= new Patience(question?.graceMs ?? 0);
-  return Math.min(stillMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
+  const { probe, taken } = wait;
+  const id = probe?.id;
+  if (id !== undefined && taken.some((event) => event.id >= id)) wait.hurry ??= new Patience(probe?.graceMs ?? 0);
+  return Math.min(patienceLeftMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Milliseconds left: fewer once another check has timed out on that kind. */
-const stillMs = (t: Device, { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>): number =>
-  patience.leftMs - Math.max(0, within - timeoutMs(t, kind));
+/** Fewer once another check has timed out on that kind. */
+const patienceLeftMs = (
+  t: Device,
+  { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>,
+): number => patience.leftMs - Math.max(0, within - timeoutMs(t, kind));
 
 export class Subscription {
   /** Events in the order in which they were given out. */
@@ -98,10 +100,10 @@ export class Subscription {
   async until(
     fits: (event: SeenEvent) => boolean,
     what: string,
-    question?: Question,
+    probe?: Probe,
     kind: WaitKind = 'event',
   ): Promise<SeenEvent[]> {
-    const wait = this.#wait(what, question, kind);
+    const wait = this.#wait(what, probe, kind);
     const { taken, patience } = wait;
     for (let newest: bigint | undefined; ; ) {
       const event = await this.#next(wait);
@@ -114,8 +116,8 @@ export class Subscription {
   }
 
   /** Events up to and including the first whose id is `id` or above it. */
-  reach(id: bigint, what = `event ${id}`, question?: Question): Promise<SeenEvent[]> {
-    return this.until((event) => event.id >= id, what, question);
+  reach(id: bigint, what = `event ${id}`, probe?: Probe): Promise<SeenEvent[]> {
+    return this.until((event) => event.id >= id, what, probe);
   }
 
   /**
@@ -149,7 +151,7 @@ export class Subscription {
         this.#t.blocked(`the stream holds more than Muster reads: ${stream.ended?.reason ?? `${bytes} bytes`}`);
       }
       if (stream.ended !== undefined) break;
-      const left = stillMs(this.#t, { kind, within, patience });
+      const left = patienceLeftMs(this.#t, { kind, within, patience });
       if (left <= 0) {
         if (last !== undefined) recordTimeout(this.#t, kind);
         break;
@@ -173,9 +175,9 @@ export class Subscription {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
 
-  #wait(what: string, question: Question | undefined, kind: WaitKind): EventWait {
+  #wait(what: string, probe: Probe | undefined, kind: WaitKind): EventWait {
     const within = timeoutMs(this.#t, kind);
-    return { what, kind, within, patience: new Patience(within, LONGEST_MS), question, hurry: undefined, taken: [] };
+    return { what, kind, within, patience: new Patience(within, LONGEST_MS), probe, hurry: undefined, taken: [] };
   }
 
   async #next(wait: EventWait): Promise<SeenEvent> {
@@ -198,13 +200,13 @@ export class Subscription {
   }
 
   async #nextFrame(wait: EventWait): Promise<SseFrame> {
-    const { what, question } = wait;
+    const { what, probe } = wait;
     const started = performance.now();
-    const silence = question && setTimeout(() => question.ask(), silenceMs(this.#t));
+    const silence = probe && setTimeout(() => probe.send(), silenceMs(this.#t));
     try {
       const frame = await this.#nextInTime(wait);
       // An event that the probe brought about does not time others.
-      if (question?.asked !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
+      if (probe?.isSent !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
