@@ -1,5 +1,5 @@
 /** Section 2: resources are the same wherever they are shown. */
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '2', since: '2026-11-25' });

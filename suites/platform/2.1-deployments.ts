@@ -1,9 +1,8 @@
 /** Sections 2.1, 2.2 and 9: fields, types and statuses of the deployments that a platform shows. */
-import type { Happening } from '../../harness/client/happening.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
+import { resourcesIn } from './support/answers.ts';
 import { section } from './support/check.ts';
-import { resourcesIn } from './support/seen.ts';
 import { inAnswers } from './watched/judged.ts';
 
 export const { requirement, check, rule, checks } = section({ section: '2.2', since: '2026-11-21' });
@@ -21,8 +20,6 @@ const shape = requirement({
 check(...byExploring(shape, { profile: 'core' }));
 
 rule(shape, { premises: [shape.id] }, inAnswers(shape.id));
-
-const deploymentsIn = (seen: Happening) => resourcesIn(seen).filter(({ object }) => object === 'deployment');
 
 const merge = requirement({
   id: 'platform.deployment.merge',
@@ -62,7 +59,7 @@ check(...byExploring(same, { premises: [shape.id] }));
 rule(same, { premises: [same.id] }, () => {
   const known = new Map<string, Sighting & Fixed>();
   return (seen, judge: Judge) => {
-    for (const shown of deploymentsIn(seen)) {
+    for (const shown of resourcesIn(seen).filter(({ object }) => object === 'deployment')) {
       const here = judge.saw(() => JSON.stringify(shown));
       const before = known.get(shown.id);
       if (before === undefined) {

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
 import {

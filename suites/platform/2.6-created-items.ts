@@ -1,6 +1,6 @@
 /** Section 2.6: lists show created resources. */
 
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ section: '2.6', since: '2026-11-21' });

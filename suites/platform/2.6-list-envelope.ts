@@ -1,6 +1,6 @@
 /** Sections 2, 2.6 and 4.2: the envelope of every list, and the type and times of its items. */
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { type Platform, section } from './support/check.ts';
 import { COLLECTIONS, ENVELOPE_ODD, envelopeProblems, getList, servedCollections } from './support/lists.ts';
 import { describeResponse, isJson } from './support/requests.ts';

@@ -1,5 +1,5 @@
 /** Sections 2.1, 2.2 and 3: a new deployment is as requested, and moves only forward. */
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ since: '2026-11-21' });

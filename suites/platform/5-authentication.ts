@@ -1,11 +1,11 @@
 /** Section 5: refusals without a valid API key, and of pings without the scope `devices:read`. */
-import { byExploring } from './oracle/decided.ts';
-import type { Looked } from './oracle/found.ts';
+import { byExploring } from './oracle/checks.ts';
+import type { Comparison } from './oracle/differences.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '5', since: '2026-11-21' });
 
-const isRead = ({ exchange }: Looked): boolean => exchange.operation.method === 'GET';
+const isRead = ({ exchange }: Comparison): boolean => exchange.operation.method === 'GET';
 
 const keyRequired = requirement({
   id: 'platform.auth.key-required',
@@ -28,6 +28,6 @@ const scope = requirement({
   clause: 'Endpoints require scopes; ping requires `devices:read`.',
   text: 'A key without the scope devices:read cannot ping a device.',
 });
-const isPing = ({ exchange }: Looked): boolean => exchange.operation.id === 'pingDevice';
+const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
 check(...byExploring(scope, { needs: ['limited-key'], writes: true, isMeant: isPing, part: 'refusals' }));
 check(...byExploring(scope, { aspect: 'explored', needs: ['limited-key'] }));

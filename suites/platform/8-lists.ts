@@ -2,8 +2,8 @@
  * Sections 2.6 and 8: pages, their bounds and their count. An exploration compares each page with the whole list, and
  * each limit and offset with the value that section 8 gives it.
  */
-import { byExploring } from './oracle/decided.ts';
-import type { Looked } from './oracle/found.ts';
+import { byExploring } from './oracle/checks.ts';
+import type { Comparison } from './oracle/differences.ts';
 import { section } from './support/check.ts';
 import { inAnswers } from './watched/judged.ts';
 
@@ -20,7 +20,6 @@ const pageSize = requirement({
   text: 'A page holds at most limit items, and exactly limit items if has_more is true.',
 });
 
-/** Advice for a check that saw no item, or too few. */
 const orElse = 'a collection with items in it shows more';
 const pages = { least: { pages: 1 } } as const;
 check(...byExploring(pageSize, { ...core, least: { items: 1 }, orElse }));
@@ -65,9 +64,9 @@ const totalCount = requirement({
 
 check(...byExploring(totalCount, { ...core, least: { 'counted items': 1 }, orElse }));
 
-/** Selects findings that need no items. */
-const isUnasked = ({ path }: Looked): boolean => path.includes('unasked');
-check(...byExploring(totalCount, { ...core, ...pages, aspect: 'omitted', isMeant: isUnasked }));
+check(
+  ...byExploring(totalCount, { ...core, ...pages, aspect: 'omitted', isMeant: ({ path }) => path.includes('unasked') }),
+);
 
 rule(totalCount, { premises: [totalCount.id] }, inAnswers(totalCount.id));
 
@@ -128,9 +127,9 @@ const anySize = requirement({
   text: 'Integers of any size are clamped and never cause an error: 2^31, 2^53, 2^64, -2^63, 400 digits.',
 });
 
-const isOfOffset = ({ path }: Looked): boolean => path.includes('offset');
+const isOfOffset = ({ path }: Comparison): boolean => path.includes('offset');
 const huge = { ...pages, premises: [limitBelow.id, negativeOffset.id] };
-check(...byExploring(anySize, { ...huge, isMeant: (looked) => !isOfOffset(looked) }));
+check(...byExploring(anySize, { ...huge, isMeant: (comparison) => !isOfOffset(comparison) }));
 check(...byExploring(anySize, { ...huge, aspect: 'offset', isMeant: isOfOffset }));
 
 const noInteger = requirement({

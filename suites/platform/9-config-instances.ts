@@ -1,7 +1,7 @@
 /** Section 9, 2026-05-06.rainier: content of format `yaml` in config instances. */
 
 import { codenamesFrom } from '../../harness/contract/versions.ts';
-import { byExploring, inCodename } from './oracle/decided.ts';
+import { byExploring, inCodename } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });

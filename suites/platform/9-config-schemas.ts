@@ -1,14 +1,14 @@
 /** Section 9, 2026-08-17.everglades and migration rule 1: paths of instances in a config schema. */
 import { codenamesBefore } from '../../harness/contract/versions.ts';
-import { byExploring, inCodename } from './oracle/decided.ts';
-import type { Looked } from './oracle/found.ts';
+import { byExploring, inCodename } from './oracle/checks.ts';
+import type { Comparison } from './oracle/differences.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
 
 const options = { needs: ['write', 'everglades'], makes: 'config_schema' } as const;
 
-const isDerived = ({ what, path }: Looked): boolean => what === 'shape' && path === '/instance_slots';
+const isDerived = ({ what, path }: Comparison): boolean => what === 'shape' && path === '/instance_slots';
 
 const slots = requirement({
   id: 'platform.schema.slots',

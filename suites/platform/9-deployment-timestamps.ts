@@ -1,5 +1,5 @@
 /** Section 9, 2026-08-17.everglades: queued, deployed and archived timestamps of deployments. */
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });

@@ -1,6 +1,6 @@
 /** Section 9: expanded `current_release` and `current_deployment` of devices, and their status `archived`. */
 import { codenamesFrom } from '../../harness/contract/versions.ts';
-import { byExploring, inCodename } from './oracle/decided.ts';
+import { byExploring, inCodename } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ level: 'MUST', section: '9', since: '2026-11-21' });

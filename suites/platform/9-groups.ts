@@ -1,6 +1,6 @@
 /** Section 9, 2026-08-17.everglades: the tree of device groups, and the read-only group of a device. */
-import { byExploring } from './oracle/decided.ts';
-import type { Looked } from './oracle/found.ts';
+import { byExploring } from './oracle/checks.ts';
+import type { Comparison } from './oracle/differences.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
@@ -16,10 +16,10 @@ const tree = requirement({
     'a write to a device cannot change its group.',
 });
 check(...byExploring(tree, { ...options, makes: 'group' }));
-const isMembership = ({ path, what }: Looked): boolean => path.endsWith('/group_id') || what === 'error';
+const isMembership = ({ path, what }: Comparison): boolean => path.endsWith('/group_id') || what === 'error';
 check(...byExploring(tree, { ...options, makes: 'group', aspect: 'membership', isMeant: isMembership }));
 
-const isAtOnce = ({ path }: Looked): boolean => path.endsWith(' at once');
+const isAtOnce = ({ path }: Comparison): boolean => path.endsWith(' at once');
 check(
   ...byExploring(tree, {
     ...{ ...options, aspect: 'concurrent', premises: [tree.id] },

@@ -1,5 +1,5 @@
 /** Section 9, migration rule 3: accepted values of `parent_id` in a new deployment. */
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
@@ -23,6 +23,6 @@ for (const [aspect, path] of Object.entries(PATHS))
   check(
     ...byExploring(parent, {
       ...{ aspect, needs: ['write', 'everglades'], makes: 'deployment', part: 'parents' },
-      isMeant: (looked) => looked.path === path,
+      isMeant: (comparison) => comparison.path === path,
     }),
   );

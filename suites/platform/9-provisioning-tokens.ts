@@ -51,7 +51,6 @@ const PATH = '/provisioning_tokens';
 /** Tokens issued in this run: few, since it is not stated how many a platform issues. */
 const ISSUED_TOKENS = new Fact(() => new Set<string>());
 
-/** Posts, and keeps the token in the answer out of reports. */
 async function postTo(t: Platform, path: string): Promise<HttpResponse> {
   const response = await send(t, { method: 'POST', path, body: {} });
   const { token: issued } = (response.json ?? {}) as { token?: unknown };

@@ -1,14 +1,11 @@
 /** Section 9: served and refused values of the version header. */
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, versionNamed } from '../../harness/contract/versions.ts';
-import { byExploring, inCodename } from './oracle/decided.ts';
-import type { Looked } from './oracle/found.ts';
+import { byExploring, inCodename } from './oracle/checks.ts';
 import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
 import { clientOfVersion, describeResponse, ok, refused, serverError } from './support/requests.ts';
 
 export const { requirement, check, checks } = section({ section: '9', since: '2026-11-21' });
-
-const isRead = ({ exchange }: Looked): boolean => exchange.operation.method === 'GET';
 
 const supported = requirement({
   id: 'platform.version.supported',
@@ -40,15 +37,15 @@ for (const codename of SUPPORTED_CODENAMES) {
 }
 check(...byExploring(supported, { aspect: 'operations' }));
 
-/** Statuses of a refusal that may have nothing to do with the version. */
-export const OTHERWISE: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
+/** Statuses of a refusal that may have another cause than the version. */
+export const STATUSES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
 
 /** Records whether a declared version is refused a request that is served in another version. */
 async function seeDeclared(t: Platform, version: string): Promise<void> {
   const asked = ['devices', { limit: 1 }] as const;
   const [other, own] = [await getList(t, ...asked), await getList(t, ...asked, clientOfVersion(t, version))];
   if (!ok(other)) return;
-  const holds = !refused(own) || OTHERWISE.has(own.status);
+  const holds = !refused(own) || STATUSES_OF_OTHER_CAUSES.has(own.status);
   const observed = holds ? `answered with ${own.status}` : `${describeResponse(own)} to GET /devices`;
   t.session.declarations.saw({ name: `version ${version}`, declared: 'accepted', observed, holds });
 }
@@ -59,7 +56,7 @@ export const endOfLife = requirement({
   clause: 'Initial release; no longer supported.',
   text: 'Versions that are no longer supported are refused with a 4xx.',
 });
-check(...byExploring(endOfLife, { isMeant: isRead, part: 'refusals' }));
+check(...byExploring(endOfLife, { isMeant: ({ exchange }) => exchange.operation.method === 'GET', part: 'refusals' }));
 check(...byExploring(endOfLife, { aspect: 'operations', part: 'refuseWrites' }));
 
 export const malformed = requirement({

@@ -1,5 +1,5 @@
 /** Section 4.2, by the conventions of HTTP and JSON: wrong values and right ones in each field of a write. */
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '4.2', since: '2026-11-25' });

@@ -5,7 +5,7 @@ import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import { recordName } from '../../harness/common/names.ts';
 import { eachAtOnce } from '../../harness/runner/property.ts';
-import { byExploring } from './oracle/decided.ts';
+import { byExploring } from './oracle/checks.ts';
 import { type Platform, section } from './support/check.ts';
 import { createConfigType } from './support/create.ts';
 import { COLLECTIONS, findCollections, getPage, servedCollections } from './support/lists.ts';

@@ -1,7 +1,7 @@
 /** Every difference belongs to a check, or it would be lost. */
 import { expect, it } from 'vitest';
 import { platformSuite } from '../index.ts';
-import { EXPLORED_IDS } from './decided.ts';
+import { EXPLORED_IDS } from './checks.ts';
 import { DECIDED } from './decides.ts';
 
 it('the table names exactly the requirements that explorations decide', () => {

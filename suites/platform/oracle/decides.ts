@@ -1,16 +1,15 @@
 /** Requirement and level of a finding: the first row that fits. */
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Level } from '../../../harness/runner/types.ts';
+import type { Comparison, DifferenceKind } from './differences.ts';
 import { isWrong } from './exchange.ts';
-import type { Looked, What } from './found.ts';
 
 interface Row {
-  what: What | readonly What[];
-  /** Kinds of the resource that it is about. */
+  what: DifferenceKind | readonly DifferenceKind[];
   kind?: string;
   /** Names of its member, or the end of the path. */
   member?: RegExp;
-  also?: (looked: Looked) => boolean;
+  also?: (comparison: Comparison) => boolean;
   /** Requirements that it breaks, the plainest first. */
   ids: readonly string[];
   level: Level;
@@ -25,10 +24,20 @@ const should = (id: string | readonly string[], what: Row['what'], rest: Partial
   level: 'SHOULD',
 });
 
-const PAGE: readonly What[] = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'];
-const isAboutGroups = ({ exchange }: Looked): boolean => JSON.stringify(exchange.body ?? '').includes('group');
-const REFUSAL: readonly What[] = ['served', 'unrefused'];
-const isPing = ({ exchange }: Looked): boolean => exchange.operation.id === 'pingDevice';
+const PAGE: readonly DifferenceKind[] = [
+  'limit',
+  'offset',
+  'refused',
+  'error',
+  'size',
+  'more',
+  'count',
+  'items',
+  'envelope',
+];
+const isAboutGroups = ({ exchange }: Comparison): boolean => JSON.stringify(exchange.body ?? '').includes('group');
+const REFUSAL: readonly DifferenceKind[] = ['served', 'unrefused'];
+const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
 
 /** MUST is what the specification says; what the published document alone says is SHOULD. */
 const ROWS: readonly Row[] = [
@@ -154,25 +163,24 @@ const ROWS: readonly Row[] = [
   should('platform.resource.same', ['value', 'lacking', 'unasked', 'expansion', 'shape']),
 ];
 
-/** All requirements that the table names. */
 export const DECIDED: readonly string[] = [...new Set(ROWS.flatMap(({ ids }) => ids))];
 
 type Decision = Pick<Row, 'ids' | 'level'>;
 
 /** Cache, since every check asks about the same comparisons. */
-const DECISIONS = new WeakMap<Looked, Decision>();
+const DECISIONS = new WeakMap<Comparison, Decision>();
 
-export function decide(looked: Looked): Decision {
-  const known = DECISIONS.get(looked);
+export function decide(comparison: Comparison): Decision {
+  const known = DECISIONS.get(comparison);
   if (known !== undefined) return known;
   const row = ROWS.find(
     ({ what, kind, member, also }) =>
-      (typeof what === 'string' ? what === looked.what : what.includes(looked.what)) &&
-      (kind === undefined || kind === looked.kind) &&
-      (member === undefined || member.test(looked.path)) &&
-      also?.(looked) !== false,
+      (typeof what === 'string' ? what === comparison.what : what.includes(comparison.what)) &&
+      (kind === undefined || kind === comparison.kind) &&
+      (member === undefined || member.test(comparison.path)) &&
+      also?.(comparison) !== false,
   );
-  const decision = row ?? should('platform.resource.same', looked.what);
-  DECISIONS.set(looked, decision);
+  const decision = row ?? should('platform.resource.same', comparison.what);
+  DECISIONS.set(comparison, decision);
   return decision;
 }

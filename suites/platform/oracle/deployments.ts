@@ -133,7 +133,6 @@ async function refusesNull(ex: Explorer, world: World, device: KnownRecord): Pro
 
 const AT_ONCE = 6;
 
-/** Creates deployments at once, all with parent_id null. */
 async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: World): Promise<void> {
   const device = await writes.device(VERSION);
   if (device === undefined || part === undefined) return;

@@ -7,7 +7,7 @@ import {
   type Span,
 } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { END_OF_LIFE_VERSIONS, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type Ask, pairs, WRONG_KEYS } from './exchange.ts';
 import type { Explorer } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
@@ -18,7 +18,6 @@ const WRONG_VERSIONS = [
   ...[NEWEST_DATE, NEWEST_NAME, `.${NEWEST_NAME}`, `${NEWEST_DATE}.`, `${NEWEST_DATE} ${NEWEST_NAME}`],
   ...[`${NEWEST_VERSION}.1`, `${NEWEST_VERSION},${NEWEST_VERSION}`, 'v1', 'latest', '*', '0', 'null', '-"{/'],
 ];
-/** Endings of unknown ids. */
 const TAILS = ['', 'x7', 'é', '日本', '🤖', "' OR '1'='1", '%', '\u0000', '<b>'];
 
 /** Each operation without a key or with a wrong one, with the limited one, for an unknown id; in each version. */
@@ -53,14 +52,11 @@ export function refusals(ex: Explorer): Ask[] {
   return asks;
 }
 
-/** Paths that a router may take for one that a gate before it does not know. */
+/** Paths that a router may take for the list's, though a gate before it does not. */
 const pathsLike = (path: string): string[] => [
   ...[`${path}/`, `/${path}`, path.toUpperCase(), `${path};a=b`, `${path}.json`, `/.${path}`, `${path}/.`],
   path.replace(/\w/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
 ];
-
-const listsOf = (version: string): Operation[] =>
-  operationsOf(version as SupportedVersion).filter(({ list, sub }) => list === true && sub !== true);
 
 const POWERS = [31, 32, 53, 63, 64, 128].map((exponent) => 2n ** BigInt(exponent));
 const HUGE: readonly string[] = [...POWERS.flatMap((power) => [power - 1n, power]), 10n ** 399n].map(String);
@@ -90,7 +86,6 @@ export function pagesOutOfRange(ex: Explorer): Ask[] {
   return [...usual, ...huge, ...NONSENSE.map((rawQuery) => page(one, [], rawQuery))];
 }
 
-/** Pages that end with the last item, just before it, and beyond it. */
 function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
   const total = (kind && ex.model.list(kind).reference?.total) ?? 0;
   const full = Math.min(total, 100);
@@ -108,9 +103,10 @@ function ends(ex: Explorer, { kind }: Operation): Ask['query'][] {
     .map((page) => pairs({ ...page, expand: 'total_count' }));
 }
 
-/** Lists that the platform has, in the newest version. */
-const servedLists = (ex: Explorer): Operation[] =>
-  listsOf(ex.newest).filter(({ id }) => ex.model.served.has(`${id} ${ex.newest}`));
+const servedLists = ({ newest, model }: Explorer): Operation[] =>
+  operationsOf(newest).filter(
+    ({ id, list, sub }) => list === true && sub !== true && model.served.has(`${id} ${newest}`),
+  );
 
 /** Each filter and order that takes effect, in one version each; pages of one item, or from the middle, too. */
 export function filtersAndOrders(ex: Explorer): Ask[] {
@@ -170,7 +166,6 @@ const MOST_PAGES = 12;
 const TEXTS = [
   ...['abc', '1e2', '0x10', '+5', ' 5', '5 ', '5.5', '', '-', '007', '1_000', '٣', 'null', '5,6', '\u0000', 'NaN', '∞'],
 ];
-/** Pairs as they are sent. */
 const NONSENSE: readonly string[] = ['limit', 'offset'].flatMap((name) => [
   ...TEXTS.map((text) => `${name}=${encodeURIComponent(text)}`),
   ...[`${name}=5&${name}=7`, `${name}[]=5`, `${name}=%zz`, `${name}=%ff`],

@@ -42,10 +42,8 @@ export const changedKey = (key: string, how: Key): string | undefined =>
 
 export interface Ask {
   operation: Operation;
-  /** Value of the version header. */
   version: string;
   key: Key;
-  /** Ids in the path, in its order. */
   ids: readonly string[];
   /** The path as it is sent, where it is not that of the operation. */
   path?: string;
@@ -68,7 +66,6 @@ export interface Exchange extends Ask {
   asked: Asked;
 }
 
-/** Evidence of a sighting, for a finding. */
 export interface Seen {
   asked: Asked;
   text: string;
@@ -92,7 +89,6 @@ export const queryOf = ({ query, rawQuery }: Ask): string =>
 export const valuesOf = ({ query }: Ask, name: string): string[] =>
   query.flatMap(([each, value]) => (each === name ? [value] : []));
 
-/** Names of the expansions, in any notation. */
 export const expansionsOf = (ask: Ask): string[] =>
   [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
 
@@ -117,7 +113,6 @@ export function describeAsk(ask: Ask): string {
 
 const KEYS = { limited: 'with the limited key', none: 'without a key', ...WRONG } as const;
 
-/** The request of an exchange, to be asked again. */
 export const askOf = ({ operation, version, key, ids, path, query, body, isKept, isCut, rawQuery }: Ask): Ask => ({
   ...{ operation, version, key, ids, query, ...defined({ path, isKept, isCut, body, rawQuery }) },
 });

@@ -8,10 +8,10 @@ import { ok } from '../support/requests.ts';
 import { filtersAndOrders, pagesOutOfRange, refusals, walks } from './directed.ts';
 import { type Ask, type Exchange, pairs } from './exchange.ts';
 import { type Explorer, listOf } from './explorer.ts';
-import { pings, refuseWrites } from './forbidden.ts';
+import { pings, refuseWrites } from './forbidden-writes.ts';
 import { anyRead } from './reads.ts';
-import { whatVersionsBrought } from './required.ts';
 import { settle } from './settling.ts';
+import { whatVersionsBrought } from './version-writes.ts';
 import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
 
 /** Sends the requests that requirements name, then drawn ones; a check may stop after each step. */
@@ -54,7 +54,6 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
 
 const ASKED_IN_A_STEP = 48;
 
-/** Asks as long as the budget allows. */
 async function* inSteps(ex: Explorer, asks: readonly Ask[]): AsyncGenerator<void, void> {
   for (let at = 0; at < asks.length; at += ASKED_IN_A_STEP) {
     if (ex.budget.isLate) return void ex.notes.push(`answers are slow: ${at} of ${asks.length} requests were made`);
@@ -124,7 +123,6 @@ async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Pro
   }
 }
 
-/** Reads of each list, and of records that differ in their states, in one version. */
 function plainReads(ex: Explorer, version: SupportedVersion): Ask[] {
   return operationsOf(version)
     .filter(({ method, kind, sub }) => method === 'GET' && kind !== undefined && sub !== true)
@@ -147,7 +145,6 @@ function plainReads(ex: Explorer, version: SupportedVersion): Ask[] {
     });
 }
 
-/** Ids of records whose states differ. */
 function unlike(ex: Explorer, kind: ResourceKind): string[] {
   const byStates = new Map<string, string>();
   for (const { id, members } of ex.model.of(kind)) {
@@ -158,7 +155,6 @@ function unlike(ex: Explorer, kind: ResourceKind): string[] {
 }
 const STATES = ['status', 'activity_status', 'error_status', 'target_status'];
 
-/** Devices on which something is deployed. */
 function active(ex: Explorer, kind: ResourceKind): string[] {
   if (kind !== 'device') return [];
   const deployed = ex.model

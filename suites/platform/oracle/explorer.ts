@@ -19,8 +19,8 @@ import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, send } from '../support/requests.ts';
+import { causeOf, type Difference } from './differences.ts';
 import { type Ask, askOf, changedKey, type Exchange, pairs, pathOf, queryOf, seenIn } from './exchange.ts';
-import { causeOf, type Found } from './found.ts';
 import { judge } from './judge.ts';
 import { Judgement, type More, type Words } from './judgement.ts';
 import { Model, type Shown } from './model.ts';
@@ -45,17 +45,16 @@ export class Explorer {
   /** Supported versions that the target has, the newest first. */
   readonly versions: readonly SupportedVersion[];
   /** Findings by cause. */
-  readonly found = new Map<string, Found>();
+  readonly found = new Map<string, Difference>();
   readonly notes: string[] = [];
   /** Choices where the specification is silent: question and answer, by the check that records them. */
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
-  /** Names of the parts that are over. */
   readonly over = new Set<string>();
   /** Archives what is left of the deployments that were made. */
   tidy = async (): Promise<void> => {};
   /** Writes that were refused in their plain form, with the answer. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
-  #suspects = new Map<string, Found>();
+  #suspects = new Map<string, Difference>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
   /** Whether a used connection was closed without an answer: no other is used after that. */
@@ -81,13 +80,11 @@ export class Explorer {
     this.#clients = new Map();
   }
 
-  /** Findings to ask about once more. */
-  get suspects(): Found[] {
+  get suspects(): Difference[] {
     return [...this.#suspects.values()];
   }
 
-  /** Takes the suspects away, to be asked about once more. */
-  takeSuspects(): Found[] {
+  takeSuspects(): Difference[] {
     const { suspects } = this;
     this.#suspects = new Map();
     return suspects;
@@ -121,10 +118,10 @@ export class Explorer {
   /** Draws whether a request goes on a connection that served others, with any key, and whether its body is cut. */
   #drawnForm({ operation: { id }, version, body }: Ask): { isKept: boolean; isCut: boolean } {
     const one = (name: string, yes: string, no: string): boolean => {
-      const cellOf = (isSo: boolean) => ({ operation: id, version, [name]: isSo ? yes : no });
-      const isSo = this.cells.rarest(this.draw, [true, false], cellOf);
-      this.cells.visit(cellOf(isSo));
-      return isSo;
+      const cellOf = (isYes: boolean) => ({ operation: id, version, [name]: isYes ? yes : no });
+      const isYes = this.cells.rarest(this.draw, [true, false], cellOf);
+      this.cells.visit(cellOf(isYes));
+      return isYes;
     };
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
@@ -171,7 +168,6 @@ export class Explorer {
     }
   }
 
-  /** Sends a request, and judges the answer. */
   async look(ask: Ask): Promise<Exchange> {
     const exchange = await this.send(ask);
     this.note(this.judge(exchange));
@@ -199,30 +195,28 @@ export class Explorer {
   #created(exchange: Exchange, kind: ResourceKind, ahead: number): void {
     const drift = ahead - (this.#clock ?? ahead);
     this.#clock ??= ahead;
-    const isSo = Math.abs(drift) <= CLOCK_MS + Date.now() - this.#began;
+    const isRight = Math.abs(drift) <= CLOCK_MS + Date.now() - this.#began;
     const expected = 'the time at which it was created, by the clock of earlier records';
     const about = { what: 'value', kind, path: '/created_at' } as const;
-    this.hold(exchange, isSo, about, expected, `${Math.round(drift / 1000)} s from that`);
+    this.hold(exchange, isRight, about, expected, `${Math.round(drift / 1000)} s from that`);
   }
 
-  /** Judges one more property of an answer. */
   hold(
     exchange: Exchange,
-    isSo: boolean,
-    about: Pick<Found, 'what' | 'path'> & More,
+    isRight: boolean,
+    about: Pick<Difference, 'what' | 'path'> & More,
     expected: Words,
     actual: unknown,
   ): void {
     const judgement = new Judgement(this.model, exchange);
     const { what, path, ...more } = about;
-    judgement.hold(isSo, what, path, expected, actual, more);
+    judgement.hold(isRight, what, path, expected, actual, more);
     this.note(judgement.found);
   }
 
-  /** Findings in an answer. */
-  judge = (exchange: Exchange): Found[] => judge(this.model, exchange);
+  judge = (exchange: Exchange): Difference[] => judge(this.model, exchange);
 
-  note(found: readonly Found[]): void {
+  note(found: readonly Difference[]): void {
     for (const each of found) {
       const cause = causeOf(each);
       if (this.found.has(cause)) this.#adopt(each);
@@ -231,21 +225,20 @@ export class Explorer {
     }
   }
 
-  confirm(found: Found): void {
+  confirm(found: Difference): void {
     const cause = causeOf(found);
     if (!this.found.has(cause)) this.found.set(cause, found);
     this.#adopt(found);
   }
 
   /** Adopts a wrong value, so that answers that follow from it are no findings. */
-  #adopt({ what, id = '', kind, member, actual, exchange }: Found): void {
+  #adopt({ what, id = '', kind, member, actual, exchange }: Difference): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
     const record = this.model.records.get(id);
     if (record === undefined || member === undefined || !EFFECTS.has(what)) return;
     record.members.set(member, { value: actual, seen: seenIn(exchange), ask: askOf(exchange) });
   }
 
-  /** Expects items that were there before in the same order. */
   #reordered(exchange: Exchange, before: readonly string[], now: readonly Shown[]): void {
     const moved = firstMoved(
       before,

@@ -4,7 +4,7 @@ import { type Explorer, operation } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
 import { AT_ONCE, type World } from './world.ts';
 
-type Place = readonly string[];
+type FieldPath = readonly string[];
 
 /** Values that replace a field, by its type: none has that type. */
 const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
@@ -17,10 +17,9 @@ const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
 };
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** Bodies for each that is tried on a slow platform. */
+/** On a slow platform, one body of this many is tried. */
 const ONE_OF_WHERE_SLOW = 8;
 
-/** Sends every accepted body with one value replaced, wherever it stands. */
 export async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
   const wrong = [...writes.bodies].flatMap(([id, body]) =>
     placesIn(body).flatMap(({ place, value }) =>
@@ -60,8 +59,7 @@ export async function unknownReferences(ex: Explorer, { writes }: World): Promis
     }
 }
 
-/** Values within a body, at any depth, with their places. */
-function placesIn(value: unknown): { place: Place; value: unknown }[] {
+function placesIn(value: unknown): { place: FieldPath; value: unknown }[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => [
     { place: [name], value: inner },
@@ -69,8 +67,7 @@ function placesIn(value: unknown): { place: Place; value: unknown }[] {
   ]);
 }
 
-/** Copy of a body with another value in one place. */
-function put(value: unknown, [name, ...rest]: Place, other: unknown): unknown {
+function put(value: unknown, [name, ...rest]: FieldPath, other: unknown): unknown {
   if (name === undefined) return other;
   const inner = put((value as Record<string, unknown>)[name], rest, other);
   return Array.isArray(value) ? value.with(Number(name), inner) : { ...(value as object), [name]: inner };

@@ -120,7 +120,6 @@ async function answersAtOnce(ex: Explorer, asks: readonly Pick<Ask, 'operation' 
   return isClear ? answers : undefined;
 }
 
-/** The names that were accepted, or those from before. */
 function namesAfter({ names }: Group, answers: readonly Exchange[]): readonly unknown[] {
   const accepted = answers.filter(ok).map(({ body }) => (body as { name: string }).name);
   return accepted.length > 0 ? accepted : names;
@@ -161,7 +160,6 @@ async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<void>
   }
 }
 
-/** Expected and actual, in words. */
 function problemOf(ex: Explorer, { record, names, parent }: Group): [string, string] | undefined {
   const path = pathFrom(ex, record.id);
   if (isCircle(path)) return ['a tree: the parents of every group lead to a top', path.join(' → ')];

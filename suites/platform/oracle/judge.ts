@@ -2,22 +2,21 @@
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
+import type { Difference } from './differences.ts';
 import type { Exchange } from './exchange.ts';
-import type { Found } from './found.ts';
 import { judgePage } from './lists.ts';
 import type { Model } from './model.ts';
 import { dueRefusal, judgeStatus } from './refusals.ts';
 import { askedExpansions, judgeResource, placeOf } from './resources.ts';
 
-export function judge(model: Model, exchange: Exchange): Found[] {
+export function judge(model: Model, exchange: Exchange): Difference[] {
   const { operation } = exchange;
   const answered = judgeStatus(model, exchange);
   if (!ok(exchange) || operation.kind === undefined || dueRefusal(exchange) !== undefined) return answered;
   return [...answered, ...judgeBody(model, exchange, operation.kind)];
 }
 
-/** Judges the body of a success. */
-export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind): Found[] {
+export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind): Difference[] {
   const { operation, json, ids } = exchange;
   const expand = askedExpansions(exchange);
   if (operation.list !== true) {

@@ -4,13 +4,13 @@ import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
 import { isSame } from '../../../harness/runner/explore/same.ts';
 import { envelopeProblems, type Page } from '../support/lists.ts';
+import type { Difference } from './differences.ts';
 import { type Exchange, expansionsOf, notationOf, valuesOf } from './exchange.ts';
-import type { Found } from './found.ts';
 import { Judgement, UNSURE } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
 
 /** Judges a page of a list; the page alone where the list is below another resource. */
-export function judgePage(model: Model, exchange: Exchange): Found[] {
+export function judgePage(model: Model, exchange: Exchange): Difference[] {
   const [name, rule] = oddParameter(exchange);
   const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
   const problems = envelopeProblems(exchange.json);
@@ -65,8 +65,8 @@ export function oddParameter(exchange: Pick<Exchange, 'query' | 'rawQuery'>): [n
 function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): void {
   const given = asked(exchange, 'limit') ?? 0;
   const rule = ruleOf(exchange, 'limit');
-  const hold = (isSo: boolean, path: string, expected: string): void =>
-    judgement.hold(isSo, 'limit', path, expected, `limit ${limit}`);
+  const hold = (isRight: boolean, path: string, expected: string): void =>
+    judgement.hold(isRight, 'limit', path, expected, `limit ${limit}`);
   if (rule === 'nonsense' || (rule !== '' && rule !== 'default' && given < limitMinimum)) {
     hold(limit >= 0 && limit <= limitMaximum, '/limit', `a limit from 0 to ${limitMaximum}`);
     if (rule === 'nonsense' || limit < 0 || limit > limitMaximum) return;
@@ -83,8 +83,14 @@ function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): 
 function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }: Page): void {
   const given = asked(exchange, 'offset') ?? 0;
   const rule = ruleOf(exchange, 'offset');
-  const hold = (isSo: boolean, expected: string): void =>
-    judgement.hold(isSo, 'offset', rule === 'default' ? '/offset by default' : '/offset', expected, `offset ${offset}`);
+  const hold = (isRight: boolean, expected: string): void =>
+    judgement.hold(
+      isRight,
+      'offset',
+      rule === 'default' ? '/offset by default' : '/offset',
+      expected,
+      `offset ${offset}`,
+    );
   if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
   else if (given <= 0) hold(offset === 0, 'offset 0');
   // An offset past the end may be clamped.
@@ -149,7 +155,6 @@ interface Compared {
   list: ListKnown;
   exchange: Exchange;
   page: Page;
-  /** Items that the request asks for, in order. */
   due: readonly Shown[];
 }
 
@@ -179,7 +184,6 @@ function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): v
   judgeOrder(judgement, compared);
 }
 
-/** Compares the number of items, and whether more follow. */
 function judgeEnds(judgement: Judgement, what: 'filter' | 'items', { exchange, page, due }: Compared): void {
   const { limit, offset, data, has_more: more } = page;
   const left = Math.max(0, Math.min(limit, due.length - offset));

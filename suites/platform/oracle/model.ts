@@ -4,8 +4,9 @@ import type { Resource, ResourceKind } from '../../../harness/contract/platform/
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import { Adoptions } from '../../../harness/runner/explore/adoptions.ts';
+import { isObject } from '../../json.ts';
+import type { Comparison } from './differences.ts';
 import type { Ask, Seen } from './exchange.ts';
-import type { Looked } from './found.ts';
 
 /** One member of a record. `ask`: reads it again. `predicted`: a request of ours has set it. */
 export interface Known {
@@ -35,14 +36,12 @@ export class KnownRecord {
   }
 }
 
-type Members = Readonly<Record<string, unknown>>;
-export type Shown = Members & { readonly id: string };
+export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** Whole list in the newest version, without filters, read page by page. */
 export interface Reference {
   items: readonly Shown[];
   ids: readonly string[];
-  /** Whether it was read to its end. */
   isWhole: boolean;
   /** Number of all items, or of those read where the platform does not count. */
   total: number;
@@ -62,18 +61,14 @@ export interface ListKnown {
 export class Model {
   readonly records = new Map<string, KnownRecord>();
   readonly lists = new Map<ResourceKind, ListKnown>();
-  /** Value of `object`, by kind. */
   readonly objects = new Map<ResourceKind, { value: unknown; seen: Seen }>();
   /** Versions that show a member and versions that lack it, by kind, place and name. */
   readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
   readonly adoptions = new Adoptions<Seen>();
   /** Ways of writing expansions that take effect. */
   readonly notations = new Set(['alone']);
-  /** Operations with the versions in which they were served. */
   readonly served = new Set<string>();
-  /** Number of comparisons, by cell. */
-  readonly looks = new Map<string, { looked: Looked; count: number }>();
-  /** Sightings that requirements need, by name. */
+  readonly comparisons = new Map<string, { comparison: Comparison; count: number }>();
   readonly counts = new Map<string, number>();
 
   saw(what: string, count = 1): void {
@@ -122,7 +117,6 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 
-/** Whether a version documents null for a member. */
 export const mayBeNull = (kind: ResourceKind, name: string, version: SupportedVersion): boolean =>
   (fieldsOf(kind, version)[name] as { anyOf?: readonly { type?: string }[] } | undefined)?.anyOf?.some(
     ({ type }) => type === 'null',
@@ -138,6 +132,3 @@ function isInVocabulary(schema: Vocabulary | undefined, value: unknown): boolean
   if (schema?.properties === undefined || !isObject(value)) return true;
   return Object.entries(schema.properties).every(([name, inner]) => isInVocabulary(inner, value[name]));
 }
-
-export const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

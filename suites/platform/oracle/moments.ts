@@ -57,7 +57,7 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
 /** `isStrict`: no other reason is possible, such as a clock, or a time before moments were recorded. */
-type Hold = (isSo: boolean, isStrict: boolean, expected: string) => void;
+type Hold = (isRight: boolean, isStrict: boolean, expected: string) => void;
 
 /** Judges the moments of a deployment: strictly only where this run has made it. */
 export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {

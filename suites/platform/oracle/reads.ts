@@ -14,7 +14,6 @@ export interface Candidate {
   cell: Cell;
 }
 
-/** Read of a cell that was seldom or never visited. */
 export function anyRead(ex: Explorer): Candidate | undefined {
   const candidates = Array.from({ length: 5 }, () => drawRead(ex)).filter((each) => each !== undefined);
   const [first, ...others] = candidates;

@@ -5,13 +5,13 @@ import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contr
 import { VERSION_FORMAT } from '../../watched.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { isJson, NOT_SERVED, ok, refused } from '../support/requests.ts';
+import type { Difference } from './differences.ts';
 import { type Exchange, isWrong, type Seen, seenIn, valuesOf } from './exchange.ts';
-import type { Found } from './found.ts';
 import { Judgement, UNSURE } from './judgement.ts';
 import { oddParameter } from './lists.ts';
 import type { Model } from './model.ts';
 
-export function judgeStatus(model: Model, exchange: Exchange): Found[] {
+export function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   const { status, operation } = exchange;
   const judgement = new Judgement(model, exchange);
   const why = dueRefusal(exchange);
@@ -41,7 +41,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
   const expected = `a refusal that shows nothing: ${why}`;
-  // At another path a platform may answer anything that is not its own.
+  // At another path, ids of the list alone count: a platform may answer anything else there.
   const isServed = leaked !== undefined || (exchange.path === undefined && ok(exchange));
   judgement.hold(!isServed, 'served', path, expected, leaked ?? status);
   if (
@@ -76,8 +76,8 @@ const SHORTEST_TRIP_NANOS = 1000;
 /** Section 2.5. A recording may lack how long the call took. */
 export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
-  const hold = (isSo: boolean, path: string, expected: string, actual: unknown): void =>
-    judgement.hold(isSo, 'shape', path, expected, actual);
+  const hold = (isRight: boolean, path: string, expected: string, actual: unknown): void =>
+    judgement.hold(isRight, 'shape', path, expected, actual);
   hold(typeof code === 'string' || status !== 200, '/code', 'a code', text);
   const isWhole = typeof trip !== 'number' || Number.isInteger(trip);
   if (code !== 'success')
@@ -102,8 +102,8 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     model.adoptions.take(served, 'yes', seenIn(exchange));
     model.served.add(`${operation.id} ${version}`);
   }
-  const hold = (isSo: boolean, path: string, expected: string, earlier?: Seen): void =>
-    judgement.hold(isSo, 'refused', path, expected, status, { certain: false, earlier });
+  const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
+    judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
   const form = formOf(exchange);
   if (form !== 'plain' && form !== 'odd') {
     const asked = `${operation.id} ${form}`;
@@ -136,7 +136,6 @@ function isPastEnd(model: Model, exchange: Exchange): boolean {
   return total !== undefined && Number(valuesOf(exchange, 'offset')[0] ?? -1) >= total;
 }
 
-/** Reason why a request must be refused; undefined where there is none. */
 export function dueRefusal({ key, version, ids, operation }: Exchange): string | undefined {
   if (key === 'none') return 'there is no key';
   if (isWrong(key)) return 'the key was never issued';

@@ -6,28 +6,25 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import { isPlatformVersion, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { holds, isSame } from '../../../harness/runner/explore/same.ts';
+import { isObject } from '../../json.ts';
+import type { Difference, DifferenceKind } from './differences.ts';
 import { type Exchange, expansionsOf, notationOf, type Seen, seenIn } from './exchange.ts';
-import type { Found, What } from './found.ts';
 import { Judgement, type More, UNSURE, type Words } from './judgement.ts';
 import { HOLDINGS, NAMED_BY } from './kinds.ts';
-import { fieldsOf, isObject, type KnownRecord, knows, type Model, mayBeNull, type Shown } from './model.ts';
+import { fieldsOf, type KnownRecord, knows, type Model, mayBeNull, type Shown } from './model.ts';
 import { judgeMoments } from './moments.ts';
 
-/** Place of a resource in an answer. */
 interface Place {
   kind: ResourceKind;
   /** JSON Pointer without places in arrays. */
   path: string;
   /** The same for all resources that one kind of answer shows: `list`, `device.current_release in a list`. */
   name: string;
-  /** Expansions below it, from here on. */
   expand: readonly string[];
-  /** Requested id. */
   due?: string | undefined;
 }
 
-/** Judges a resource that was read, written or listed, with its expansions. */
-export function judgeResource(model: Model, exchange: Exchange, shown: unknown, place: Place): Found[] {
+export function judgeResource(model: Model, exchange: Exchange, shown: unknown, place: Place): Difference[] {
   const version = isPlatformVersion(exchange.version) ? (exchange.version as SupportedVersion) : NEWEST_VERSION;
   const judgement = new Judgement(model, exchange);
   judgeAt({ model, exchange, version, judgement, seen: seenIn(exchange) }, shown, place);
@@ -89,10 +86,17 @@ class OneResource {
     for (const name of Object.keys(expansions)) this.#expansion(name);
   }
 
-  #hold(isSo: boolean, what: What, member: string, expected: Words, actual: unknown, more: Own = {}): void {
+  #hold(
+    isRight: boolean,
+    what: DifferenceKind,
+    member: string,
+    expected: Words,
+    actual: unknown,
+    more: Own = {},
+  ): void {
     const path = member === '' ? this.#place.path : `${this.#place.path}/${member}`;
     const about = { kind: this.#kind, member, id: this.#item.id, ...more };
-    this.#answer.judgement.hold(isSo, what, more.path ?? path, expected, actual, about);
+    this.#answer.judgement.hold(isRight, what, more.path ?? path, expected, actual, about);
   }
 
   #fields(version = this.#answer.version) {
@@ -149,8 +153,8 @@ class OneResource {
       this.#hold(problem === undefined, 'shape', name, problem?.message ?? '', item[name]);
     }
     if ('queued_at' in this.#fields())
-      judgeMoments(item, this.#record, (isSo, isStrict, expected) =>
-        this.#hold(isSo, isStrict ? 'moment' : 'odd-moment', '', expected, item, UNSURE),
+      judgeMoments(item, this.#record, (isRight, isStrict, expected) =>
+        this.#hold(isRight, isStrict ? 'moment' : 'odd-moment', '', expected, item, UNSURE),
       );
     const isOver = activity === 'removing' || activity === 'archived';
     const expected = 'archived or removing, as it has failed';
@@ -170,7 +174,7 @@ class OneResource {
     // An older version may show anything in place of a value that it does not know.
     if (!knows(kind, name, version, known.value) || isOpenIn(version, record, name)) return;
     const isWritten = known.predicted === true;
-    const isSo = isSame(known.value, value) || (isWritten && holds(known.value, value));
+    const isRight = isSame(known.value, value) || (isWritten && holds(known.value, value));
     const { format } = isObject(known.value) ? known.value : {};
     const about = {
       ...{ isWritten, member, path: `${this.#place.path}/${name}` },
@@ -180,8 +184,8 @@ class OneResource {
     };
     const from = isWritten ? 'as it was written' : 'as it was shown before';
     const expected = () => `${name} ${JSON.stringify(known.value)} of ${record.id}, ${from}`;
-    this.#hold(isSo, 'value', name, expected, value, about);
-    if (isSo && isWritten) record.members.set(name, { ...known, value });
+    this.#hold(isRight, 'value', name, expected, value, about);
+    if (isRight && isWritten) record.members.set(name, { ...known, value });
   }
 
   /** Members that a later version brought, and those that it did away with (section 9). */
@@ -251,10 +255,10 @@ class OneResource {
     const earlier = CURRENT.test(name) ? NO_CURRENT : model.adoptions.take(asked, answer, seen);
     if (earlier === undefined && value !== undefined && RESOURCES[this.#kind].expansions[name]?.kind === undefined)
       this.#member(name, sorted(value));
-    const isSo = earlier === undefined || earlier.answer === answer;
-    if (!isSo && answer === 'omitted') model.adoptions.replace(asked, answer, seen);
+    const isRight = earlier === undefined || earlier.answer === answer;
+    if (!isRight && answer === 'omitted') model.adoptions.replace(asked, answer, seen);
     const expected = `no ${name}, which nobody asked to be expanded`;
-    this.#hold(isSo, 'unasked', name, expected, value ?? `${name} earlier`, { earlier: earlier?.seen });
+    this.#hold(isRight, 'unasked', name, expected, value ?? `${name} earlier`, { earlier: earlier?.seen });
   }
 
   #expanded(name: string, below: readonly string[]): void {
@@ -344,7 +348,6 @@ const RANKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 /** Section 2.1: members that a deployment has unchanged from its creation on. */
 const UNCHANGING: ReadonlySet<string> = new Set(['device_id', 'release_id', 'created_at']);
 
-/** Members for which an older version may show another value. */
 const VERSIONED: ReadonlySet<string> = new Set([
   ...['status', 'activity_status', 'instance_filepath', 'language', 'format'],
 ]);

@@ -7,9 +7,9 @@ import { holds, isSame } from '../../../harness/runner/explore/same.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';
+import { causeOf, type Difference } from './differences.ts';
 import { type Ask, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
 import { type Explorer, firstMoved, getOf } from './explorer.ts';
-import { causeOf, type Found } from './found.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
 
@@ -25,7 +25,7 @@ const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
 export const settle = async (ex: Explorer): Promise<void> =>
   void (await Promise.all(ex.takeSuspects().map((suspect) => settleOne(ex, suspect))));
 
-async function settleOne(ex: Explorer, suspect: Found): Promise<void> {
+async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   const began = performance.now();
   let stands = 0;
   let changes = 0;
@@ -43,7 +43,7 @@ async function settleOne(ex: Explorer, suspect: Found): Promise<void> {
 }
 
 /** The finding as it is now; undefined where other clients or time explain it. */
-async function reread(ex: Explorer, suspect: Found): Promise<Found | 'changing' | undefined> {
+async function reread(ex: Explorer, suspect: Difference): Promise<Difference | 'changing' | undefined> {
   const { exchange, what, member, restsOn } = suspect;
   if (restsOn !== undefined) await learnAgain(ex, restsOn);
   if (what === 'unstable') return await stillUnstable(ex, suspect);
@@ -56,7 +56,7 @@ async function reread(ex: Explorer, suspect: Found): Promise<Found | 'changing' 
   const now = await valueNow(ex, suspect, member);
   if (now !== undefined && !isSame(now.value, known.value) && !holds(known.value, now.value)) {
     const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
-    // A read that shows it belongs to its own version; after a write, the record is what shows it.
+    // A read shows the value itself; after a write, a read of the record does.
     const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
@@ -81,7 +81,7 @@ async function learnAgain(ex: Explorer, id: string): Promise<void> {
       record.members.set(name, { ...known, value: shown[name], seen: seenIn(exchange), ask });
 }
 
-async function stillUnlisted(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+async function stillUnlisted(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   const kind = suspect.exchange.operation.kind as ResourceKind;
   await ex.walk(kind);
   const { reference } = ex.model.list(kind);
@@ -89,7 +89,7 @@ async function stillUnlisted(ex: Explorer, suspect: Found): Promise<Found | unde
 }
 
 /** Value of a member in the kind of answer that made it known, or in a read of the newest version. */
-async function valueNow(ex: Explorer, suspect: Found, member: string) {
+async function valueNow(ex: Explorer, suspect: Difference, member: string) {
   const { id = '', kind } = suspect;
   const record = ex.model.records.get(id);
   const before = record?.members.get(member)?.ask;
@@ -109,7 +109,7 @@ async function valueNow(ex: Explorer, suspect: Found, member: string) {
   return undefined;
 }
 
-async function sameAgain(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   if (suspect.exchange.operation.method !== 'GET') return suspect;
   const exchange = await ex.send(askOf(suspect.exchange));
   if (suspect.what === 'silent') return exchange.status === 0 ? { ...suspect, exchange } : undefined;
@@ -119,7 +119,7 @@ async function sameAgain(ex: Explorer, suspect: Found): Promise<Found | undefine
 }
 
 /** Words for the kind of connection on which alone a read shows it; empty where both show it. */
-export async function connectionOf(ex: Explorer, found: Found): Promise<string> {
+export async function connectionOf(ex: Explorer, found: Difference): Promise<string> {
   const { exchange } = found;
   const { isKept = false } = exchange;
   if (exchange.operation.method !== 'GET' || found.what === 'silent') return '';
@@ -147,7 +147,7 @@ async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange
   return !answers.some(ok);
 }
 
-async function listAgain(ex: Explorer, suspect: Found): Promise<Found | 'changing' | undefined> {
+async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference | 'changing' | undefined> {
   const { kind } = suspect.exchange.operation;
   if (kind === undefined) return undefined;
   const list = ex.model.list(kind);
@@ -162,7 +162,7 @@ async function listAgain(ex: Explorer, suspect: Found): Promise<Found | 'changin
 }
 
 /** Expects each item once in a walk with one limit, since no order is stated. */
-async function walkAgain(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   const { kind } = suspect.exchange.operation;
   const list = ex.model.list(kind as ResourceKind);
   const limit = Number((suspect.exchange.json as Page).limit);
@@ -182,7 +182,7 @@ async function walkAgain(ex: Explorer, suspect: Found): Promise<Found | undefine
   return undefined;
 }
 
-async function stillUnstable(ex: Explorer, suspect: Found): Promise<Found | undefined> {
+async function stillUnstable(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   const kind = suspect.exchange.operation.kind as ResourceKind;
   const list = ex.model.list(kind);
   for (let times = 0; times < READ_AGAIN; times += 1) {
@@ -195,7 +195,6 @@ async function stillUnstable(ex: Explorer, suspect: Found): Promise<Found | unde
   return undefined;
 }
 
-/** Resource with that id, wherever it is in an answer. */
 function findIn(json: unknown, id: string): Record<string, unknown> | undefined {
   if (typeof json !== 'object' || json === null) return undefined;
   if ('id' in json && json.id === id && 'object' in json) return json as Record<string, unknown>;

@@ -127,7 +127,6 @@ function isBelow({ model }: Explorer, group: KnownRecord, other: KnownRecord): b
   return false;
 }
 
-/** Each command once in every version. */
 export async function* eachCommand(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const due = Object.keys(COMMANDS).length * ex.versions.length;
   for (let given = 0; given < due && !ex.budget.isLate; given += COMMANDS_IN_A_SEQUENCE) {
@@ -155,7 +154,6 @@ export async function runSequence(ex: Explorer, world: World): Promise<void> {
   }
 }
 
-/** Reads a record alone and in its list, in another version too, and a record that must not have changed. */
 async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void> {
   const read = getOf(kind);
   const other = ex.draw.one(ex.model.of(kind, true));
@@ -172,7 +170,6 @@ async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void
   await ex.look({ ...base, operation: listOf(kind), version, ids: [], query: [['limit', '100']] });
 }
 
-/** Reads a record alone, in one version. */
 export async function read(
   ex: Explorer,
   { id, kind }: KnownRecord,

@@ -33,7 +33,6 @@ interface SchemaOptions {
   /** Whether a path is given, or left to the platform to derive. */
   hasPath?: boolean;
   slots?: number;
-  /** Format of the document, and of the instances. */
   format?: 'json' | 'yaml';
   instanceFormat?: 'json' | 'yaml';
 }
@@ -42,7 +41,6 @@ interface SchemaOptions {
 export class Writes {
   readonly ex: Explorer;
   readonly names: Names;
-  /** Last answer to a write. */
   last: Exchange | undefined;
   /** Bodies that were accepted for new records in the newest version, by operation. */
   readonly bodies = new Map<string, Body>();
@@ -52,7 +50,6 @@ export class Writes {
     this.names = names;
   }
 
-  /** Undefined where it was refused. */
   async #post(
     id: string,
     kind: ResourceKind,
@@ -73,7 +70,6 @@ export class Writes {
     return undefined;
   }
 
-  /** Copy of a body with new names. */
   renewed(body: Body): Body {
     const own = new RegExp(`muster${this.names.mark}x\\d+|(?<=v\\d+\\.)\\d+(?=\\.0")`, 'g');
     const text = JSON.stringify(body);
@@ -170,7 +166,7 @@ export class Writes {
     return this.#post(id, kind, version, { ...change, ids: [of] });
   }
 
-  /** Section 9, rule 2: a slug is not accepted from everglades on; what becomes of it before is not stated. */
+  /** Section 9, rule 2: everglades accepts no slug; its effect in older versions is not stated. */
   async slug(version: string, type: KnownRecord): Promise<void> {
     const slug = this.names.next();
     this.#forgetTimes(type);

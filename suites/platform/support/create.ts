@@ -21,14 +21,12 @@ export async function requireEndpoint(t: Platform, path: string, response: HttpR
   t.undecided(`the platform has no POST ${path} (${status})`);
 }
 
-/** Posts; blocks the check unless the platform answers 2xx with a resource that has an id. */
 export async function create(t: Platform, path: string, body: unknown): Promise<Item> {
   const response = await send(t, { method: 'POST', path, body });
   await requireEndpoint(t, path, response);
   return createdItem(response) ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`);
 }
 
-/** The resource in a 2xx answer; undefined if the answer holds none. */
 export function createdItem(response: HttpResponse): Item | undefined {
   const { json } = response;
   const whole = typeof json === 'object' && json !== null && 'id' in json && typeof json.id === 'string';

@@ -51,7 +51,6 @@ interface Tried {
   error?: NoAnswer;
 }
 
-/** Finds the collections that answer with a list. */
 export async function findCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const tried: Tried[] = await Promise.all(
     COLLECTIONS.map(async (collection) => {
@@ -143,7 +142,6 @@ function readLeniently(value: unknown): Page | undefined {
 const isItem = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
 
-/** Problems of a list envelope, one sentence each; empty if it conforms. */
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
   // An echoed offset of hundreds of digits is an integer that no double can hold.
@@ -154,7 +152,6 @@ export function envelopeProblems(value: unknown): string[] {
   return listEnvelope.problems(readable).map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
 }
 
-/** Pages of a collection that are searched for one item. */
 const SEARCHED_PAGES = 20;
 
 /** Item in its list, read page by page (section 8, rule 3). `whole`: the list was read to its end. */

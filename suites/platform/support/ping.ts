@@ -54,7 +54,6 @@ export function ping(t: Platform, device: string, body: unknown, options: PingOp
   );
 }
 
-/** A ping whose whole answer has to come within `takesMs`, or `lateMs` later. */
 export async function pingWithin(
   t: Platform,
   device: string,
@@ -70,7 +69,6 @@ export async function pingWithin(
   }
 }
 
-/** `code` in the answer to a ping. */
 export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown =>
   typeof json === 'object' && json !== null && 'code' in json ? json.code : undefined;
 
@@ -87,7 +85,6 @@ export async function pingAnyDevice(t: Platform): Promise<{ device: string; resp
   return t.blocked('the devices that were listed had been deleted before they could be pinged');
 }
 
-/** Whether a device can neither be read by its id nor is listed. */
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
   const { item, whole } = await search(t, 'devices', device);

@@ -85,14 +85,12 @@ export async function sendOnce(
 export const kindOfRequest = (method: string, path: string): string =>
   `${method} ${path.replace(/^(\/[^/?]+)\/[^/?]+/, '$1/{id}')}`;
 
-/** Kinds of write that succeeded. */
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
 /** Whether a write of this kind succeeded in this run: then a later 403 does not mean that the key lacks a scope. */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
-/** Status and body of an answer, shortened, for a finding. */
 export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${show(response.text, 300)}`}`;
 

@@ -5,8 +5,8 @@ import type { Requirement } from '../../../harness/runner/types.ts';
 import { PerClient, watchedRule } from '../../watched.ts';
 import { envelope } from '../2.6-list-envelope.ts';
 import { defaults, inRange, limitAbove, limitBelow, nearest, negativeOffset } from '../8-lists.ts';
+import { pageIn } from '../support/answers.ts';
 import { describeResponse } from '../support/requests.ts';
-import { pageIn } from '../support/seen.ts';
 import { judgeByModel } from './judged.ts';
 import { listAnswerIn } from './support.ts';
 
@@ -34,27 +34,26 @@ function numberIn(query: URLSearchParams, name: Name): number | undefined {
   return others.length === 0 && value !== undefined && /^(?:0|-?[1-9]\d{0,8})$/.test(value) ? Number(value) : undefined;
 }
 
-/** Whether the number is one that the platform must clamp. */
 const isOutOfRange = {
   limit: (value: number): boolean => value < LIST_LIMITS.limitMinimum || value > LIST_LIMITS.limitMaximum,
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Sightings in a row that count: one may be a list that changed meanwhile, or a proxy that refuses. */
-const TELLING = 2;
+/** Sightings in a row that make a finding: one may be a list that changed meanwhile, or a proxy that refuses. */
+const FINDINGS_IN_A_ROW = 2;
 
 const offsetRule = (): Rule => {
   let times = 0;
   return (seen, judge: Judge) => {
     const list = listAnswerIn(seen);
-    const { page } = pageIn(seen) ?? {};
+    const page = pageIn(seen);
     const offset = list && numberIn(list.query, 'offset');
     if (page === undefined || offset === undefined || offset <= LIST_LIMITS.offsetMinimum) return;
     judge.saw(() => JSON.stringify(page));
     // An offset beyond the end may be clamped, and then nothing follows.
     const isIgnored = page.offset < offset && page.has_more && page.data.length > 0;
     times = isIgnored ? times + 1 : 0;
-    judge.must(times < TELLING, {
+    judge.must(times < FINDINGS_IN_A_ROW, {
       expected: `offset ${offset}, or has_more false where the list ends before that`,
       actual: `offset ${page.offset} and has_more true, ${times} pages in a row`,
       counterexample: seen.asked.url,
@@ -71,12 +70,9 @@ const defaultsRule = (): Rule => (seen, judge: Judge) => {
   if (query !== undefined && [...query.keys()].every((name) => KNOWN.has(name))) judgeByModel(judge, seen, defaults.id);
 };
 
-/** Rule about a parameter that the platform must clamp. */
 interface Clamp {
   name: Name;
-  /** Selects the numbers of the rule. */
   isMeant(value: number): boolean;
-  /** Words for their treatment. */
   becomes: string;
 }
 
@@ -125,7 +121,7 @@ function clamp(requirement: Requirement, { name, isMeant, becomes }: Clamp) {
         return judgeByModel(judge, seen, requirement.id);
       }
       if (isOtherInRange) refuse(state, answer.status);
-      if (state.refused < TELLING) return;
+      if (state.refused < FINDINGS_IN_A_ROW) return;
       judge.saw(() => describeResponse(answer));
       judge.must(false, {
         expected: `a list, with ${name}=${value} as ${becomes}: out of range it is clamped, and no error`,

@@ -10,7 +10,7 @@ import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { VERSION_FORMAT, watchedRule } from '../../watched.ts';
 import { removing } from '../2.1-deployments.ts';
 import { archived } from '../9-devices.ts';
-import { endOfLife, malformed, OTHERWISE, unknown } from '../9-versions.ts';
+import { endOfLife, malformed, STATUSES_OF_OTHER_CAUSES, unknown } from '../9-versions.ts';
 import { describeResponse, ok, refused } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { answerShown, versions } from './support.ts';
@@ -25,7 +25,7 @@ const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): 
     const version = versionIn(seen);
     const { answer } = answerShown(seen) ?? {};
     if (answer === undefined || !isOne(version) || !isMeant(version)) return;
-    if ((!ok(answer) && !refused(answer)) || OTHERWISE.has(answer.status)) return;
+    if ((!ok(answer) && !refused(answer)) || STATUSES_OF_OTHER_CAUSES.has(answer.status)) return;
     judge.saw(() => describeResponse(answer));
     judge.must(refused(answer), {
       expected: `a 4xx to version ${version}, ${why}`,

@@ -4,18 +4,19 @@ import { type Operation, RESOURCE_KINDS } from '../../../harness/contract/platfo
 import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
+import { isObject } from '../../json.ts';
 import { decide } from '../oracle/decides.ts';
+import type { Comparison, Difference } from '../oracle/differences.ts';
 import type { Exchange } from '../oracle/exchange.ts';
 import { getOf } from '../oracle/explorer.ts';
-import type { Found, Looked } from '../oracle/found.ts';
 import { judgeBody } from '../oracle/judge.ts';
 import { Judgement } from '../oracle/judgement.ts';
-import { isObject, Model } from '../oracle/model.ts';
+import { Model } from '../oracle/model.ts';
 import { judgePing } from '../oracle/refusals.ts';
 
 interface Judged {
   /** Finding, if any, by the id of each requirement that the answer was held to. */
-  ids: ReadonlyMap<string, Found | undefined>;
+  ids: ReadonlyMap<string, Difference | undefined>;
   text: string;
 }
 
@@ -38,7 +39,6 @@ export function judgeByModel(judge: Judge, seen: Happening, id: string, version:
   });
 }
 
-/** Rule that judges every answer by what the model says of one requirement. */
 export const inAnswers =
   (id: string): (() => Rule) =>
   () =>
@@ -54,8 +54,9 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
   if (kind === undefined) judgePing(judgement, exchange);
   const all = kind === undefined ? judgement.found : judgeBody(model, exchange, kind);
   const found = all.filter((each) => decide(each).level === 'MUST');
-  const ids = new Map<string, Found | undefined>();
-  for (const [cell, { looked }] of model.looks) for (const id of idsOf(cell, looked)) ids.set(id, undefined);
+  const ids = new Map<string, Difference | undefined>();
+  for (const [cell, { comparison }] of model.comparisons)
+    for (const id of idsOf(cell, comparison)) ids.set(id, undefined);
   for (const each of found.toReversed()) for (const id of decide(each).ids) ids.set(id, each);
   return { ids, text: exchange.text };
 }
@@ -64,8 +65,8 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
 const IDS = new Map<string, readonly string[]>();
 const MOST_COMPARISONS = 10_000;
 
-function idsOf(cell: string, looked: Looked): readonly string[] {
-  const ids = IDS.get(cell) ?? decide(looked).ids;
+function idsOf(cell: string, comparison: Comparison): readonly string[] {
+  const ids = IDS.get(cell) ?? decide(comparison).ids;
   if (IDS.size >= MOST_COMPARISONS) IDS.clear();
   IDS.set(cell, ids);
   return ids;

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { DIALECT_NAMES, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { isPing, KEY, listOf, queryOf, VERSION_FORMAT, VERSION_HEADERS } from '../../watched.ts';
-import { OTHERWISE } from '../9-versions.ts';
+import { STATUSES_OF_OTHER_CAUSES } from '../9-versions.ts';
+import { isCollection } from '../support/answers.ts';
 import { refused } from '../support/requests.ts';
-import { isCollection } from '../support/seen.ts';
 
 interface Answered {
   request: RequestSeen;
@@ -28,7 +28,7 @@ const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
   // A header of that name may be the version of a server's build.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
-  const refusal = refused({ status }) && !OTHERWISE.has(status) ? text : '';
+  const refusal = refused({ status }) && !STATUSES_OF_OTHER_CAUSES.has(status) ? text : '';
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
@@ -79,13 +79,12 @@ function listAsked(request: RequestSeen): ListAsked {
   return asked;
 }
 
-const isSupported = (version = ''): boolean => SUPPORTED_VERSIONS.some((each) => each === version);
-
 /** Any answer to a request for a list in a supported version: others may have other lists. */
 export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
   const found = answerIn(seen);
   if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;
   const { request } = found;
-  if (!versionHeaders(request).every((name) => isSupported(request.headers[name]))) return undefined;
+  const given = versionHeaders(request).map((name) => request.headers[name]);
+  if (!given.every((version) => SUPPORTED_VERSIONS.some((each) => each === version))) return undefined;
   return { ...found, ...listAsked(request) };
 }

@@ -2,11 +2,12 @@
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { isObject } from '../../json.ts';
 import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
 import { ok, refused } from '../support/requests.ts';
 import { type Ask, type Exchange, SURELY_WRONG_KEYS } from './exchange.ts';
 import { type Explorer, getOf, operation } from './explorer.ts';
-import { isObject, type KnownRecord } from './model.ts';
+import type { KnownRecord } from './model.ts';
 import { dueRefusal } from './refusals.ts';
 import { readAll, type World } from './world.ts';
 
@@ -55,7 +56,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
 }
 
-/** Every write once in each version, such as the right key would carry out. */
+/** Every write once in each version, each of which the right key would carry out. */
 function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
   const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
@@ -100,7 +101,6 @@ const PINGS = 3;
 /** Timeouts that a platform takes: its maximum is 10 s (section 2.5). */
 const TIMEOUTS = [5000, 1000, 10_000].map((ms) => ms * MILLISECOND_NANOS);
 
-/** Pings a device that answers and one that does not, in every version and with each key. */
 export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
   const { t } = ex;
   const ping = (device: string, key: Ask['key'], version: string, nanos: number) =>

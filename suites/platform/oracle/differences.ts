@@ -1,7 +1,7 @@
-/** Disagreements with the model. */
+/** Differences between an answer and the model. */
 import type { Ask, Exchange, Seen } from './exchange.ts';
 
-export const WHATS = [
+export const DIFFERENCE_KINDS = [
   /** Answered otherwise than with success where it was served before. */ 'refused',
   /** Success where a refusal is due. */ 'served',
   /** Neither served nor refused as is usual. */ 'unrefused',
@@ -22,7 +22,7 @@ export const WHATS = [
   'parent',
   'targets',
   /** An archived or drifted deployment is deployed. */ 'revived',
-  /** When it was queued, deployed or archived does not fit what is known of it; or may have another reason. */
+  /** A moment does not fit the known life of a deployment; an odd one may have another reason. */
   'moment',
   'odd-moment',
   /** A group is above itself. */ 'circle',
@@ -47,23 +47,20 @@ export const WHATS = [
   /** A write that was accepted, and has no effect. */ 'effect',
   /** A write that was refused, or was about something else, and has one. */ 'side-effect',
 ] as const;
-export type What = (typeof WHATS)[number];
+export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 
-/** Comparison of one property of an answer. */
-export interface Looked {
-  what: What;
+export interface Comparison {
+  what: DifferenceKind;
   exchange: Ask;
   /** JSON Pointer without places in arrays, such as `/data/-/device/name`, then words about the request. */
   path: string;
-  /** Kind of the resource that it is about. */
   kind?: string | undefined;
   /** Whether it compares with a value that this run has set. */
   isWritten?: boolean | undefined;
 }
 
-export interface Found extends Looked {
+export interface Difference extends Comparison {
   exchange: Exchange;
-  /** Last part of the path. */
   member?: string | undefined;
   /** Record that others may have changed meanwhile. */
   id?: string | undefined;
@@ -77,5 +74,5 @@ export interface Found extends Looked {
 }
 
 /** Cause of a finding: findings of one cause are one. Each version is decided for itself. */
-export const causeOf = ({ what, exchange, path }: Found): string =>
+export const causeOf = ({ what, exchange, path }: Difference): string =>
   `${exchange.operation.id} ${exchange.version} ${what} ${path}`;

@@ -135,8 +135,14 @@ async function names(
       const { name: shown } = (json ?? {}) as { name?: unknown };
       const isKept = typeof shown !== 'string' || shown.normalize() === name.normalize();
       const expected = `the name ${name}, or a 4xx`;
-      const isSo = refused(exchange) || (ok(exchange) && isKept);
-      ex.hold(exchange, isSo, { what: 'name', kind, path: '/name' }, expected, ok(exchange) ? shown : exchange.status);
+      const isRight = refused(exchange) || (ok(exchange) && isKept);
+      ex.hold(
+        exchange,
+        isRight,
+        { what: 'name', kind, path: '/name' },
+        expected,
+        ok(exchange) ? shown : exchange.status,
+      );
       ex.model.list(kind).isStale = true;
     }
 }

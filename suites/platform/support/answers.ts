@@ -1,10 +1,7 @@
 /** Lists and resources that rules read from the answers of a platform. */
 import type { Happening } from '../../../harness/client/happening.ts';
+import { isObject } from '../../json.ts';
 import { COLLECTIONS, envelopeProblems, type Page } from './lists.ts';
-
-type Members = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
 
@@ -14,23 +11,15 @@ export function isCollection(path: string): boolean {
   return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
 }
 
-/** List in an answer; undefined where that is no 200 to GET of a collection. */
-export function listIn(seen: Happening): { query: URLSearchParams; body: unknown } | undefined {
+/** Page in an answer; undefined unless that is a 200 to GET of a collection, with a right envelope. */
+export function pageIn(seen: Happening): Page | undefined {
   if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
-  const [path = '', query = ''] = seen.path.split('?', 2);
-  if (!isCollection(path)) return undefined;
-  return { query: new URLSearchParams(query), body: seen.answer.json };
+  const { json } = seen.answer;
+  const isPage = isCollection(seen.path.split('?', 1)[0] ?? '') && envelopeProblems(json).length === 0;
+  return isPage ? (json as Page) : undefined;
 }
 
-/** Page in an answer; undefined where it is none, or its envelope is wrong. */
-export function pageIn(seen: Happening): { page: Page; query: URLSearchParams } | undefined {
-  const list = listIn(seen);
-  if (list === undefined || envelopeProblems(list.body).length > 0) return undefined;
-  return { page: list.body as Page, query: list.query };
-}
-
-/** A resource as an answer shows it. */
-type ResourceSeen = Members & { readonly object: string; readonly id: string };
+type ResourceSeen = Readonly<Record<string, unknown>> & { readonly object: string; readonly id: string };
 
 /** Cache, since several rules ask about the same answer. */
 const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();

@@ -11,10 +11,10 @@ import { Fact } from '../../../harness/runner/session.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import type { Platform } from '../support/requests.ts';
 import { decide } from './decides.ts';
+import type { Comparison, Difference } from './differences.ts';
 import { describeAsk, type Seen, seenIn } from './exchange.ts';
 import { explore } from './exploration.ts';
 import { Explorer, TooSlow } from './explorer.ts';
-import type { Found, Looked } from './found.ts';
 import { connectionOf, settle } from './settling.ts';
 
 interface Shared {
@@ -32,7 +32,7 @@ function begin(t: Platform): Shared {
   return { explorer, course: new Course(inTime(explorer)) };
 }
 
-/** Explores, and lets a slow platform have a verdict on the part that was asked. */
+/** Explores. On a slow platform, checks decide by the part that was asked. */
 async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   const { budget, notes } = explorer;
   try {
@@ -54,18 +54,20 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
   kept.shared ??= begin(t);
   const { explorer, course } = kept.shared;
   explorer.turnTo(t);
-  const isAbout = (each: Found): boolean => decide(each).ids.includes(id) && isMeant(each);
-  const isWorst = (each: Found): boolean => level !== 'MUST' || decide(each).level === 'MUST';
+  const isAbout = (each: Difference): boolean => decide(each).ids.includes(id) && isMeant(each);
+  const isWorst = (each: Difference): boolean => level !== 'MUST' || decide(each).level === 'MUST';
   await course.until(async () => {
     if (explorer.suspects.some(isAbout)) await settle(explorer);
     return explorer.over.has(part) || [...explorer.found.values()].some((each) => isAbout(each) && isWorst(each));
   }, t.signal);
   await settle(explorer);
   const { found, model, notes, budget, lacking } = explorer;
-  const looks = [...model.looks.values()].filter(({ looked }) => decide(looked).ids.includes(id) && isMeant(looked));
-  const values = looks.reduce((sum, { count }) => sum + count, 0);
+  const comparisons = [...model.comparisons.values()].filter(
+    ({ comparison }) => decide(comparison).ids.includes(id) && isMeant(comparison),
+  );
+  const values = comparisons.reduce((sum, { count }) => sum + count, 0);
   t.saw('values', values);
-  t.saw('cells', looks.length);
+  t.saw('cells', comparisons.length);
   for (const [what, count] of model.counts) t.saw(what, count);
   t.saw('requests', budget.requests);
   for (const note of notes) t.note(note);
@@ -80,7 +82,8 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
   if (first !== undefined || isOver) await explorer.tidy();
   if (first === undefined && isMade && values === 0 && isOver && isFree !== undefined) t.notApplicable(isFree);
   if (first === undefined && (!isMade || (values === 0 && makes !== undefined))) {
-    const refused = refusedOperation(lacking, makes);
+    const due = OPERATIONS.find((each) => each.kind === makes && lacking.has(each.id));
+    const refused = due?.id ?? [...lacking.keys()][0] ?? '';
     const { status, text = '' } = lacking.get(refused) ?? {};
     if (status === 0) t.must(false, { expected: 'an answer to every request', actual: text });
     const why = status === 403 ? 'the API key may not write' : `no ${makes} could be made`;
@@ -97,26 +100,19 @@ async function decided(t: Platform, { id, level }: Requirement, own: Own): Promi
   else t.should(false, finding);
 }
 
-/** Operation without which no record of that kind is made. */
-function refusedOperation(lacking: ReadonlyMap<string, unknown>, kind: ResourceKind): string {
-  const due = OPERATIONS.find((each) => each.kind === kind && lacking.has(each.id));
-  return due?.id ?? [...lacking.keys()][0] ?? '';
-}
-
 const rank = (level: string): number => ['MUST', 'SHOULD', 'INFO'].indexOf(level);
 
-const exchangesOf = ({ earlier, exchange }: Found): Seen[] =>
+const exchangesOf = ({ earlier, exchange }: Difference): Seen[] =>
   earlier === undefined ? [seenIn(exchange)] : [earlier, seenIn(exchange)];
 
 const show = (t: Platform, { asked, text }: Seen): void =>
   void t.http.recorder.add({ ...asked, request_headers: {}, response_body: text });
 
-const inWords = ({ what, path, expected, exchange }: Found): string =>
+const inWords = ({ what, path, expected, exchange }: Difference): string =>
   `${what} ${path} (${describeAsk(exchange)}): expected ${expected}`;
 
-type IsMeant = (looked: Looked) => boolean;
+type IsMeant = (comparison: Comparison) => boolean;
 interface Own {
-  /** Id of the check. */
   id: string;
   /** Selects the findings of this check, where a requirement has several checks. */
   isMeant?: IsMeant | undefined;
@@ -130,10 +126,8 @@ interface Own {
 type Options = Omit<Own, 'id'> &
   Pick<Check<never>, 'needs' | 'premises' | 'profile' | 'least' | 'orElse' | 'writes'> & { aspect?: string };
 
-/** Ids of the requirements that explorations decide. */
 export const EXPLORED_IDS = new Set<string>();
 
-/** Declares the check by which an exploration decides a requirement. */
 export function byExploring(requirement: Requirement, { isMeant, makes, isFree, part, ...options }: Options = {}) {
   if (requirement.level !== 'INFO') EXPLORED_IDS.add(requirement.id);
   const id = options.aspect === undefined ? requirement.id : `${requirement.id}.${options.aspect}`;
@@ -144,7 +138,6 @@ export function byExploring(requirement: Requirement, { isMeant, makes, isFree, 
   ] as const;
 }
 
-/** Selects the findings in one version. */
 export const inCodename =
   (codename: SupportedCodename): IsMeant =>
   ({ exchange }) =>
