@@ -19,7 +19,6 @@ export const watchedRule = (
 /** Clients that are remembered: a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;
 
-/** State of each of the newest clients. */
 export class PerClient<T> {
   readonly #known = new Map<string, T>();
   readonly #make: () => T;

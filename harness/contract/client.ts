@@ -4,7 +4,7 @@
  */
 import type { Deployment } from './device-api.ts';
 
-/** Ways of a client to a Device API, by preference. */
+/** Ways to a Device API, the preferred one first. */
 export const CLIENT_PLACES = ['url', 'socket', 'discovery'] as const;
 export type ClientPlace = (typeof CLIENT_PLACES)[number];
 
@@ -31,7 +31,6 @@ export const clientVariables = (values: ClientValues): Record<string, string> =>
     Object.entries(values).map(([name, value]) => [CLIENT_VARIABLES[name as keyof ClientValues], value ?? '']),
   );
 
-/** Default deployment in a server's answers. */
 export const DEPLOYMENT: Deployment = {
   object: 'deployment',
   id: 'dpl_Qa9Ws2',
@@ -63,9 +62,8 @@ interface Job {
   };
   /** Default answer of a server; undefined for a stream and for pages. */
   readonly answer: object | undefined;
-  /** Kinds of lines that the client prints; `client-lines.ts` has their shapes. */
   readonly lines: readonly string[];
-  /** Line that claims success without it, printed by a null client. */
+  /** Line by which a null client claims success. */
   readonly claim: { readonly saw: string; readonly [member: string]: unknown };
   /** Id of the plainest check: if it fails, the others mean nothing. */
   readonly plainest: string;

@@ -7,7 +7,6 @@ import { Type } from './type.ts';
 export const CONTROL_CAPABILITIES = ['drive', 'compact', 'restart', 'log', 'files'] as const;
 export type ControlCapability = (typeof CONTROL_CAPABILITIES)[number];
 
-/** Answer of `GET /`. */
 export const controlInfo = objectShape('ControlInfo', {
   capabilities: Type.Array(Type.String()),
   retention: Type.Optional(Type.Integer({ minimum: 1, description: 'Events the log keeps at most' })),
@@ -31,7 +30,6 @@ export const controlDeployment = objectShape('ControlDeployment', {
 });
 export type ControlDeployment = Static<typeof controlDeployment.schema>;
 
-/** Body of `POST /events`. */
 export const controlPublish = objectShape('ControlPublish', {
   count: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
 });
@@ -39,7 +37,6 @@ export const controlPublish = objectShape('ControlPublish', {
 export const controlPublished = objectShape('ControlPublished', { first_id: Type.Integer(), last_id: Type.Integer() });
 export type ControlPublished = Static<typeof controlPublished.schema>;
 
-/** Answer of `POST /compact`. */
 export const controlCompacted = objectShape('ControlCompacted', {
   earliest_id: Type.Integer(),
   latest_id: Type.Integer(),

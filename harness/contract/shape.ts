@@ -17,7 +17,6 @@ export interface Shape<T extends TSchema = TSchema> {
   readonly name: string;
   readonly schema: T;
   is(value: unknown): value is Static<T>;
-  /** Every problem of `value`; empty if it conforms. */
   problems(value: unknown): Problem[];
 }
 
@@ -104,7 +103,6 @@ function list(values: unknown): string {
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : String(values);
 }
 
-/** String of a vocabulary: const array → JSON Schema enum → union type. */
 export function oneOf<const V extends readonly string[]>(values: V, description?: string) {
   return Type.Enum<[...V]>([...values] as never, description === undefined ? {} : { description });
 }

@@ -61,7 +61,7 @@ check(otherType, OPTIONS, async (t) => {
   await using run: StreamRun = await cutOff(t);
   (await run.request()).answer(200, frames([second, third]), { 'content-type': 'text/plain' });
   const again = await nextOf(run);
-  // Its lines may come after its request.
+  // Waits for its lines, which may come after its request.
   if (again !== undefined) {
     await again.accept().send(frames([fourth]));
     await run.untilDispatched(fourth.id);

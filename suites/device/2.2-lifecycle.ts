@@ -40,7 +40,7 @@ check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) =
   await expectInactive(t, id, files, 'failed');
 });
 
-/** Deploys, and blocks the check unless the device shows that deployment: another requirement says that it must. */
+/** Deploys. Blocks the check unless the device shows that deployment, on which another requirement decides. */
 async function deployShown(t: Device, files: readonly ConfigFile[] = []): Promise<Deployment> {
   const made = await t.control.deploy({ config_instances: [...files] });
   const shown = (await currentDeployment(t))?.['id'];
@@ -58,7 +58,7 @@ check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.w
   const files = [configFile('{"c":3}')];
   const { id } = await deployShown(t, files);
   if (t.capabilities.has('files'))
-    // Another requirement says that they are there.
+    // Another requirement decides on missing files.
     for (const file of files)
       if ((await findConfigFile(t, configRoot(t), file)).length === 0)
         t.blocked(`${file.filepath} is not below config_root, though its deployment is deployed`);

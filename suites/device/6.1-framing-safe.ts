@@ -89,7 +89,6 @@ async function deployWith(t: Device, value: string): Promise<Deployment | undefi
   );
 }
 
-/** Expects valid frames after the first `from`, and the release id in the event of the deployment. */
 async function expectIntact(t: Device, live: Subscription, from: number, made: Deployment): Promise<void> {
   const expectValidFrames = (): void => {
     for (const frame of live.stream.frames.slice(from)) {

@@ -167,8 +167,7 @@ check(exclusive, { aspect: 'future.retained', turn: 'last', premises: RETAINED_R
   });
 });
 
-const ofTypes = { ...comparing, premises: RETAINED_REPLAY, deviation: TYPES_IGNORED } as const;
-check(types, ofTypes, async (t: Device, streams) => {
+check(types, { ...comparing, premises: RETAINED_REPLAY, deviation: TYPES_IGNORED }, async (t: Device, streams) => {
   const [first, ...later] = await requireTwo(t, streams);
   const after = first?.id ?? 0n;
   await t.property(

@@ -100,7 +100,6 @@ const upTo = (events: readonly SeenEvent[], last: bigint): SeenEvent[] => events
 interface Interrupted {
   due: SeenEvent[];
   seen: SeenEvent[];
-  /** The last event that it saw, and the last that is due. */
   from: bigint;
   last: bigint;
   dropped: boolean;

@@ -61,7 +61,6 @@ check(
   async (t: System) => {
     await t.online();
     const tookMs = await mustReach(t, 'from the device while it is online');
-    // Offline it gets more time than it took online.
     const longer = Math.round(2 * tookMs * MILLISECOND_NANOS);
     await whileOffline(t, async () => {
       const timeout_nanos = Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, longer));

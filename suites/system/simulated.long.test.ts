@@ -1,4 +1,4 @@
-/** A platform beside those of `npm run matrix`: its fault hides no other. */
+/** A platform beside those of `npm run matrix`, whose fault hides no other. */
 import { expect, it } from 'vitest';
 import { runSystemSuite } from '../../harness/tools/subjects/run.ts';
 import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/simulators.ts';

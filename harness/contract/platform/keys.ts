@@ -11,7 +11,6 @@ export const tokenAnswer = Type.Object({ token: Type.String(), expires_at: Times
 
 export const keyOperations: Operation[] = [
   {
-    // Replaces the activation token of a device.
     id: 'createProvisioningToken',
     method: 'POST',
     path: '/provisioning_tokens',

@@ -15,8 +15,6 @@ import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPla
 import type { Storm } from './storm.ts';
 import { Timeline } from './timeline.ts';
 
-// Lines that a client prints, with all digits of their integers.
-
 /** A line of the contract, with the id of an event as text. */
 export type PrintedLine =
   | { saw: 'event'; id: string; type: string; data: unknown }
@@ -58,7 +56,6 @@ const MOST_SECONDS = 30;
 const SPARE_MS = 1500;
 /** Mention a silence in a finding only above this. */
 const SHOWN_SILENCE_MS = 1000;
-/** Requests that a finding shows whole. */
 const MOST_RECORDED = 8;
 
 /** Whether a client asked for anything, by job: a silent job is not run again. */
@@ -135,7 +132,6 @@ export abstract class ClientRun implements AsyncDisposable {
     t.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Throws Blocked where this client was silent in an earlier run of the job. */
   protected static refuseSilent(t: Client, job: ClientJob, reason: string): void {
     if (t.session.get(ACTIVITY).get(job) === 'silent') throw new Blocked(reason);
   }
@@ -162,7 +158,6 @@ export abstract class ClientRun implements AsyncDisposable {
     return this.#server;
   }
 
-  /** Listens as a Device API, and gives the variables that lead a client there. */
   protected async listenAsDevice(place: ClientPlace, host?: string): Promise<Record<string, string>> {
     if (place !== 'url') this.#folder = ownedFolder('client');
     const { url } = await this.listen(place === 'socket' ? { path: this.path('agent.sock') } : { host });
@@ -231,7 +226,6 @@ export abstract class ClientRun implements AsyncDisposable {
     if (activity.get(this.#job) !== 'active') activity.set(this.#job, 'silent');
   }
 
-  /** Wakes the checks that wait for a change. */
   protected announce(): void {
     this.#progress += 1;
     this.#progressAt = performance.now();
@@ -244,8 +238,8 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /**
-   * Seconds that a client is asked to wait: `usual`, or more where it was slow to start, so that one that does not obey
-   * still comes before. Undecided where it was too slow for that.
+   * `usual`, or more for a client that was slow to start, so that one that disobeys still comes too early. Undecided
+   * where it was too slow for that.
    */
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);
@@ -262,12 +256,10 @@ export abstract class ClientRun implements AsyncDisposable {
     return this.#client?.code;
   }
 
-  /** The end of its standard error. */
   get complaints(): string {
     return this.#client?.diagnostics ?? '';
   }
 
-  /** Words for an endless repetition; undefined where there is none. */
   get endless(): string | undefined {
     return this.#repeats.words;
   }

@@ -31,7 +31,6 @@ import { Storm } from './storm.ts';
 const PLATFORM_BASE = '/beta';
 const RESULTS: ReadonlySet<string> = new Set(CALL_JOBS.map((job) => JOB_TABLE[job].claim.saw));
 
-/** Key or token of all runs. */
 const SECRET = new Fact(() => `key_${randomBytes(16).toString('hex')}`);
 
 export type Answering = (asked: ClientRequest, run: JobRun) => void | Promise<void>;
@@ -39,7 +38,6 @@ export type Answering = (asked: ClientRequest, run: JobRun) => void | Promise<vo
 export interface JobRunOptions {
   job: CallJob;
   answer: Answering;
-  /** Variables beside the usual ones. */
   variables?: Readonly<Record<string, string>>;
   /** How the client reaches a Device API. Default: the first way that it knows. */
   place?: ClientPlace;
@@ -71,7 +69,6 @@ export class JobRun extends ClientRun {
     });
   }
 
-  /** Starts a run, and waits for the end of the client. */
   static async untilEnded(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
@@ -100,12 +97,10 @@ export class JobRun extends ClientRun {
     super.printed(line.replaceAll(this.secret, '…'));
   }
 
-  /** Whether it wrote the secret to its standard output or standard error. */
   get printedSecret(): boolean {
     return this.#printedSecret || this.complaints.includes(this.secret);
   }
 
-  /** Waits for the end of the client, which must come. */
   async ended(): Promise<void> {
     await this.#settled();
     this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
@@ -135,7 +130,6 @@ export class JobRun extends ClientRun {
     return this.code === 0 ? undefined : 'its exit code';
   }
 
-  /** Printed lines and state, for a finding. */
   get outcome(): string {
     const said = this.lines.map((line) => (line.saw === 'item' ? line.item.id : line.saw));
     const shown =
@@ -178,7 +172,6 @@ export function pageWindow(
 }
 
 export interface PagesOptions {
-  /** Largest page. Default: that of the specification. */
   maximum?: number;
   /** Items that are left out of their page, as if the key had no right to see them. */
   hidden?(index: number): boolean;
@@ -233,10 +226,8 @@ export const platform =
     return (answers[job] ?? usual)(asked, run);
   };
 
-/** Needs and premises of a check of a job. */
 export const forJob = <J extends ClientJob>(job: J) => ({ needs: [job], premises: [jobOf(job).plainest] }) as const;
 
-/** Section 2.6: items come more than once. */
 export const ITEMS_REPEATED: Deviation = {
   name: 'items-repeated',
   allowance: 'an item that is given to the caller again is left out',

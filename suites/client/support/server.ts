@@ -16,7 +16,6 @@ const SHOWN_LAST = 60;
 /** Characters of an answer that are kept for a finding. */
 const KEPT = 64 * 1024;
 
-/** Log of one request and its answer. */
 export interface Track {
   /** The server begins an answer that comes in pieces. */
   opens(how: string): void;
@@ -31,7 +30,6 @@ interface Arrived {
   body: string;
 }
 
-/** One request of the client, to be answered by the check. */
 export class ClientRequest {
   readonly method: string;
   readonly path: string;
@@ -79,7 +77,6 @@ export class ClientRequest {
     return text === '' ? undefined : text;
   }
 
-  /** Beginning of the bodies that were sent. */
   get sent(): string {
     return Buffer.concat(this.#pieces).toString('utf8', 0, KEPT);
   }
@@ -129,7 +126,6 @@ export class ClientRequest {
     });
   }
 
-  /** Ends the stream as HTTP ends an answer. */
   end(): void {
     if (this.#next !== undefined) return void this.#next.end();
     this.endedAt = performance.now();
@@ -137,7 +133,6 @@ export class ClientRequest {
     this.#response.end();
   }
 
-  /** Cuts the connection in the middle of the answer. */
   cut(): void {
     if (this.#next !== undefined) return void this.#next.cut();
     this.endedAt = performance.now();
@@ -199,7 +194,6 @@ function shown(bytes: Buffer): string {
 
 /** Where a server listens. Default: a free port of 127.0.0.1. */
 export interface ServerPlace {
-  /** Path of a unix socket, in place of host and port. */
   path?: string | undefined;
   host?: string | undefined;
   port?: number | undefined;
@@ -278,7 +272,6 @@ export class ScriptedServer implements AsyncDisposable {
   }
 }
 
-/** HTTP on connections that are given to it. */
 function serverFor(on: ServerListener): HttpServer {
   const server = http.createServer((request, response) => {
     const cursor = request.headers['last-event-id'];

@@ -101,7 +101,6 @@ export class Storm {
     return `${this.requests} requests in ${readableDuration(this.#watchedMs)}`;
   }
 
-  /** Reason for an unclear pace. */
   get tooSlow(): string {
     return (
       `this machine was too slow for it: a shell that does nothing took ${readableDuration(this.#shellMs)}, ` +

@@ -41,7 +41,6 @@ type Dispatched = Extract<PrintedLine, { saw: 'event' }>;
 export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 export interface StreamRunOptions {
-  /** Variables beside the usual ones. */
   variables?: Readonly<Record<string, string>>;
   /** How the client reaches the server. Default: the first way that it knows. */
   place?: ClientPlace;
@@ -79,7 +78,6 @@ export class StreamRun extends ClientRun {
     });
   }
 
-  /** Content of the discovery file for the present server (section 5). */
   get discovery(): string {
     return this.discoveryWith(this.token);
   }
@@ -99,7 +97,6 @@ export class StreamRun extends ClientRun {
     await this.leaveServer(before);
   }
 
-  /** Stops listening for `ms`, and then listens again in the same place. */
   async leave(ms: number): Promise<void> {
     const { server } = this;
     this.timeline.drives('stops listening');
@@ -146,7 +143,6 @@ export class StreamRun extends ClientRun {
     throw this.violation({ expected, actual: this.state });
   }
 
-  /** Opens the stream that the client asks for next. */
   async stream(expected?: string): Promise<ClientRequest> {
     this.#current = (await this.request(expected)).accept();
     return this.#current;
@@ -199,7 +195,6 @@ export async function expectDispatched(run: StreamRun, events: readonly SentEven
   expectExactly(run, events);
 }
 
-/** Starts a client, sends the bytes in one piece, and expects the events. */
 export async function expectRead(
   t: Client,
   { bytes, events }: Omit<OneStream, 'summary'>,

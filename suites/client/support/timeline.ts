@@ -4,12 +4,10 @@ import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import type { Track } from './server.ts';
 
-/** First and last lines that are kept of a long run. */
-const FIRST = 4;
-const LAST = 40;
-/** Characters of one line, and of all that a finding shows. */
-const WIDTH = 300;
-const SHOWN = 1800;
+const FIRST_LINES = 4;
+const LAST_LINES = 40;
+const LINE_CHARACTERS = 300;
+const SHOWN_CHARACTERS = 1800;
 
 export type Who = 'client' | 'server' | 'muster';
 
@@ -55,14 +53,12 @@ export class Timeline {
   printed(line: string): void {
     const before = this.#prints;
     const what = before > 1 ? `prints ${before - 1} more lines, and ${line}` : `prints ${line}`;
-    if (before > 1) this.#forgetLast();
+    if (before > 1) {
+      (this.#last.length > 0 ? this.#last : this.#first).pop();
+      this.#lines -= 1;
+    }
     if (this.#tell('client', what)) this.#axis.printed(this.#clean(line));
     this.#prints = before + 1;
-  }
-
-  #forgetLast(): void {
-    (this.#last.length > 0 ? this.#last : this.#first).pop();
-    this.#lines -= 1;
   }
 
   ended(how: string): void {
@@ -105,15 +101,15 @@ export class Timeline {
     const seconds = ((performance.now() - this.#started) / 1000).toFixed(3);
     const line = `${seconds} s  ${who}: ${this.#clean(what)}`;
     this.#lines += 1;
-    const kept = this.#first.length < FIRST ? this.#first : this.#last;
-    kept.push(line.length <= WIDTH ? line : `${line.slice(0, WIDTH)}…`);
-    if (this.#last.length > LAST) this.#last.shift();
+    const kept = this.#first.length < FIRST_LINES ? this.#first : this.#last;
+    kept.push(line.length <= LINE_CHARACTERS ? line : `${line.slice(0, LINE_CHARACTERS)}…`);
+    if (this.#last.length > LAST_LINES) this.#last.shift();
     return true;
   }
 
   /** First lines, and as many of the last ones, which matter most, as a finding has room for. */
   get text(): string {
-    let room = SHOWN - this.#first.join('\n').length;
+    let room = SHOWN_CHARACTERS - this.#first.join('\n').length;
     const end = this.#last.toReversed().filter((line) => {
       room -= line.length + 1;
       return room >= 0;

@@ -4,7 +4,7 @@ import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { expectWait } from './waits.ts';
 
-/** Times that a client is asked to wait for 4 s, and the outcome, by when it comes back and how late it is seen. */
+/** Number of tries, and the outcome, of a client that is asked to wait for 4 s and comes back at these moments. */
 async function outcomeOf(
   waits: readonly (readonly [afterMs: number, lateMs: number, answeredLateMs?: number] | undefined)[],
 ) {

@@ -16,7 +16,6 @@ export interface Wait {
   /** The request that was refused, or the stream that ended. */
   since: ClientRequest;
   back: ClientRequest;
-  /** Words for how the client was asked. */
   what: string;
 }
 

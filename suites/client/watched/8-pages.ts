@@ -11,7 +11,6 @@ const SOON_MS = 10_000;
 /** Wrong steps in a row that make a finding: one may be a user who looks for something. */
 const WRONG_IN_A_ROW = 2;
 
-/** Page that a client has read, as requested and as answered. */
 interface PageRead {
   request: RequestSeen;
   at: number;
@@ -43,9 +42,7 @@ function pageIn(seen: Happening): PageRead | undefined {
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Place where the reader of a page goes on. */
 type Next = Pick<PageRead, 'offset' | 'asked' | 'limit'>;
-/** Readers of one list that are kept apart. */
 const MOST_READERS = 20;
 
 interface Walk {
@@ -58,7 +55,7 @@ interface Walk {
   nexts: Next[];
 }
 
-/** Takes out the newest place that a page goes on from. `isOfBefore`: it is that of the page before. */
+/** Removes the newest place that this page continues. `isOfBefore`: the place after the page before. */
 function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: boolean } | undefined {
   const found = nexts.findLastIndex(
     ({ offset, asked, limit }) =>

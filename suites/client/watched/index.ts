@@ -18,14 +18,13 @@ const ofDevice = (ofWay: readonly Check<unknown>[]): readonly Check<unknown>[] =
   ...pauses.deviceRules,
 ];
 
-/** Rules of clients of one API; for a Device API, by the way to reach it. */
 export function watchedRules(api: 'device' | 'platform', way: Way): readonly Check<unknown>[] {
   if (api === 'platform')
     return [...requests.platformRules, ...credentials.platformRules, ...pauses.platformRules, ...pages.platformRules];
   return ofDevice(way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : []);
 }
 
-/** All rules. `way`: the only one in which they judge. */
+/** All rules; those with a `way` judge only servers that are reached in it. */
 export const everyWatchedRule = (): readonly {
   api: 'device' | 'platform';
   way?: Way;

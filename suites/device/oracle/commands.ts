@@ -134,7 +134,7 @@ export const openMany = (count: number): Command => ({
 
 const AT_ONCE = 11;
 
-/** Waits until the agent's streams are subscribed, which is beyond the tolerance for its clock. */
+/** Waits until the agent has subscribed its streams, for longer than the tolerance for its clock. */
 export const passTime = (): Command => ({
   text: 'pass time',
   run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),

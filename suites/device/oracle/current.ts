@@ -18,11 +18,9 @@ import type { StreamDifference } from './model.ts';
 export interface Window {
   since: number;
   until: number;
-  /** Words for what happened. */
   why: string;
 }
 
-/** The agent, and the receiver of its departures from the model. */
 export interface AgentUnderTest {
   readonly t: Device;
   departs(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): never;
@@ -60,7 +58,6 @@ export class CurrentDeployment {
     return typeof id === 'string' ? id : undefined;
   }
 
-  /** Expects a new deployment to be current, and as requested. */
   async expectMade(request: ControlDeployment, made: Deployment, since: number): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const isPlain = made.activity_status === 'deployed' && made.error_status === 'none';
@@ -144,7 +141,6 @@ export class CurrentDeployment {
       });
   }
 
-  /** Expects it archived, or not shown any more, and its files gone. */
   async expectRemoved(id: string): Promise<void> {
     const real: AgentUnderTest = this.#real;
     const { t } = real;

@@ -36,7 +36,6 @@ import { deploy, readCurrent, removeCurrent } from './deploying.ts';
 import { Departure, Reality } from './reality.ts';
 import { compactAway, compactLog, killWhilePublishing, restartAgent, tearTail } from './survival.ts';
 
-/** Departure from the model, with the commands that led to it. */
 interface Found {
   departure: Departure;
   commands: readonly Command[];
@@ -54,7 +53,6 @@ export interface Explored {
 
 const EXPLORED = new Fact<Promise<Explored> | undefined>(() => undefined);
 
-/** The exploration of the target; whichever check asks first makes it. */
 export async function explored(t: Device): Promise<Explored> {
   const known = t.session.get(EXPLORED);
   if (known !== undefined) return known.then(asSeenLater);
@@ -180,7 +178,6 @@ const oddFiles = (paths: readonly string[]): Command[] => {
   ];
 };
 
-/** Each command in its plain form. */
 const plain = (paths: readonly string[]): Command[] => [
   publishSome(5),
   openStream(PLAIN),

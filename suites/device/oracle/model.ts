@@ -4,7 +4,6 @@
  */
 import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
-/** Ways in which a stream departs from the events that it is owed. */
 export type StreamDifference =
   | 'missing'
   | 'invented'
@@ -23,7 +22,6 @@ export interface Difference {
   missing?: readonly bigint[];
 }
 
-/** Events that a stream is owed, by the cursor and the types with which it was opened. */
 export interface Owed {
   after: bigint;
   /** Later events may still be on their way. */
@@ -91,7 +89,6 @@ export class Ledger {
     this.#oldest = oldest;
   }
 
-  /** Ids of known events that compaction has removed, in order. */
   get gone(): readonly bigint[] {
     return [...this.#oldest, ...this.events.map(({ id }) => id)].filter((id) => id < this.earliest);
   }
@@ -116,7 +113,6 @@ export class Ledger {
   }
 }
 
-/** Difference between an event and the one of the same id that came before. */
 function changeOf(known: SeenEvent, event: SeenEvent): Difference | undefined {
   const isSame =
     known.type === event.type && (known.text === event.text || sameEnvelope(known.envelope, event.envelope));
@@ -128,7 +124,6 @@ function changeOf(known: SeenEvent, event: SeenEvent): Difference | undefined {
   };
 }
 
-/** First departure of the events that came on a stream from the ones owed; undefined for none. */
 export function judgeStream(ledger: Ledger, came: readonly SeenEvent[], owed: Owed): Difference | undefined {
   const { after, upTo, types, beginsAnywhere = false } = owed;
   const first = came[0]?.id;

@@ -58,7 +58,6 @@ interface Client extends StreamRequest {
   openedMs: number;
   /** Whether it is owed what is published. */
   isOwed: boolean;
-  /** Whether it stays open through the whole exploration. */
   stays: boolean;
 }
 
@@ -102,7 +101,6 @@ export class Reality {
     return this.clients.find(({ stays }) => stays) ?? this.t.blocked('no stream is open');
   }
 
-  /** Notes a SHOULD that does not hold, and goes on. */
   remarks(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): void {
     this.remarked.push(new Departure(decides({ what, situation: this.situation }), finding, { isShould: true }));
   }
@@ -113,10 +111,10 @@ export class Reality {
     client?: Client,
   ): never {
     const situation = this.#isGlued(finding.missing ?? []) ? 'tear' : this.situation;
-    const seam = situation === 'plain' && client !== undefined && this.#isAtSeam(client) ? 'seam' : situation;
+    const isAtSeam = client?.judged === 0 && client.openedAt < this.ledger.closed;
     const where = {
       what,
-      situation: seam,
+      situation: situation === 'plain' && isAtSeam ? 'seam' : situation,
       way: client?.way,
       filtered: client?.options.types !== undefined,
       live: client !== undefined && client.judged > 0,
@@ -133,10 +131,6 @@ export class Reality {
       const next = events.find(({ id }) => id > newest);
       return next !== undefined && missing.includes(next.id);
     });
-  }
-
-  #isAtSeam({ judged, openedAt }: Client): boolean {
-    return judged === 0 && openedAt < this.ledger.closed;
   }
 
   /** Opens two streams that stay: one after an event that is retained, and one after the newest. */
@@ -160,7 +154,6 @@ export class Reality {
     return kept.length === 0 ? ledger.closed : retainedFrom(t, kept[0]?.id ?? ledger.closed, kept.slice(1));
   }
 
-  /** Opens a stream, and expects it served or refused by the fate of its cursor. */
   async open(asking: StreamRequest, stays = false): Promise<void> {
     const { t, ledger } = this;
     if (!stays && this.clients.length >= MOST_CLIENTS) await this.leave(0);
@@ -226,13 +219,11 @@ export class Reality {
     return String(stream.status);
   }
 
-  /** Compares the events of a client that was cut off with the first ones owed. */
   expectBeginning(came: readonly SeenEvent[], after: bigint, upTo: bigint): void {
     const difference = judgeStream(this.ledger, came, { after, upTo });
     if (difference !== undefined) this.departs(difference.kind, difference);
   }
 
-  /** Closes one of the streams that do not stay. */
   async leave(which: number): Promise<void> {
     const others = this.clients.filter(({ stays }) => !stays);
     const client = others[which % Math.max(1, others.length)];
@@ -294,7 +285,6 @@ export class Reality {
     return Math.max(300, this.t.session.waits.device.slowestMs('event'));
   }
 
-  /** Whether a stream has brought the `deployment.deployed` of it after that event. */
   announces(deploymentId: string, after: bigint): boolean {
     return this.ledger.events.some((event) => event.id > after && isDeployedEvent(event, deploymentId));
   }
@@ -398,7 +388,6 @@ export class Reality {
     return endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
   }
 
-  /** Reads all streams to their end, and learns their events. */
   async endStreams(): Promise<void> {
     const left = this.clients;
     this.clients = [];
@@ -422,7 +411,6 @@ export class Reality {
     await Promise.all(this.clients.splice(0).map(({ subscription }) => subscription.close()));
   }
 
-  /** Closes the streams of a sequence; staying ones go on. */
   async endSequence(): Promise<void> {
     const over = this.clients.filter(({ stays }) => !stays);
     this.clients = this.clients.filter(({ stays }) => stays);

@@ -23,7 +23,7 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
         actual: 'an empty log',
       });
     if (earliest > ledger.earliest) ledger.earliest = earliest;
-    // A log is compacted by filling it where nothing else does, with events that nobody has read.
+    // Where only a full log is compacted, control has filled it with events that nobody has read.
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
     // Asked at once: later, a compaction that dropped nothing would not show.
@@ -136,7 +136,6 @@ export const killWhilePublishing = (count: number): Command => ({
   },
 });
 
-/** Ends the log with part of the next line, as a crash leaves it. */
 export const tearTail = (share: number): Command => ({
   text: `tear(${Math.round(share * 100)} % of the next line)`,
   isPossible: can('restart', 'log'),

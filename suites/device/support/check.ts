@@ -160,7 +160,6 @@ export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 /** A stream opens, and another one after it. */
 export const STREAM = ['device.events.content-type.any'];
 
-/** A stream is an event stream. */
 export const TYPED = ['device.events.content-type'];
 
 /** Retained events can be read, each with an id of its own; without control. */

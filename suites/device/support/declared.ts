@@ -9,7 +9,6 @@ import type { Device } from './check.ts';
 /** Batches of events that control has published and no compaction has dropped. */
 const PUBLISHED = new Fact<{ first: bigint; count: number }[]>(() => []);
 
-/** Control of a check that records which calls work, and how many events a compaction keeps. */
 export function watchedControl(control: Control, { session, info }: Pick<Device, 'session' | 'info'>): Control {
   const { declarations } = session;
   const answered = (call: ControlCall, answer: unknown): void => {

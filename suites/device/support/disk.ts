@@ -83,7 +83,6 @@ function parse(text: string): { value: unknown; json: boolean } {
   }
 }
 
-/** The lines that store each of the events, by id. */
 export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): ReadonlyMap<bigint, readonly number[]> {
   const found = new Map(ids.map((id): [bigint, number[]] => [id, []]));
   const wanted = new Map(ids.map((id) => [String(id), id]));
@@ -128,12 +127,10 @@ async function segments(t: Device): Promise<string[]> {
   return paths.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
-/** The file that is being written to. */
 const newest = async (t: Device): Promise<string> => (await segments(t)).at(-1) ?? logPath(t);
 
 export const appendTo = async (t: Device, bytes: Buffer): Promise<void> => t.files.append(await newest(t), bytes);
 
-/** The last whole line, with its newline. */
 export async function lastLine(t: Device): Promise<Buffer> {
   const file = await newest(t);
   const { size } = (await t.files.stat(file)) ?? { size: 0 };

@@ -76,7 +76,6 @@ export const ofFrames =
     };
   };
 
-/** Memory of the newest events, by id. */
 export class Recollection<T> {
   readonly #known = new Map<string, T>();
 
@@ -128,7 +127,6 @@ export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
 
-/** Deep equality, whatever the order of members. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -177,7 +175,6 @@ export function problemsOf(shape: Shape, value: unknown): string | undefined {
 
 const DEPLOYMENT_FORM = 'its type, prefix, enumeration and ISO 8601 timestamp';
 
-/** Section 2.1. */
 export function expectDeployment(t: Assertions, body: unknown, where: string): void {
   const problems = problemsOf(deployment, body);
   t.must(problems === undefined, {
@@ -198,7 +195,6 @@ export function expectMergedStatus(t: Assertions, fields: Record<string, unknown
   return true;
 }
 
-/** Section 6.1. */
 export function expectEventFrame(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const expected =
@@ -241,7 +237,6 @@ const TYPE_FORM = /^[^.\s]+\.[^.\s]+$/;
 const VERSION_SUFFIX = /([._@:/-]v\d+([._]\d+)*|[@:]\d+([._]\d+)*)$/i;
 const KNOWN_WITH_MORE = /^deployment\.(deployed|removed)[._@:/-]?v?\d+$/i;
 
-/** Sections 6.1 and 6.2, rule 4. */
 export function expectTypeForm(t: Assertions, type: string): void {
   t.must(TYPE_FORM.test(type), {
     expected: 'an event type of the form {resource}.{action}',
@@ -263,7 +258,6 @@ export function expectDeployedPayload(t: Assertions, data: unknown): void {
   if (isObject(data)) expectMergedStatus(t, data, 'the payload of deployment.deployed');
 }
 
-/** Expects the same events in the same order with the same content, apart from repetitions. */
 export function expectSameEvents(
   t: Assertions,
   actual: readonly SeenEvent[],

@@ -16,7 +16,6 @@ const GIVE_UP_MS = 120_000;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
 
-/** Comments that read `heartbeat`, or all comments where none does. */
 export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
   const comments = [...stream.comments];
   const beats = comments.filter(isNamed);
@@ -117,7 +116,6 @@ class HeartbeatWatch {
   readonly #slowness: Slowness;
   readonly #startedAt: number;
   #lastEventAt: number;
-  /** When the last event or comment came. */
   #lastSignAt: number;
   /** Comments that read `heartbeat`, and all comments, as far as the clock sent them. */
   readonly #named: ByTheClock;

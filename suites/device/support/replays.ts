@@ -24,7 +24,6 @@ import type { Subscription } from './subscription.ts';
  * start. Its reader comes back where a device compacts its log or ends a long stream.
  */
 export interface LogStretch {
-  /** Event before the first. */
   cursor: bigint;
   /** All events after the cursor, without a gap, read portion by portion as they were published. */
   events: SeenEvent[];
@@ -168,7 +167,6 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
 
 /** Replay of a stretch that a check has just published, for other replays to be compared with. */
 export interface Recording {
-  /** Everything after the cursor. */
   all: SeenEvent[];
   cursor: bigint;
   published: Published;
@@ -249,7 +247,6 @@ export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subsc
   return read.map((events) => events.at(-1)?.id ?? first).toSorted((a, b) => Number(b - a))[0] ?? first;
 }
 
-/** Whether another frame comes within the milliseconds. */
 async function growsWithin(stream: EventStream, frames: number, within: number): Promise<boolean> {
   try {
     const seen = { frames, comments: Number.POSITIVE_INFINITY };

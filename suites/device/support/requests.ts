@@ -85,7 +85,6 @@ export interface HeldStream extends Answer {
 class OpenStreams {
   readonly #streams = new Set<HeldStream>();
   #lastServedAt = Number.NEGATIVE_INFINITY;
-  /** Most that were open at once. */
   most = 0;
   /** Set once a stream was refused for want of a place. */
   isScarce = false;
@@ -98,7 +97,6 @@ class OpenStreams {
     this.most = Math.max(this.most, this.count);
   }
 
-  /** Forgets the streams of a check, which has closed them. */
   remove(streams: readonly HeldStream[]): void {
     for (const stream of streams) this.#streams.delete(stream);
     if (streams.some(({ status }) => status === 200)) this.#lastServedAt = performance.now();
@@ -176,7 +174,6 @@ export function deploymentIn(seen: Happening): Record<string, unknown> | undefin
   return isAsked && isObject(seen.answer.json) ? seen.answer.json : undefined;
 }
 
-/** The current deployment; undefined when the device has none. */
 export async function currentDeployment(t: Device, http?: HttpClient): Promise<Record<string, unknown> | undefined> {
   const response = await request(t, { path: CURRENT }, 'an answer to GET /deployments/current', http);
   if (meansNoDeployment(response)) return undefined;
@@ -192,13 +189,11 @@ export async function currentDeployment(t: Device, http?: HttpClient): Promise<R
 
 export interface OddRequest {
   name: string;
-  /** Written to the connection one after the other. */
   parts: (string | Buffer)[];
   /** Whole answers that must come, unless it may hang up. Default: 1. */
   answers?: number;
   methods?: string[];
   mayHangUp?: boolean;
-  /** Whether this status is acceptable. Default: `rejected`. */
   accepts?(status: number): boolean;
 }
 
@@ -282,7 +277,6 @@ function oddBytes(target: string, odd: Odd, whole: string): OddRequest[] {
   ];
 }
 
-/** Headers without the token, or with a part of it. */
 export const headersWithoutToken = (token: string): (string | undefined)[] =>
   [
     undefined,

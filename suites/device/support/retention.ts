@@ -27,7 +27,6 @@ interface Observed {
 
 const OBSERVED = new Fact<Observed>(() => ({ served: 0, refused: Number.POSITIVE_INFINITY }));
 
-/** Most events that the log keeps, as far as known. */
 function retentionOf({ info, session }: Device): number {
   const { served, refused } = session.get(OBSERVED);
   return info.retention ?? Math.max(served, Math.min(refused, ASSUMED_RETENTION));
@@ -77,7 +76,6 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
   if (status === 410) t.session.set(OBSERVED, { served, refused: Math.min(refused, eventsAfter(t, cursor)) });
 }
 
-/** Whether the cursor may be older than the earliest retained event by now. */
 export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
   if (cursor === undefined) return false;

@@ -39,7 +39,7 @@ export async function sampleRetained(
     stream = await streams.try({ after: cursor, cutAfterBytes });
   }
   if (stream.status !== 200) return undefined;
-  // Silence ends the sample: only events that came are checked. Less is needed for as many as in an earlier sample.
+  // Silence ends the sample, and a shorter one once as many events have come as in an earlier sample.
   const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? 250 : 40);
   await stream.idle(quietMs, { within: Math.min(3000, t.patienceMs), for: 'the end of the replay' });
   const frames = stream.frames.length;

@@ -42,7 +42,8 @@ export const check = (
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
-    // The first run may be what shows how many events the log keeps; a second one asks for no more than that.
+    // Runs again where the first run has shown that the log keeps fewer events: the second run needs no more than
+    // those.
     await once().catch((error: unknown) => {
       if (!(error instanceof TooFewRetained)) throw error;
       return once();
@@ -59,7 +60,6 @@ const usualLeast = (needs: readonly Capability[] = []): Record<string, number> =
   ...(needs.includes('compact') && { compactions: 1 }),
 });
 
-/** Sharing of the agent that follows from the capabilities a check uses. */
 function usualSharing(needs: readonly Capability[] = []): Sharing {
   if (needs.includes('compact') || needs.includes('restart')) return 'disruptive';
   return needs.includes('drive') ? 'exclusive' : 'shared';

@@ -66,7 +66,6 @@ export class Streams {
     this.#http = http;
   }
 
-  /** Opens a stream that must be served: 200 and an event stream. */
   async open(options: OpenEvents = {}, http?: HttpClient): Promise<Subscription> {
     const stream = await this.try(options, http);
     await expectServed(this.#t, stream, options);
@@ -187,7 +186,6 @@ export class Streams {
   }
 }
 
-/** Connection of a standard client as a held stream. */
 function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
   const { status, headers, body } = response;
   let ended: { at: number } | undefined;

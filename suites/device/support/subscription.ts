@@ -11,10 +11,8 @@ type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
 /** Probe of a silent stream: one more event shows whether it still brings any. */
 export interface Probe {
-  /** Publishes the event, the first time. */
   send(): void;
   readonly isSent: boolean;
-  /** Id of the event, once known. */
   readonly id: bigint | undefined;
   /** Milliseconds to go on waiting once the stream has brought the event. */
   readonly graceMs: number;
@@ -27,10 +25,8 @@ const LOOK_MS = 200;
 /** Bytes of events in memory: twice what a check causes, to stop a server that sends without end. */
 const MOST_BYTES = 48 * 1024 * 1024;
 
-/** Estimated bytes of an event in memory. */
 const eventBytes = (text: string): number => 1000 + 2 * text.length;
 
-/** Highest id of the events in the frames, or `before`. */
 const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigint | undefined =>
   frames
     .filter((frame) => !carriesNoEvent(frame) && DECIMAL.test(frame.id ?? ''))
@@ -46,7 +42,6 @@ interface EventWait {
   probe: Probe | undefined;
   /** Starts once the probe has come: the stream goes on without the awaited event. */
   hurry: Patience | undefined;
-  /** Events that came meanwhile. */
   taken: SeenEvent[];
 }
 
@@ -64,14 +59,12 @@ const patienceLeftMs = (
 ): number => patience.leftMs - Math.max(0, within - timeoutMs(t, kind));
 
 export class Subscription {
-  /** Events in the order in which they were given out. */
   readonly events: SeenEvent[] = [];
   readonly #t: Device;
   readonly #reopen: Reopen | undefined;
   #stream: EventStream;
   /** How many events had been given out when the stream was last resumed. */
   #resumedAt = -1;
-  /** Estimated bytes of `events`. */
   #bytes = 0;
 
   /** Without `reopen`, a stream that ends is not resumed. */
@@ -81,7 +74,6 @@ export class Subscription {
     this.#reopen = reopen;
   }
 
-  /** Context of the check that subscribed. */
   get device(): Device {
     return this.#t;
   }
@@ -115,7 +107,6 @@ export class Subscription {
     }
   }
 
-  /** Events up to and including the first whose id is `id` or above it. */
   reach(id: bigint, what = `event ${id}`, probe?: Probe): Promise<SeenEvent[]> {
     return this.until((event) => event.id >= id, what, probe);
   }

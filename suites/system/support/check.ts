@@ -61,7 +61,6 @@ export const DEPLOYMENT_UNTOLD: Deviation = {
     'the device is connected anew after a deployment, so that it asks for it, and has it once it shows it as current',
 };
 
-/** Checks that have cut off their device. */
 const CUT_OFF = new WeakSet<CheckState>();
 
 function trackingConnection(t: System): System {
@@ -158,7 +157,6 @@ export async function whileOffline(t: System, body: () => Promise<void>): Promis
 
 // New deployments for the device under test, as each side shows them.
 
-/** Deployment that is the target of the device, and the records of which it was made. */
 export interface RollOut {
   id: string;
   deployment: Item;
@@ -182,7 +180,6 @@ export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<
   return made;
 }
 
-/** Rolls out a deployment, and waits until the device reports it deployed. */
 export async function deploy(t: System, events: EventFollower, options: ReleaseOptions = {}): Promise<RollOut> {
   const rolledOut = await rollOut(t, options);
   if (t.allowsFor(DEPLOYMENT_UNTOLD)) await untilCurrent(t, rolledOut.id);

@@ -7,13 +7,11 @@ import { create, createConfigType, createdItem } from '../../platform/support/cr
 import { envelopeProblems, getList, type Item, type Page } from '../../platform/support/lists.ts';
 import { ok, type Platform, refused, send, speaksAtLeast } from '../../platform/support/requests.ts';
 
-/** State of one check, shared by all copies of its context. */
 export class CheckState {
   /** Ids of the deployments that it has made and not archived yet. */
   readonly made = new Set<string>();
 }
 
-/** A release of one schema, and a config instance that fills it. */
 export interface ReleaseFixture {
   release: Item;
   instance: Item;
