@@ -55,7 +55,6 @@ export interface ControlLog {
   skipped: { offset: number; bytes: number }[];
   /** Ids dropped after a crash, because clients may have seen them. */
   unused_ids: { after: number; through: number }[];
-  /** Damage found at the agent's start, in words. */
   repairs: string[];
 }
 

@@ -175,7 +175,6 @@ interface Wanted {
 interface State {
   device_id: string;
   deployment?: Deployment;
-  /** Config files that are on the device. */
   files: string[];
 }
 

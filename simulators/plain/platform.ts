@@ -155,7 +155,6 @@ function archive(deployment: Deployment): Deployment {
   return deployment;
 }
 
-/** The current target deployment of a device. */
 const targetOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.target_status === 'deployed');
 
@@ -178,7 +177,6 @@ interface Endpoint {
   method: string;
   /** Segments below `{base_url}`; `*` stands for an id. */
   path: readonly string[];
-  /** The first version that has it. */
   since: Version;
   answer: (call: Call) => unknown;
 }

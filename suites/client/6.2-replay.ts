@@ -1,4 +1,4 @@
-/** Section 6.2, rule 1: a replay that is longer than what a client keeps in memory. */
+/** Section 6.2, rule 1: a replay longer than the memory of a client. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { event, frame } from '../../harness/contract/situations.ts';
 import { FOLLOW, RECONNECT, section } from './support/check.ts';

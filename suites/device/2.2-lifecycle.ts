@@ -1,4 +1,4 @@
-/** Section 2.2: what `failed` and `archived` mean for the device. */
+/** Section 2.2: consequences of `failed` and `archived` on the device. */
 import { pollWithin } from '../../harness/common/waiting.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import { byOracle } from './oracle/checks.ts';

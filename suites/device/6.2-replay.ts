@@ -86,13 +86,15 @@ check(
 );
 
 rule(complete, { premises: [complete.id] }, () => {
-  const known = new Recollection<EventSeen & { type: string; sighting: Sighting }>();
+  const known = new Recollection<{ stream: object; type: string; text: string; sighting: Sighting }>();
   return (seen: Happening, judge: Judge): void => {
     if (seen.kind !== 'frame') return;
     const { id = '', event: type = 'message', data: text } = seen.frame;
     if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
     const kept = known.get(id);
-    const isAnew = seen.request !== undefined && kept !== undefined && isOfNewLog(kept, { stream: seen.stream, text });
+    // A watched agent that is installed anew counts from 1 again, and ends all its streams.
+    const isOther = kept !== undefined && kept.stream !== seen.stream && whenOf(kept.text) !== whenOf(text);
+    const isAnew = seen.request !== undefined && isOther;
     if (isAnew) known.clear();
     const before = isAnew ? undefined : kept;
     if (before === undefined) {
@@ -109,15 +111,6 @@ rule(complete, { premises: [complete.id] }, () => {
     });
   };
 });
-
-interface EventSeen {
-  stream: object;
-  text: string;
-}
-
-/** Whether a watched agent was installed anew meanwhile, which counts from 1 again and ends all its streams. */
-const isOfNewLog = (kept: EventSeen, event: EventSeen): boolean =>
-  kept.stream !== event.stream && whenOf(kept.text) !== whenOf(event.text);
 
 function whenOf(text: string): unknown {
   const when = parseObject(text)?.['occurred_at'];

@@ -148,7 +148,6 @@ const WALKING = {
   premises: [hasMore.id],
   least: { 'walks over several pages': 1 },
 } as const;
-/** Ends with `SETTLED`, since it went further than the specification. */
 const walkInOrder = requirement({
   id: 'platform.list.walk',
   level: 'MUST',
@@ -179,7 +178,6 @@ const stable = requirement({
 
 check(...byExploring(stable, { needs: ['seed-data'], least: { items: 2 } }));
 
-/** Ends with `SETTLED`, since it went further than the specification. */
 const beyondEnd = requirement({
   id: 'platform.list.beyond-end',
   level: 'MUST',

@@ -28,7 +28,7 @@ for (const codename of codenamesFrom('rainier'))
 check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async (t: Platform) => {
   if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
   const response = await postTo(inVersion(t, 'tetons'), PATH);
-  // Only a SHOULD: rainier introduced the endpoint, but what older versions answer is not stated.
+  // Only a SHOULD: rainier introduced the endpoint, and no section states the answer of older versions.
   t.should(!ok(response), {
     expected: `POST ${PATH} not to be there in 2026-03-09.tetons`,
     actual: `${response.status}`,

@@ -247,7 +247,6 @@ export abstract class ClientRun implements AsyncDisposable {
     throw new TooLittleSeen(`this machine was too slow for it: the client took ${more} s to ask for anything`);
   }
 
-  /** Whether the client has ended by itself. */
   get over(): boolean {
     return this.#over;
   }

@@ -17,10 +17,8 @@ const SHOWN_LAST = 60;
 const KEPT = 64 * 1024;
 
 export interface Track {
-  /** The server begins an answer that comes in pieces. */
   opens(how: string): void;
   sends(bytes: string): void;
-  /** The server answers as a whole. */
   answers(how: string): void;
   ends(who: 'client' | 'server', how: string): void;
 }
@@ -81,7 +79,6 @@ export class ClientRequest {
     return Buffer.concat(this.#pieces).toString('utf8', 0, KEPT);
   }
 
-  /** Moment at which either side closed the connection. */
   get closedAt(): number | undefined {
     return this.#next === undefined ? this.#closedAt : this.#next.closedAt;
   }
@@ -210,7 +207,6 @@ export class ScriptedServer implements AsyncDisposable {
   readonly #door: Server;
   readonly #sockets = new Set<Socket>();
   #leaving = false;
-  /** Place with the actual port. */
   readonly place: Readonly<ServerPlace>;
 
   private constructor(door: Server, at: ServerPlace, protocol: HttpServer) {

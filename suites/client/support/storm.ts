@@ -81,7 +81,6 @@ export class Storm {
     return this.#cameMs.length;
   }
 
-  /** Pace of the client; undefined while it is watched. */
   get pace(): Pace | undefined {
     const first = this.#cameMs.at(-1 - MOST_REFUSED);
     if (first !== undefined && (this.#cameMs.at(-1) ?? 0) - first <= WATCHED_MS) return 'hammers';

@@ -106,7 +106,6 @@ export class StreamRun extends ClientRun {
     this.timeline.drives('listens again');
   }
 
-  /** Waits for `ms`, or until the client ends. */
   async pause(ms: number): Promise<void> {
     await this.until(() => undefined, ms, ms);
   }

@@ -27,7 +27,7 @@ export interface Owed {
   /** Later events may still be on their way. */
   upTo: bigint;
   types?: readonly string[] | undefined;
-  /** Leaves the first event open, since nothing says what such a cursor means; no gap is allowed after it. */
+  /** Leaves the first event open, since no section defines such a cursor; allows no gap after it. */
   beginsAnywhere?: boolean;
 }
 
@@ -84,7 +84,6 @@ export class Ledger {
     this.closed = last;
   }
 
-  /** Notes ids of the oldest events in a log that is too long to be filled. */
   remember(oldest: readonly bigint[]): void {
     this.#oldest = oldest;
   }

@@ -50,13 +50,12 @@ export interface StreamRequest {
 interface Client extends StreamRequest {
   name: string;
   subscription: Subscription;
-  /** Number of its events that were judged. */
   judged: number;
   /** Newest event when it was opened: later ones are live. */
   openedAt: bigint;
   /** Milliseconds since 1970. */
   openedMs: number;
-  /** Whether it is owed what is published. */
+  /** Whether published events are owed to it. */
   isOwed: boolean;
   stays: boolean;
 }

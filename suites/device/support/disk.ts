@@ -17,7 +17,6 @@ export interface LogLine {
 
 export interface Log {
   lines: LogLine[];
-  /** Size of all its files. */
   bytes: number;
   /** Whether its middle was left out. */
   isCut: boolean;

@@ -179,7 +179,7 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
 /** Whether a check has published every kind: where events take long, one does so for the rules of the whole run. */
 const EVERY_KIND = new Fact(() => ({ published: false }));
 
-/** Ignores that control refuses what a device need not do; throws any other error on. */
+/** Ignores the refusal of an act that a device need not do; throws any other error on. */
 export function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof ControlRefused)) throw error;
 }

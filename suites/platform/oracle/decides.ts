@@ -39,7 +39,7 @@ const isAboutGroups = ({ exchange }: Comparison): boolean => JSON.stringify(exch
 const REFUSAL: readonly DifferenceKind[] = ['served', 'unrefused'];
 const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
 
-/** MUST is what the specification says; what the published document alone says is SHOULD. */
+/** MUST: a demand of the specification. SHOULD: a demand of the published document alone. */
 const ROWS: readonly Row[] = [
   // Section 5
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
@@ -150,7 +150,7 @@ const ROWS: readonly Row[] = [
     kind: 'deployment',
     member: /\/(queued|deployed|archived)_at$/,
   }),
-  // Section 9: what a version brought
+  // Section 9: additions of a version
   must('platform.config-type.slug', ['value', 'effect', 'side-effect'], { kind: 'config_type', member: /\/slug$/ }),
   must('platform.schema.slots', ['value', 'effect', 'lacking', 'shape'], { member: /\/instance_(slots|filepath)$/ }),
   must('platform.config-instance.yaml', ['value', 'effect'], { member: /\/content in yaml$/ }),

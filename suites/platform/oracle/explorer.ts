@@ -36,7 +36,6 @@ export const getOf = (kind: ResourceKind): Operation | undefined =>
   OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true);
 
 export class Explorer {
-  /** The check that explores at present. */
   t: Platform;
   readonly model = new Model();
   readonly cells = new Cells();
@@ -44,13 +43,12 @@ export class Explorer {
   readonly budget: Budget;
   /** Supported versions that the target has, the newest first. */
   readonly versions: readonly SupportedVersion[];
-  /** Findings by cause. */
   readonly found = new Map<string, Difference>();
   readonly notes: string[] = [];
   /** Choices where the specification is silent: question and answer, by the check that records them. */
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
-  /** Archives what is left of the deployments that were made. */
+  /** Archives the deployments of the run that are still open. */
   tidy = async (): Promise<void> => {};
   /** Writes that were refused in their plain form, with the answer. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();

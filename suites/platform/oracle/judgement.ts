@@ -1,4 +1,4 @@
-/** Compares an answer with what is known: counts every comparison, and collects the findings. */
+/** Compares an answer with the known records: counts every comparison, and collects the findings. */
 
 import type { Difference, DifferenceKind } from './differences.ts';
 import { askOf, type Exchange } from './exchange.ts';

@@ -51,7 +51,6 @@ export interface ListKnown {
   reference?: Reference | undefined;
   /** Whether a write may have changed it. */
   isStale: boolean;
-  /** Names of the filters that take effect. */
   filters: Set<string>;
   orders: boolean;
   /** Whether the order differs from one read or limit to the next. */

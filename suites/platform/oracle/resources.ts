@@ -1,4 +1,4 @@
-/** Compares each resource in an answer, wherever it stands, with what is known of its record. */
+/** Compares each resource in an answer, wherever it stands, with its known record. */
 
 import { deployment as deploymentShape } from '../../../harness/contract/device-api.ts';
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -163,7 +163,7 @@ class OneResource {
 
   #member(name: string, value: unknown): void {
     const [kind, record, { version, seen, exchange }] = [this.#kind, this.#record, this.#answer];
-    // An older version may show another word for what it does not know.
+    // An older version may show another word for a value that it does not know.
     const isOwn = version !== NEWEST_VERSION && VERSIONED.has(name) && !record.members.has(name);
     const member = isOwn ? `${name} in ${version}` : name;
     const known = record.members.get(member);
@@ -224,7 +224,7 @@ class OneResource {
       const known = model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
       model.presence.set(key, known);
       const value = this.#item[name];
-      // A platform may omit what is null.
+      // A platform may omit a member that is null.
       const before = this.#record.members.get(name)?.value ?? null;
       if (value === null || (value === undefined && before === null && mayBeNull(this.#kind, name, version))) continue;
       const isThere = value !== undefined;

@@ -17,7 +17,7 @@ export class Names {
     this.mark = mark;
   }
 
-  /** Small letters and digits: the specification does not show what a name may contain. */
+  /** Small letters and digits: the specification shows no rule for names. */
   next(): string {
     this.#count += 1;
     return `muster${this.mark}x${this.#count}`;

@@ -33,7 +33,7 @@ export function createdItem(response: HttpResponse): Item | undefined {
   return ok(response) && whole ? (json as Item) : undefined;
 }
 
-/** Creates a config type, without dashes in its slug where they are refused: no section says what it may contain. */
+/** Creates a config type, without dashes in its slug where they are refused: no section states its characters. */
 export async function createConfigType(t: Platform): Promise<Item> {
   const slug = recordName('type');
   const path = '/config_types';

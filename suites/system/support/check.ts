@@ -77,7 +77,7 @@ function trackingConnection(t: System): System {
   };
 }
 
-/** Reconnects a device that is not told of deployments, so that it asks for them. Not every device can be cut off. */
+/** Reconnects a device that hears of no deployment, so that it asks for them. Not every device can be cut off. */
 async function connectAnew(t: System): Promise<void> {
   if (CUT_OFF.has(t.state) || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
