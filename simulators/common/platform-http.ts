@@ -1,7 +1,6 @@
 /** HTTP to one platform for every simulated client: one pool of connections, and one set of errors. */
 
 import { Pool } from 'undici';
-import { defined } from '../../harness/common/defined.ts';
 import { retryAfterMs } from '../../harness/common/durations.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
 import { jsonIn } from './malformed.ts';

@@ -1,11 +1,12 @@
 /** `muster fit`: which agents, platforms and clients go together, by the reports and certificates in a folder. */
+import process from 'node:process';
 import { inert, printableJson } from '../../common/terminal.ts';
 import { exitCodesText } from '../../common/usage.ts';
 import { readEvidence } from '../../reports/fit/evidence.ts';
 import { type Fit, fitOf } from '../../reports/fit/fit.ts';
 import { fitJson, fitPage, fitText } from '../../reports/fit/fit-formats.ts';
+import { paintOf, reportWriter } from '../../reports/format.ts';
 import { columns, command, OPTION, pathAfterEquals, wholePath } from '../options.ts';
-import { paintOf, textWriter } from '../report-texts.ts';
 import { VERSION } from '../version.ts';
 
 const WHICH = 'as NAME, NAME@VERSION or sha256:…';
@@ -34,7 +35,7 @@ export const fit = command({
     'says so (--name, --platform-name). Certificates are read without a look at their signature: muster verify checks ' +
     `it.\n\nExit codes: ${exitCodesText('fit')}.`,
   run({ path, report = ['pretty'], ...wanted }) {
-    const write = textWriter(report, FORMATS);
+    const write = reportWriter(report, FORMATS, process.stdout);
     const answer = fitOf(readEvidence(path, new Date().toISOString().slice(0, 10)), wanted);
     write((format, isTerminal) => format.text(answer, isTerminal));
     return answer.code;
@@ -47,7 +48,7 @@ interface FitFormat {
 }
 
 const FORMATS: readonly FitFormat[] = [
-  { name: 'pretty', text: (answer, isTerminal) => inert(fitText(answer, paintOf(isTerminal), columns())) },
+  { name: 'pretty', text: (answer, isTerminal) => inert(fitText(answer, paintOf(process, isTerminal), columns())) },
   { name: 'html', text: (answer) => fitPage(answer, VERSION) },
   { name: 'json', text: (answer) => `${printableJson(fitJson(answer), 2)}\n` },
 ];

@@ -147,6 +147,16 @@ export function addDurations(all: Map<string, Histogram>, name: string, times: H
   all.set(name, held);
 }
 
+/** Durations in the first but not in the second; undefined if the second has more. */
+export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
+  const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);
+  merge(rest, now);
+  if (before === undefined) return rest;
+  if (before.totalCount > now.totalCount) return undefined;
+  rest.subtract(before as never);
+  return rest;
+}
+
 export interface Recorder {
   time(name: DurationName, ms: number): void;
   count(name: CounterName, by?: number): void;

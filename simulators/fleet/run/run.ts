@@ -11,7 +11,6 @@ import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
 import { evaluatedThresholds } from '../result/thresholds.ts';
-import type { Phase } from '../scenario/scenario.ts';
 import { membersOf, scheduleMs } from '../schedule/schedule.ts';
 import { ByHand } from './by-hand.ts';
 import {
@@ -24,7 +23,7 @@ import {
   robotCost,
   sensibleWorkers,
 } from './capacity.ts';
-import { closedGate, EarlyEnd, ENDED_EARLY, judgedAlone } from './early-end.ts';
+import { closedGate, EarlyEnd, judgedAlone } from './early-end.ts';
 import { Fleet } from './fleet.ts';
 import { Outputs, type RunFacts, resultOf } from './outputs.ts';
 import type { AnswerJudge, RunOptions } from './plan.ts';
