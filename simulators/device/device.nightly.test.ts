@@ -1,4 +1,4 @@
-/** What the short tests of the device have samples of, many times over: kills, takeovers of locks, races and replays. */
+/** Many times over, the subjects of the short tests of the device: kills, takeovers of locks, races and replays. */
 
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';

@@ -21,6 +21,12 @@ const completeWholeCheck = check(
     t.note(`replays of up to ${stretch.events.length} events were compared`);
     await expectStretchReplayed(t, streams, stretch);
     await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
+    // Ids that are compared as text lose their order at a power of ten.
+    const digits = String(stretch.events.at(-1)?.id).length;
+    const below = stretch.events.findLastIndex(({ id }) => String(id).length < digits);
+    const cursor = stretch.events[below]?.id;
+    if (cursor !== undefined)
+      await expectStretchReplayed(t, streams, { cursor, events: stretch.events.slice(below + 1) });
   },
 );
 

@@ -31,9 +31,9 @@ export const fit = command({
     ['muster fit reports/ --report html=fit.html', 'every pair, as a page'],
   ],
   epilogue:
-    'A server and a client fit when each conforms by its newest run; an agent and a platform when muster check system ' +
-    'says so (--name, --platform-name). Certificates are read without a look at their signature: muster verify checks ' +
-    `it.\n\nExit codes: ${exitCodesText('fit')}.`,
+    'A server and a client fit when each conforms by its newest run; an agent and a platform when muster check ' +
+    'system says so (--name, --platform-name). Certificates are read without a look at their signature: muster ' +
+    `verify checks it.\n\nExit codes: ${exitCodesText('fit')}.`,
   run({ path, report = ['pretty'], ...wanted }) {
     const write = reportWriter(report, FORMATS, process.stdout);
     const answer = fitOf(readEvidence(path, new Date().toISOString().slice(0, 10)), wanted);

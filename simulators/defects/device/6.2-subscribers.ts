@@ -89,6 +89,23 @@ export const defects = [
     ['device.events.slow-reader.complete'],
     skipsEveryOtherBatch,
   ),
+  defect(
+    'deployed-once-a-release',
+    'Publishes no event for a release that was deployed before.',
+    ['device.events.concurrent'],
+    () => {
+      const releases = new Set<string>();
+      return {
+        deployments: {
+          announce: (events, { kind, deployment }) => {
+            const isKnown = releases.has(deployment.release_id);
+            if (kind === 'entered') releases.add(deployment.release_id);
+            return kind === 'entered' && isKnown ? [] : events;
+          },
+        },
+      };
+    },
+  ),
 ];
 
 export const variants = [

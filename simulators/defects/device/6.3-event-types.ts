@@ -7,7 +7,6 @@ import { type DeviceChanges, defect, variant } from '../define-device.ts';
 
 const WRITTEN_FIRST = ['device.events.written-first'];
 const DEPLOYED_ONLY = ['device.events.deployed-only'];
-const CONCURRENT = ['device.events.concurrent'];
 
 /** Publishes deployment.deployed for each deployment that enters a state and that `match` picks. */
 const announcesWhen = (match: (change: DeploymentChange, events: readonly EventDraft[]) => boolean): DeviceChanges => ({
@@ -82,18 +81,6 @@ export const defects = [
     DEPLOYED_ONLY,
     announcesWhen(({ deployment }) => deployment.activity_status === 'queued'),
   ),
-  defect('deployed-once-a-release', 'Publishes no event for a release that was deployed before.', CONCURRENT, () => {
-    const releases = new Set<string>();
-    return {
-      deployments: {
-        announce: (events, { kind, deployment }) => {
-          const isKnown = releases.has(deployment.release_id);
-          if (kind === 'entered') releases.add(deployment.release_id);
-          return kind === 'entered' && isKnown ? [] : events;
-        },
-      },
-    };
-  }),
   defect('deployed-told-twice', 'Publishes every deployment.deployed twice, as two events.', DEPLOYED_ONLY, {
     deployments: {
       announce: (events) =>

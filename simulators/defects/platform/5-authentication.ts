@@ -3,7 +3,8 @@ import type { KeyFacts } from '../../platform/behaviour.ts';
 import { defect, errors, type PlatformChange, variant } from '../define-platform.ts';
 
 /** Whether a text is the key, of which the platform keeps the digest alone. */
-const isKey = (text: string, key: KeyFacts): boolean => 'digest' in key && hash('sha256', text, 'hex') === key.digest;
+const isKey = (text: string, key: KeyFacts): boolean =>
+  'digest' in key && hash('sha256', text, 'hex') === String(key.digest);
 
 const begins = (presented: string, key: KeyFacts): boolean =>
   Array.from(presented, (_, length) => presented.slice(0, length)).some((text) => isKey(text, key));

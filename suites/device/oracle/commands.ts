@@ -106,19 +106,6 @@ export const PLAIN: Opening = {
   ...{ accept: 'text/event-stream', coding: undefined, used: false, form: undefined },
 };
 
-/** Replays from below a power of ten, where ids that are compared as text lose their order. */
-export const openBelowPowerOfTen = (): Command => ({
-  text: 'open(after the last id of fewer digits)',
-  async run(real) {
-    const { events, closed } = real.ledger;
-    const digits = String(events.at(-1)?.id).length;
-    const after = events.findLast(({ id }) => String(id).length < digits)?.id;
-    if (after === undefined || !real.isKept(after)) return;
-    await real.open(askAfter(after));
-    await real.catchUp(closed);
-  },
-});
-
 export const openMany = (count: number): Command => ({
   text: `open and leave ${count} streams`,
   isPossible: ({ t }) => !t.session.isSmall && !t.session.isSlow('answer'),

@@ -21,7 +21,6 @@ import {
   type Command,
   cutAndComeBack,
   leave,
-  openBelowPowerOfTen,
   openExpired,
   openFuture,
   openMany,
@@ -189,7 +188,6 @@ const plain = (paths: readonly string[]): Command[] => [
   openStream({ ...PLAIN, types: 'deployed' }),
   openStream({ ...PLAIN, way: 'both', other: 1, types: 'removed' }),
   publishSome(3),
-  openBelowPowerOfTen(),
   restartAgent('SIGTERM'),
   deploy({ config_instances: contents(paths, 102) }),
   removeCurrent(),
@@ -282,7 +280,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [publishSome(12), ...[0, 150, 333, 700, 1400].map((bytes) => cutAndComeBack(8, bytes))],
   () => [openMany(110), publishSome(2), openStream(PLAIN)],
   () => [publishSome(12), compactLog(), compactLog({ isLast: true }), restartAgent('SIGTERM')],
-  () => [publishSome(150), openBelowPowerOfTen(), restartAgent('SIGTERM')],
+  () => [publishSome(150), restartAgent('SIGTERM')],
 ];
 
 /** The agent and its streams, which are opened anew after a departure. */
