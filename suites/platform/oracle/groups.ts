@@ -92,14 +92,14 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const [moved, ...names] = changed;
     if (moved !== undefined && ok(moved)) third.parent = other.record.id;
     third.names = namesAfter(third, names);
-    await expectTree(ex, groups as Group[]);
+    if (!(await expectTree(ex, groups as Group[]))) return;
     const renamed = await answersAtOnce(
       ex,
       [1, 2, 3].map(() => named(third, writes)),
     );
     if (renamed === undefined) return;
     third.names = namesAfter(third, renamed);
-    await expectTree(ex, groups as Group[]);
+    if (!(await expectTree(ex, groups as Group[]))) return;
   }
 }
 
@@ -137,8 +137,8 @@ async function add(writes: Writes): Promise<Group | undefined> {
   return record && { record, names: [record.members.get('name')?.value], parent: null };
 }
 
-/** Expects the tree in the end: no section says how soon a read shows a write. */
-async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<void> {
+/** Expects the tree in the end: no section says how soon a read shows a write. False where it never came. */
+async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<boolean> {
   const reading = { operation: operation('getGroup'), version: ex.newest, key: 'full', query: [] } as const;
   const look = async () => {
     const answers = await Promise.all(groups.map(({ record }) => ex.send({ ...reading, ids: [record.id] })));
@@ -151,13 +151,14 @@ async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<void>
     return groups.every((group) => problemOf(ex, group) === undefined) || undefined;
   };
   const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
-  await pollWithin('groups that read as they were written', look, wait);
+  const isThere = await pollWithin('groups that read as they were written', look, wait);
   for (const group of groups) {
     const exchange = await ex.send({ ...reading, ids: [group.record.id] });
     const [expected, actual] = problemOf(ex, group) ?? ['', ''];
     const about = { what: 'circle', kind: 'group', path: '/parent_id at once' } as const;
     if (ok(exchange)) ex.hold(exchange, expected === '', about, expected, actual);
   }
+  return isThere === true;
 }
 
 function problemOf(ex: Explorer, { record, names, parent }: Group): [string, string] | undefined {
