@@ -77,6 +77,8 @@ const MOST_FINDINGS = 9;
 /** Milliseconds after which no directed sequence begins; the second where each event takes long. */
 const EXPLORING_MS = 40_000;
 const EXPLORING_SLOWLY_MS = 100_000;
+/** Milliseconds lost to departures that were found before, after which no sequence begins. */
+const REPEATING_MS = 5000;
 /** Milliseconds after which no drawn sequence begins. */
 const DRAWING_MS = 10_000;
 /** Runs of a directed sequence, each without the commands that departed before. */
@@ -93,10 +95,12 @@ async function explore(t: Device): Promise<Explored> {
     saw: (what, count = 1) => void result.counts.set(what, (result.counts.get(what) ?? 0) + count),
   };
   const started = performance.now();
+  let repeatingMs = 0;
   const isOver = (isDirected: boolean): boolean => {
     const longest = t.session.isMostlySlow('publish') ? EXPLORING_SLOWLY_MS : EXPLORING_MS;
     const ms = isDirected ? longest : DRAWING_MS * Math.max(1, t.runs);
-    return performance.now() - started > ms || result.found.size >= MOST_FINDINGS;
+    const isTooMuch = result.found.size >= MOST_FINDINGS || repeatingMs > REPEATING_MS;
+    return isTooMuch || performance.now() - started > ms;
   };
   try {
     await withStreams(counting, async (streams) => {
@@ -105,12 +109,16 @@ async function explore(t: Device): Promise<Explored> {
         // The command that departed hides those after it, so it is left out the next time.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
+          const began = performance.now();
           const found = await departureIn(counting, life, left);
           counting.saw('sequences');
           if (found === undefined) break;
           const culprit = found.commands.at(-1);
           left = left.filter((command) => command !== culprit);
-          if (result.found.has(found.departure.id)) continue;
+          if (result.found.has(found.departure.id)) {
+            repeatingMs += performance.now() - began;
+            continue;
+          }
           result.found.set(found.departure.id, found);
           result.found.set(found.departure.id, await shrunk(counting, life, found));
         }
@@ -122,6 +130,8 @@ async function explore(t: Device): Promise<Explored> {
   }
   if (result.found.size >= MOST_FINDINGS)
     result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_FINDINGS} findings`);
+  if (repeatingMs > REPEATING_MS)
+    result.trouble ??= new TooLittleSeen('the exploration ended, as most of it only showed the same findings again');
   return result;
 }
 
