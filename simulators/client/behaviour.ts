@@ -61,6 +61,8 @@ export interface FollowBehaviour {
   /** Type by which an event is dispatched; undefined if nothing handles it. */
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
+  /** Milliseconds for which events are queued; the end of their stream drops them. */
+  handsOnAfterMs: number;
   /** Events of one stream after which the client leaves it, and asks again. */
   mostEvents: number;
   /** Whether repeated events are skipped. */

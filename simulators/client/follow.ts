@@ -58,6 +58,8 @@ class Follower {
   /** Last event id so far, which the next stream may continue. */
   #lastId = '';
   #retryMs: number | undefined;
+  /** Streams that have ended. */
+  #streams = 0;
   dispatched = 0;
 
   constructor(options: FollowOptions) {
@@ -114,6 +116,7 @@ class Follower {
     } catch (error) {
       if (!isBroken(error)) throw error;
     }
+    this.#streams += 1;
     for (const block of reader.end()) this.#take(block);
     this.#lastId = reader.id;
     this.#retryMs = reader.retryMs ?? this.#retryMs;
@@ -130,7 +133,14 @@ class Follower {
     if (behaviour.deduplicates && this.#seen.has(String(id))) return;
     this.#seen.add(String(id));
     this.dispatched += 1;
-    for (const line of behaviour.show({ saw: 'event', id, type, data: envelope.data })) this.#options.print(line);
+    const lines = behaviour.show({ saw: 'event', id, type, data: envelope.data });
+    if (behaviour.handsOnAfterMs === 0) this.#print(lines);
+    else
+      setTimeout((stream) => stream === this.#streams && this.#print(lines), behaviour.handsOnAfterMs, this.#streams);
+  }
+
+  #print(lines: readonly string[]): void {
+    for (const line of lines) this.#options.print(line);
   }
 }
 

@@ -92,6 +92,7 @@ const follow: FollowBehaviour = {
   envelope,
   typeOf: ({ type }) => (typeof type === 'string' ? type : undefined),
   idOf: (_, block) => block.id,
+  handsOnAfterMs: 0,
   mostEvents: Number.POSITIVE_INFINITY,
   deduplicates: true,
   cursor: ({ id }) => (id === '' ? undefined : id),

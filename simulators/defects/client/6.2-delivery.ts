@@ -1,5 +1,4 @@
 /** Clients that lose events between two streams. */
-import process from 'node:process';
 import { defect, variant } from '../define-client.ts';
 
 const TORN = [
@@ -29,24 +28,7 @@ export const defects = [
     'queue-dropped-with-stream',
     'Hands events on a moment later, and none once its stream has ended.',
     ['client.delivery.reconnect.with-its-end', 'client.delivery.reconnect.with-its-cut'],
-    () => {
-      let streams = 0;
-      return {
-        follow: ({ show, reconnect }) => ({
-          show: (line) => {
-            const mine = streams;
-            setTimeout(() => {
-              if (mine === streams) for (const text of show(line)) process.stdout.write(`${text}\n`);
-            }, 20);
-            return [];
-          },
-          reconnect: (why) => {
-            streams += 1;
-            return reconnect(why);
-          },
-        }),
-      };
-    },
+    { follow: { handsOnAfterMs: 20 } },
   ),
   defect('no-cursor', 'Asks without a cursor.', ['client.delivery.cursor'], {
     follow: ({ request }) => ({ request: (path) => request(path, undefined) }),
