@@ -137,9 +137,8 @@ it('counts every answer that breaks a rule, and keeps the first', { timeout: 60_
   });
 });
 
-it('takes a twentieth of a processor, and asks for less where the answers take more', { timeout: 60_000 }, async () => {
+it('takes a twentieth of a processor, and drops what would take more', { timeout: 60_000 }, async () => {
   await using judge = judgeOf();
-  const first = judge.bytesPerSecond();
   judge.take({ answers: 1, exchange: page('list', '') });
   await untilJudged(judge, ({ judged }) => judged === 1);
   const offer = async (ms: number): Promise<void> => {
@@ -148,7 +147,7 @@ it('takes a twentieth of a processor, and asks for less where the answers take m
       await new Promise((resolve) => void setTimeout(resolve, 1));
     }
   };
-  while (judge.judged.dropped <= judge.judged.judged || judge.bytesPerSecond() >= first) await offer(1000);
+  while (judge.judged.dropped <= judge.judged.judged) await offer(1000);
   await offer(3000);
   expect(judge.judged.cpu_share).toBeLessThan(0.1);
 });

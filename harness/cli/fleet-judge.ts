@@ -1,9 +1,9 @@
 /**
  * `muster fleet --judge`: judges a sample of the platform's answers by the rules of its suite. Takes 5 % of a processor
- * at most: it drops the excess, and asks workers for less.
+ * at most, and drops the excess.
  */
 import { extname } from 'node:path';
-import { type AnswersTold, type Exchange, weightOf } from '../../simulators/fleet/platform/answers.ts';
+import type { AnswersTold, Exchange } from '../../simulators/fleet/platform/answers.ts';
 import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
 import type { Judged } from '../../simulators/fleet/result/judged.ts';
 import type { AnswerJudge } from '../../simulators/fleet/run/plan.ts';
@@ -19,18 +19,10 @@ import type { ThreadData } from './watching/thread.ts';
 
 /** Share of a processor for the judging. */
 const MOST_BUSY = 0.05;
-/** Share at which the sample aims: its cost is known only afterwards. */
-const AIM = 0.8 * MOST_BUSY;
 /** Milliseconds of processor time saved for a burst: at most, and at the start. */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
 const MOST_UNDER_WAY = 16;
-/** Bytes a second: at the start, at least and at most. */
-const FIRST_BYTES = 256 * 1024;
-const LEAST_BYTES = 8 * 1024;
-const MOST_BYTES = 4 * 1024 * 1024;
-/** Largest factor by which the sample grows or shrinks at once. */
-const STEP = 2;
 const SETTLING_MS = 5000;
 
 type Finding = Judged['findings'][number];
@@ -48,8 +40,6 @@ export class FleetJudge implements AnswerJudge {
   #answers = 0;
   #judged = 0;
   #dropped = 0;
-  #bytesPerSecond = FIRST_BYTES;
-  #bytes = 0;
   /** Moment at which the thread was ready, and its processor time by then. */
   #ready: { at: number; spentMs: number } | undefined;
   /** Milliseconds of processor time available, with moment and time spent of the last reckoning. */
@@ -81,21 +71,8 @@ export class FleetJudge implements AnswerJudge {
       return;
     }
     this.#exchanges += 1;
-    this.#bytes += weightOf(exchange);
     this.#underWay.push(exchange.phase);
     this.#worker.post({ kind: 'traffic', traffic: trafficOf(exchange, this.#exchanges, this.#base) });
-  }
-
-  /** Adapts the sample to the cost of the last second. */
-  bytesPerSecond(): number {
-    if (this.#worker.isOver) return 0;
-    const share = this.#worker.share();
-    const wanted = this.#bytes > this.#bytesPerSecond / STEP;
-    this.#bytes = 0;
-    if (share === undefined || this.#ready === undefined || (share < AIM && !wanted)) return this.#bytesPerSecond;
-    const factor = Math.min(STEP, Math.max(1 / STEP, AIM / Math.max(share, Number.EPSILON)));
-    this.#bytesPerSecond = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, this.#bytesPerSecond * factor));
-    return this.#bytesPerSecond;
   }
 
   get judged(): Judged {

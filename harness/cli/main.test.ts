@@ -24,12 +24,6 @@ test.each<[string, Record<string, string>, string, string]>([
   expect(existsSync(join(expected, file))).toBe(true);
 });
 
-test('a folder that is gone changes nothing', async () => {
-  const env = { ...npm, INIT_CWD: join(shell, 'gone') };
-  const { code } = await new Running(['--version'], { env, cwd: root }).ended;
-  expect(code).toBe(0);
-});
-
 test('help loads no command', async () => {
   const listing =
     `import{registerHooks}from'node:module';const ` +

@@ -3,7 +3,7 @@
  * itself.
  */
 import '../common/node22.ts';
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -64,17 +64,12 @@ function report(error: unknown): void {
  */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
-  if (called === undefined || manifest === undefined || !['muster', 'start'].includes(script) || !isFolder(called))
-    return;
+  if (called === undefined || manifest === undefined || !['muster', 'start'].includes(script)) return;
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
   process.chdir(called);
   // Removed, so that child processes keep their own folder.
   delete process.env['INIT_CWD'];
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function same(left: string, right: string): boolean {

@@ -111,7 +111,8 @@ test('tests that fail or hang in their set-up say so, and a process with a sessi
     left += 1;
   };
   const counting = { ...optionsFor().listener, onLeftBehind };
-  await runMutation(world, optionsFor({ line: 'setsid sleep 3 & sleep 0.3', listener: counting }));
+  const alone = worldOf([], () => server(0));
+  await runMutation(alone.world, optionsFor({ line: 'setsid sleep 3 & sleep 0.3', listener: counting }));
   expect(left).toBe(1);
 });
 

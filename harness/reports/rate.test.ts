@@ -39,13 +39,11 @@ const WORDS = 'only beside other requests or in an earlier state: 1 of 1 times, 
 const failure = sampleFailure({ rate: rate(3, 1, [2, 0]) });
 const report: Report = sampleReport([sampleResult(), failure]);
 
-it.each([htmlFormat, junitFormat, ctrfFormat])('$name tells it with the finding', ({ document }) => {
-  expect(document(report)).toContain(WORDS);
-});
+const PLAIN = { paint: (_: unknown, text: string) => text, columns: 200 };
 
-it('pretty, Markdown and annotations do too', () => {
-  const options = { paint: (_: unknown, text: string) => text, columns: 200 };
-  expect(prettyText(report, options)).toContain(`how often  ${WORDS}`);
+it('every report tells it with the finding', () => {
+  for (const { document } of [htmlFormat, junitFormat, ctrfFormat]) expect(document(report)).toContain(WORDS);
+  expect(prettyText(report, PLAIN)).toContain(`how often  ${WORDS}`);
   expect(markdownReport(report)).toContain(`**How often** ${WORDS}`);
   expect(annotations(report).join('')).toContain(`How often: ${WORDS}`);
 });
@@ -56,17 +54,16 @@ it('the JSON report has the numbers', () => {
 });
 
 it('the verdict says that a failure does not come every time', () => {
-  const options = { paint: (_: unknown, text: string) => text, columns: 200 };
-  expect(prettyText(report, options)).toContain('exit 1: a MUST does not hold; not every time');
+  expect(prettyText(report, PLAIN)).toContain('exit 1: a MUST does not hold; not every time');
   const other = sampleFailure({ id: 'device.events.frame', actual: 'no id', exchanges: [] });
-  expect(prettyText(sampleReport([failure, other]), options)).toContain('2 MUSTs do not hold; 1 not every time');
+  expect(prettyText(sampleReport([failure, other]), PLAIN)).toContain('2 MUSTs do not hold; 1 not every time');
 });
 
 it('where each check was run several times, the rates of all are told', () => {
   const often = { repeat: 10 };
   const checks = [sampleResult({ rate: rate(10, 0) }), sampleFailure({ rate: rate(10, 3, [2, 1]) })];
   const repeated = sampleReport(checks, often);
-  const text = prettyText(repeated, { paint: (_: unknown, part: string) => part, columns: 200 });
+  const text = prettyText(repeated, PLAIN);
   expect(text).toContain('Run 10 times each\n  1 check failed in none\n  3 of 10  device.events.replay.exclusive\n');
   expect(junitFormat.document(repeated)).toContain('how often: 0 of 10 times');
   expect(htmlFormat.document(repeated)).toContain('each check run 10 times');

@@ -17,7 +17,6 @@ export const sarifFormat: DocumentFormat = {
   document: (report) => `${printableJson(documentOf(report), 2)}\n`,
 };
 
-/** A baseline excuses its findings from alerts, too. */
 /** Levels of notifications, by the outcome of a check that no result tells of. */
 const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
   blocked: 'error',

@@ -47,7 +47,6 @@ test.each<[string, Partial<DeviceTargetOptions>, object]>([
   ['a control of the file', { socket: '/a', target: 'control: {http: c}' }, { control: join(folder, 'c') }],
   ['over it an option', { socket: '/a', control: '1', target: 'control: {http: c.sock}' }, { control: '1' }],
   ['seconds to start', { target: 'device: {socket: /a, start_seconds: 2}' }, { startOptions: { timeoutMs: 2000 } }],
-  ['a minute to start', { socket: '/a' }, { startOptions: { timeoutMs: 60_000 } }],
 ])('%s: %j', (_, options, settings) => {
   expect(device(options)).toMatchObject(settings);
 });

@@ -186,7 +186,6 @@ class LoopbackEndpoint implements Endpoint {
 /** Kernel limit for the path of a socket, bytes. */
 const LONGEST_PATH = 107;
 const BACKLOG = 4_096;
-const DEFAULT_MODE = 0o660;
 
 const ENTRANCE: Entrance = { transport: 'unix' };
 
@@ -194,7 +193,7 @@ class UnixEndpoint implements Endpoint {
   readonly #path: string;
   readonly #mode: number;
 
-  constructor(path: string, mode: number = DEFAULT_MODE) {
+  constructor(path: string, mode = 0o660) {
     this.#path = path;
     this.#mode = mode;
   }

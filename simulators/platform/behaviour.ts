@@ -43,12 +43,6 @@ export interface Answer {
   body: unknown;
 }
 
-export interface StampFacts {
-  now: string;
-  after: string;
-  reported?: string;
-}
-
 export type Resource = Record<string, unknown>;
 
 export interface PlatformBehaviour {
@@ -108,8 +102,6 @@ export interface PlatformBehaviour {
   mayReport(from: DeploymentActivityStatus, to: DeploymentActivityStatus): boolean;
   /** Activity of a deployment whose target has become `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
-  /** Moment to record; null for none. */
-  stamp(moment: 'queued' | 'deployed' | 'archived', facts: StampFacts): string | null;
   deploysDrifted: boolean;
   /** When staged deployments of a device drift: as soon as another is targeted, or once it is on the device. */
   driftsOn: 'target' | 'deployed';

@@ -59,11 +59,6 @@ export const referenceBehaviour: PlatformBehaviour = {
   mayTarget: (from, to) => TARGET_RANK[to] > TARGET_RANK[from],
   mayReport: (from, to) => ACTIVITY_RANK[to] > ACTIVITY_RANK[from],
   retired: (activity) => (activity === 'deployed' || activity === 'removing' ? 'removing' : 'archived'),
-  // The agent's moment applies, unless it is in the future or before an earlier one.
-  stamp: (_moment, { now, after, reported = now }) => {
-    const latest = Math.max(Date.parse(now), Date.parse(after));
-    return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
-  },
   deploysDrifted: false,
   driftsOn: 'target',
   replaces: true,

@@ -18,14 +18,13 @@ import {
 } from './support/check.ts';
 import { CONTENT_TYPE_ODD, FRAME_ODD } from './support/deviations.ts';
 import {
+  expectOnLiveAndReplay,
   ignoreRefusal,
   isDeployedEvent,
   payloadOf,
   publish,
-  publishEveryEventKind,
   readUpTo,
   readUpToDeployed,
-  readWhatComes,
   subscribeAtKnownCursor,
 } from './support/drive.ts';
 import {
@@ -38,7 +37,6 @@ import {
   type SeenEvent,
 } from './support/events.ts';
 import { isEventStream } from './support/requests.ts';
-import { retainedFrom } from './support/retention.ts';
 import { requireRetained, sampleRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import { describeAnswer, staysOpen } from './support/streams.ts';
@@ -136,16 +134,8 @@ function checkFrames(
     profile: 'core',
     premises: premises.driven,
   } as const;
-  check(requirement, driven, async (t: Device, streams) => {
-    const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-    const { last: id } = await publishEveryEventKind(t);
-    const replay = await streams.openAnother({ after: retainedFrom(t, cursor, [{ id }]) });
-    const both = [live, ...(replay === undefined ? [] : [replay])];
-    // Two events, whose distance shows later checks how slow the device is.
-    const problem = await readWhatComes(both, await publish(t, 2));
-    for (const subscription of both) expectAll(t, subscription);
-    if (problem !== undefined) throw problem;
-  });
+  // Two events at the end: their distance shows later checks how slow the device is.
+  check(requirement, driven, (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publish(t, 2), expectAll));
   const retained = {
     ...allowed,
     aspect: 'retained',

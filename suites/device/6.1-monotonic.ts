@@ -3,9 +3,8 @@ import type { Happening } from '../../harness/client/happening.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
 import { byOracle } from './oracle/checks.ts';
 import type { Device } from './support/check.ts';
-import { eventBudget, publish, publishEveryEventKind, readWhatComes, subscribeAtKnownCursor } from './support/drive.ts';
+import { eventBudget, expectOnLiveAndReplay, type Published, publish } from './support/drive.ts';
 import { carriesNoEvent, DECIMAL, eventsOf, frameText, type SeenEvent, sameEnvelope } from './support/events.ts';
-import { retainedFrom } from './support/retention.ts';
 import { requireRetained } from './support/sample.ts';
 import { section } from './support/section.ts';
 import type { Subscription } from './support/subscription.ts';
@@ -23,20 +22,15 @@ const monotonic = requirement({
 check(
   monotonic,
   { needs: ['drive'], sharing: 'publishing', profile: 'core', premises: ['device.events.frame'], least: { events: 4 } },
-  async (t: Device, streams) => {
-    const { live, cursor } = await subscribeAtKnownCursor(t, streams);
-    const { last: id } = await publishEveryEventKind(t);
-    const replay = await streams.openAnother({ after: retainedFrom(t, cursor, [{ id }]) });
-    const both = [live, ...(replay === undefined ? [] : [replay])];
-    // Concurrent calls, so that giving out ids and storing events must agree.
-    const portion = Math.ceil(eventBudget(t, 40) / 4);
-    await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
-    // A late event comes before this one.
-    const problem = await readWhatComes(both, await publish(t, 1));
-    for (const subscription of both) expectRisingIds(t, subscription);
-    if (problem !== undefined) throw problem;
-  },
+  (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publishAtOnce(t), expectRisingIds),
 );
+
+/** Publishes by concurrent calls, so that giving out ids and storing events must agree, then one event more. */
+async function publishAtOnce(t: Device): Promise<Published> {
+  const portion = Math.ceil(eventBudget(t, 40) / 4);
+  await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
+  return await publish(t, 1);
+}
 
 check(
   monotonic,

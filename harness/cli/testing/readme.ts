@@ -1,8 +1,8 @@
 /** Runs the shell blocks of the README word for word in one terminal; only the fixed port is replaced by a free one. */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { closedPort } from '../../../simulators/fleet/testing/scratch.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 /** What `.ci/run` runs by itself. */
@@ -13,6 +13,14 @@ const blocks = all.filter((block) => !RUN_BY_CI.includes(block));
 
 /** Whether it says how to begin. */
 export const beginsWithCi = RUN_BY_CI.every((block) => all.includes(block));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 /**
  * A script that runs the blocks as a person does: it waits for a server to be ready, and prints the exit code of each
@@ -37,7 +45,7 @@ export async function runReadme(
   home: string,
   env: NodeJS.ProcessEnv,
 ): Promise<{ said: string; ends: string[]; expected: string[] }> {
-  writeFileSync(join(home, 'blocks.sh'), script(await closedPort()));
+  writeFileSync(join(home, 'blocks.sh'), script(await freePort()));
   const shell = spawn('bash', ['blocks.sh'], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (piece) => (said += String(piece)));

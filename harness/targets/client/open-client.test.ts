@@ -70,12 +70,6 @@ test('a client that hangs is given up, and ended', async () => {
   expect(target.unreachable).toContain('has printed no such line within 200 ms');
 });
 
-test('a client whose job is declared is not asked', async () => {
-  await using target = await open('exit 1', { capability: ['follow,socket'] });
-  expect([...target.capabilities]).toEqual(['follow', 'socket']);
-  expect(target.unreachable).toBeUndefined();
-});
-
 test.each([
   [{ command: '' }, '--command LINE'],
   [{ command: 'x', capability: ['drive'] }, 'accepted are follow'],

@@ -26,9 +26,6 @@ import {
   type StoredState,
 } from './deployment-store.ts';
 
-/** Limit of the doubling delay for a deployment whose files the disk rejects: 24 hours. */
-const LONGEST_RETRY_MS = 24 * 60 * 60 * 1_000;
-
 export interface DeploymentsOptions extends Incarnation {
   deviceId(): string;
   newId(): string;
@@ -204,7 +201,7 @@ export class Deployments implements DeploymentPort {
       else {
         await this.#book.save();
         const again: DeploymentRecord = { ...record, activity_status: 'deployed', error_status: wanted };
-        const delay = backoffMs({ firstMs: retryMs, longestMs: LONGEST_RETRY_MS }, attempt);
+        const delay = backoffMs({ firstMs: retryMs, longestMs: 24 * 3_600_000 }, attempt);
         const failure = `deployment ${record.id} could not be tried again`;
         this.#later(record.id, delay, failure, () => this.#try(again, files, attempt + 1));
       }

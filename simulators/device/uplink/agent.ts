@@ -104,15 +104,16 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
   /** Rejects with BrokerError. */
   async #open(token: string, signal: AbortSignal): Promise<MqttConnection> {
     const { device_id: id, session_id } = this.#api.device ?? { device_id: '', session_id: '' };
-    const { mqtt: endpoint } = this.#hub;
+    const { mqtt: endpoint, habits } = this.#hub;
+    const isDeaf = habits.subscribesOnce === true && this.connectedAt > 0;
     try {
       const connection = await MqttConnection.open({
         endpoint,
         clientId: id,
         username: session_id,
         password: token,
-        topics: this.#isDeaf() ? [] : [agentTopics.sync(id), agentTopics.ping(id)],
-        subscribeAfterMs: this.#hub.habits.subscribesAfterMs ?? 0,
+        topics: isDeaf ? [] : [agentTopics.sync(id), agentTopics.ping(id)],
+        subscribeAfterMs: habits.subscribesAfterMs ?? 0,
         listener: this,
         keepAlive: this.#hub.keepAlive,
         signal,
@@ -122,10 +123,6 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     } catch (error) {
       throw new BrokerError(endpoint, error as Error);
     }
-  }
-
-  #isDeaf(): boolean {
-    return this.#hub.habits.subscribesOnce === true && this.connectedAt > 0;
   }
 
   /** Sends the agent's version once. A robot whose version is refused still goes online. */

@@ -22,9 +22,6 @@ import { type DiskIo, disk, ifPresent, removeUnfinished, replaceFile } from '../
 
 const KEY_FILE = 'private-key.pem';
 const DEVICE_FILE = 'device.json';
-const PRIVATE_DIRECTORY = 0o700;
-/** Seconds: the platform accepts `exp` = `iat` + 2 minutes. */
-const DEVICE_JWT_LIFETIME = 120;
 
 const storedDevice = shape('device.json', Type.Object({ device_id: Type.String(), session_id: Type.String() }));
 export type StoredDevice = Static<typeof storedDevice.schema>;
@@ -65,7 +62,8 @@ export async function mintDeviceJwt(dir: string, clock: Clock): Promise<string> 
   const key = await privateKey(dir);
   const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
   const issuedAt = Math.floor(clock.now() / 1000);
-  const claims = { jti: randomUUID(), iat: issuedAt, exp: issuedAt + DEVICE_JWT_LIFETIME };
+  // The platform accepts two minutes.
+  const claims = { jti: randomUUID(), iat: issuedAt, exp: issuedAt + 120 };
   return await signRs512(claims, key, createHash('sha256').update(der).digest('hex'));
 }
 
@@ -81,7 +79,7 @@ async function privateKey(dir: string): Promise<KeyObject> {
 
 /** Writes a file readable by its owner only, atomically. */
 async function writeWhole(io: DiskIo, directory: string, name: string, text: string): Promise<void> {
-  io.makeDirectory(directory, PRIVATE_DIRECTORY);
+  io.makeDirectory(directory, 0o700);
   removeUnfinished(io, directory);
   await replaceFile(io, directory, name, text, false, SECRET_MODE);
 }

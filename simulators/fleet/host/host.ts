@@ -51,8 +51,6 @@ export interface Host {
   /** Lets subscribers catch up, then reports unread events. Resolves with roll-outs that arrived after their phase. */
   finish(): Promise<LateRollout[]>;
   snapshot(): Promise<Snapshot>;
-  /** Sets the bytes a second of platform answers passed on for judging. */
-  sample(bytesPerSecond: number): Promise<void>;
   memory(): Promise<number>;
   stop(how: StopMode): Promise<void>;
 }
@@ -65,7 +63,6 @@ export const HOST_CALLS = [
   'grow',
   'finish',
   'snapshot',
-  'sample',
   'memory',
   'stop',
 ] as const satisfies (keyof Host)[];
@@ -97,7 +94,7 @@ export interface HostConfig {
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Initial bytes a second of platform answers passed on for judging. Default: none. */
+  /** Bytes a second of platform answers passed on for judging. Default: none. */
   sampled?: number;
   trace?: boolean;
   /** Defects by robot: names in `simulators/defects/device`. */

@@ -219,11 +219,6 @@ export class RobotHost implements Host {
     return Promise.resolve(this.#metrics.snapshot());
   }
 
-  sample(bytesPerSecond: number): Promise<void> {
-    if (this.#sampled !== undefined) this.#sampled.bytesPerSecond = bytesPerSecond;
-    return Promise.resolve();
-  }
-
   memory(): Promise<number> {
     return Promise.resolve(process.memoryUsage.rss());
   }

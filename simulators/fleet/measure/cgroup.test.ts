@@ -14,16 +14,27 @@ function write(files: Record<string, string | number>): void {
   }
 }
 
-const OWN = '0::/kubepods/pod1/shard';
+const V1 = '5:memory:/kubepods/pod1/shard\n1:name=systemd:/';
+const V2 = '0::/kubepods/pod1/shard';
 
-test('the memory of this group', () => {
+test('version 2: the memory of this group', () => {
   write({
     'kubepods/pod1/shard/memory.max': 256 * MIB,
     'kubepods/pod1/shard/memory.current': 100 * MIB,
     'kubepods/pod1/shard/memory.stat': `anon ${60 * MIB}\ninactive_file ${40 * MIB}`,
     'kubepods/pod1/shard/memory.events': 'oom 3\noom_kill 2\noom_group_kill 0',
   });
-  expect(memoryLimit(folder(), OWN)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 2 });
+  expect(memoryLimit(folder(), V2)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 2 });
+});
+
+test('version 1: the memory of this group', () => {
+  write({
+    'memory/kubepods/pod1/shard/memory.limit_in_bytes': 256 * MIB,
+    'memory/kubepods/pod1/shard/memory.usage_in_bytes': 100 * MIB,
+    'memory/kubepods/pod1/shard/memory.stat': `inactive_file 1\ntotal_inactive_file ${40 * MIB}`,
+    'memory/kubepods/pod1/shard/memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 1',
+  });
+  expect(memoryLimit(folder(), V1)).toEqual({ limitBytes: 256 * MIB, freeBytes: 196 * MIB, kills: 1 });
 });
 
 test('the tightest group above counts', () => {
@@ -35,23 +46,26 @@ test('the tightest group above counts', () => {
     'kubepods/memory.max': 600 * MIB,
     'kubepods/memory.current': 510 * MIB,
   });
-  expect(memoryLimit(folder(), OWN)).toMatchObject({ limitBytes: 512 * MIB, freeBytes: 12 * MIB });
+  expect(memoryLimit(folder(), V2)).toMatchObject({ limitBytes: 512 * MIB, freeBytes: 12 * MIB });
 });
 
 test('in a container the mounted folder is its own group, whatever path the host has for it', () => {
   write({ 'memory.max': 64 * MIB, 'memory.current': 65 * MIB });
-  expect(memoryLimit(folder(), OWN)).toEqual({ limitBytes: 64 * MIB, freeBytes: 0, kills: undefined });
+  expect(memoryLimit(folder(), V2)).toEqual({ limitBytes: 64 * MIB, freeBytes: 0, kills: undefined });
+  write({ 'memory/memory.limit_in_bytes': 32 * MIB, 'memory/memory.usage_in_bytes': 32 * MIB });
+  expect(memoryLimit(folder(), V1)).toMatchObject({ limitBytes: 32 * MIB });
 });
 
 test('no limit is no limit', () => {
   expect(memoryLimit(folder(), '')).toBeUndefined();
+  write({ 'memory/memory.limit_in_bytes': '9223372036854771712', 'memory/memory.usage_in_bytes': MIB });
   write({ 'memory.max': 'max', 'memory.current': MIB });
-  expect(memoryLimit(folder(), '0::/')).toBeUndefined();
+  expect(memoryLimit(folder(), '4:memory:/\n0::/')).toBeUndefined();
 });
 
 test('only a kill at the limit that came since is a cause', () => {
   write({ 'memory.max': 256 * MIB, 'memory.current': 255 * MIB, 'memory.events': 'oom_kill 2' });
-  const kills = new MemoryKills(() => memoryLimit(folder(), OWN));
+  const kills = new MemoryKills(() => memoryLimit(folder(), V2));
   expect(kills.cause).toBe('');
   write({ 'memory.events': 'oom_kill 3' });
   expect(kills.cause).toBe('; likely cause: the memory limit of this container (cgroup), 256 MiB');

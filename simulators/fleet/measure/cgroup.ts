@@ -1,4 +1,4 @@
-/** Memory limit of this process's control group (cgroup v2). */
+/** Memory limit of this process's control group, cgroup v1 and v2. */
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,29 +16,38 @@ export interface MemoryLimit {
 
 /** Tightest memory limit of this process; undefined without one. `root`, `own`: replace the system's files. */
 export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
-  return foldersOf(root, own)
-    .flatMap((folder) => memoryIn(folder) ?? [])
-    .sort((a, b) => a.freeBytes - b.freeBytes)[0];
+  const limits = [
+    ...foldersOf(root, own, 'memory').map((folder) =>
+      memoryIn(folder, 'memory.limit_in_bytes', 'memory.usage_in_bytes', 'total_inactive_file', 'memory.oom_control'),
+    ),
+    ...foldersOf(root, own, '').map((folder) =>
+      memoryIn(folder, 'memory.max', 'memory.current', 'inactive_file', 'memory.events'),
+    ),
+  ];
+  return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
 }
 
 /**
- * Folders of this process's group and its parents, each of which limits it. In a container the path may be the host's:
- * then only the top of the mount exists, and is the container's own group.
+ * Folders of this process's group and its parents, each of which limits it; controller `''` is v2. In a container the
+ * path may be the host's: then only the top of the mount exists, and is the container's own group.
  */
-function foldersOf(root: string, own: string): string[] {
-  const path = /^0::(.*)$/m.exec(own)?.[1] ?? '/';
-  const folders = [join(root, path)];
-  for (let at = path; at !== '/' && at !== '.'; at = dirname(at)) folders.push(join(root, dirname(at)));
+function foldersOf(root: string, own: string, controller: string): string[] {
+  const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
+  const path = lines.find((line) => line?.[1]?.split(',').includes(controller))?.[2] ?? '/';
+  const top = join(root, controller);
+  const folders = [join(top, path)];
+  for (let at = path; at !== '/' && at !== '.'; at = dirname(at)) folders.push(join(top, dirname(at)));
   return folders;
 }
 
-function memoryIn(folder: string): MemoryLimit | undefined {
-  const limitBytes = readNumber(join(folder, 'memory.max'));
-  const usedBytes = readNumber(join(folder, 'memory.current'));
-  if (limitBytes === undefined || usedBytes === undefined) return undefined;
-  const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), 'inactive_file') ?? 0);
+function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
+  const limitBytes = readNumber(join(folder, limit));
+  const usedBytes = readNumber(join(folder, used));
+  // Version 1 writes "no limit" as the largest number of pages.
+  if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
+  const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
   const freeBytes = Math.min(limitBytes, Math.max(0, free));
-  return { limitBytes, freeBytes, kills: fieldOf(join(folder, 'memory.events'), 'oom_kill') };
+  return { limitBytes, freeBytes, kills: fieldOf(join(folder, events), 'oom_kill') };
 }
 
 function fieldOf(file: string, name: string): number | undefined {

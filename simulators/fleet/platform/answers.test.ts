@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { eventually } from '../../common/testing/scratch.ts';
 import { AnswerSampler, type AnswersTold, type Exchange } from './answers.ts';
 
 const KEY = 'mk_k7Q2xW9zBf4vN8aa';
@@ -54,7 +53,7 @@ test('tokens, codings and what may have been cut off are counted, and not told',
   expect(told).toEqual([{ answers: 4 }]);
 });
 
-test('where there is no room, the first of each kind are told and all are counted', async () => {
+test('where there is no room, the first of each kind are told and all are counted', () => {
   const { sampler, take, told, exchanges } = sampled(0);
   for (let count = 0; count < 50; count += 1) {
     take('/devices?limit=1');
@@ -68,9 +67,4 @@ test('where there is no room, the first of each kind are told and all are counte
     '503 /devices',
   ]);
   expect(told.reduce((sum, { answers }) => sum + answers, 0)).toBe(101);
-  sampler.bytesPerSecond = 1e9;
-  await eventually(() => {
-    take('/devices');
-    expect(exchanges().length).toBeGreaterThan(7);
-  });
 });

@@ -34,9 +34,6 @@ interface SamplerOptions {
 /** Overhead of an exchange besides its bodies, bytes. */
 const EACH = 2000;
 
-export const weightOf = ({ body, sent = '' }: Pick<Exchange, 'body' | 'sent'>): number =>
-  EACH + body.length + sent.length;
-
 /** Largest body sampled, bytes: a larger one would stall the process while it is passed on. */
 const MOST_BODY = 2 ** 20;
 /** Exchanges of each kind sampled regardless of the budget, so that rare requests are judged too. */
@@ -47,7 +44,6 @@ const KEPT = ['content-type', 'date', 'retry-after'];
 const SECRET = /^\/provisioning_tokens\b/;
 
 export class AnswerSampler {
-  bytesPerSecond: number;
   readonly #options: SamplerOptions;
   readonly #kinds = new Map<string, number>();
   #answers = 0;
@@ -56,7 +52,6 @@ export class AnswerSampler {
 
   constructor(options: SamplerOptions) {
     this.#options = options;
-    this.bytesPerSecond = options.bytesPerSecond;
     this.#left = options.bytesPerSecond;
   }
 
@@ -89,7 +84,7 @@ export class AnswerSampler {
       phase: phase(),
       ...(sent !== '' && { sent: withoutKey(sent, platform) }),
     };
-    this.#left -= weightOf(exchange);
+    this.#left -= EACH + exchange.body.length + sent.length;
     this.#tell({ exchange });
   };
 
@@ -100,7 +95,8 @@ export class AnswerSampler {
 
   #hasRoom(method: string, path: string, status: number): boolean {
     const now = performance.now();
-    this.#left = Math.min(this.bytesPerSecond, this.#left + ((now - this.#at) * this.bytesPerSecond) / 1000);
+    const { bytesPerSecond } = this.#options;
+    this.#left = Math.min(bytesPerSecond, this.#left + ((now - this.#at) * bytesPerSecond) / 1000);
     this.#at = now;
     // By collection, depth and action, because ids would make every request unique.
     const [, collection = '', ...more] = path.replace(/\?.*/, '').split('/');

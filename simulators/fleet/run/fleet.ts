@@ -26,6 +26,9 @@ const LEAD_MS = 50;
 /** Milliseconds to draw one kind of action for one robot, in cold code. */
 const STREAM_MS = 0.02;
 
+/** Bytes a second of answers for the judge: what it takes of a processor stays below its limit. */
+const SAMPLED_BYTES = 256 * 1024;
+
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` has the state of its robots. */
 export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
@@ -41,7 +44,6 @@ export class Fleet implements AsyncDisposable {
   /** Releases by name, of one pass of the scenario. */
   readonly #releases = { round: 0, named: new Map<string, ReleaseFixture>() };
   #idleRss = 0;
-  #sampled: number;
 
   constructor(options: FleetOptions) {
     this.options = options;
@@ -56,13 +58,12 @@ export class Fleet implements AsyncDisposable {
     const fields = TRAFFIC_NAMES.filter((name) => scenario.phases.some((phase) => phase[name] !== undefined));
     this.record.rates = { fields, part: this.members.length / robots };
     const { platform, judge } = options;
-    this.#sampled = judge?.bytesPerSecond() ?? 0;
     const sampler =
       platform &&
       judge &&
       new AnswerSampler({
         platform,
-        bytesPerSecond: this.#sampled,
+        bytesPerSecond: SAMPLED_BYTES,
         phase: () => this.record.phase,
         tell: (told) => judge.take(told),
       });
@@ -88,7 +89,7 @@ export class Fleet implements AsyncDisposable {
   #hostConfigs(connections: number): HostConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
     const { trace, defects, keep, offer, onStates, judge } = this.options;
-    const sampled = judge && this.#sampled / this.#hostCount;
+    const sampled = judge && SAMPLED_BYTES / this.#hostCount;
     return Array.from({ length: this.#hostCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
       members: this.members.filter((_member, position) => position % this.#hostCount === number),
@@ -326,13 +327,6 @@ export class Fleet implements AsyncDisposable {
   }
 
   #second(): void {
-    const wanted = this.options.judge?.bytesPerSecond() ?? 0;
-    // A slight change of the budget is ignored.
-    if (Math.abs(wanted - this.#sampled) > this.#sampled / 10) {
-      this.#sampled = wanted;
-      // Whoever awaits a lost host reports it.
-      this.#hosts.each((host) => host.sample(wanted / this.#hostCount)).catch(() => {});
-    }
     // Kept without a listener as well.
     const tick = this.record.second(this.robots);
     this.options.onSecond?.(tick);

@@ -17,8 +17,6 @@ type OfHosts = Pick<
 export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
-  /** Capacity in bytes a second, from the processor time used so far. */
-  bytesPerSecond(): number;
   readonly judged: Judged;
   /** Reasons of incomplete judging, a sentence each, which make the run incomplete. */
   readonly faults: readonly string[];

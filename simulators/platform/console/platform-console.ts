@@ -5,7 +5,6 @@ import { DEVICE_STATUSES } from '../../../harness/contract/platform/device.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
-import type { Change } from '../../console/page/document.ts';
 import type { DeploymentLine, DeviceLine, PlatformDocument } from '../../console/page/platform/document.ts';
 import { DEEDS, type PlatformControl } from '../control/control.ts';
 import type { PlatformInfo } from '../control/server.ts';
@@ -38,67 +37,44 @@ interface Shown<Row extends BaseRow, Line extends { id: string }> {
 class Lines<Row extends BaseRow, Line extends { id: string }> {
   readonly #collection: Collection<Row>;
   readonly #what: Shown<Row, Line>;
-  readonly #changed = new Set<number>();
-  readonly #shown = new Map<number, string>();
-  #all = true;
+  /** Numbers of the rows on the page; changed last at the end. */
+  readonly #shown = new Set<number>();
+  #isDue = true;
 
   constructor(collection: Collection<Row>, what: Shown<Row, Line>, onChange: () => void) {
     this.#collection = collection;
     this.#what = what;
+    this.touch();
     alsoOn(collection, (seq) => {
       this.touch(seq);
       onChange();
     });
   }
 
-  touch(seq: number | undefined): void {
-    if (seq === undefined) {
-      this.#all = true;
-      this.#changed.clear();
-      return;
+  /** Shows a row, or the newest rows alone. */
+  touch(seq?: number): void {
+    this.#isDue = true;
+    if (seq === undefined) this.#shown.clear();
+    const seqs = seq === undefined ? this.#collection.query({}, NEWEST_FIRST).slice(0, KEPT).reverse() : [seq];
+    for (const each of seqs) {
+      this.#shown.delete(each);
+      this.#shown.add(each);
     }
-    this.#changed.delete(seq);
-    this.#changed.add(seq);
-    const [oldest] = this.#changed;
-    if (this.#changed.size > KEPT && oldest !== undefined) this.#changed.delete(oldest);
+    const [oldest] = this.#shown;
+    if (this.#shown.size > KEPT && oldest !== undefined) this.#shown.delete(oldest);
   }
 
-  take(): Change[] {
-    const { lines, counts, column, values } = this.#what;
-    if (!this.#all && this.#changed.size === 0) return [];
-    const change = this.#all ? { set: lines, to: this.#newest() } : { put: lines, rows: this.#latest() };
+  /** Members of the document; none unless a row was touched. */
+  take(): Partial<PlatformDocument> {
+    if (!this.#isDue) return {};
+    this.#isDue = false;
+    const { lines, counts, column, values, lineOf } = this.#what;
+    const rows = [...this.#shown].flatMap((seq) => this.#collection.bySeq(seq) ?? []);
     const countOf = (value: string): number => this.#collection.query({ [column]: [value] }, NEWEST_FIRST).count();
-    return [change, { set: counts, to: Object.fromEntries(values.map((value) => [value, countOf(value)])) }];
-  }
-
-  #latest(): Record<string, Line | null> {
-    const rows: Record<string, Line | null> = {};
-    for (const seq of this.#changed) {
-      const row = this.#collection.bySeq(seq);
-      if (row !== undefined) rows[row.id] = this.#show(row);
-    }
-    this.#changed.clear();
-    for (const [seq, id] of this.#shown) {
-      if (this.#shown.size <= KEPT) break;
-      this.#shown.delete(seq);
-      rows[id] = null;
-    }
-    return rows;
-  }
-
-  #newest(): Record<string, Line> {
-    this.#all = false;
-    this.#shown.clear();
-    const seqs = new Set([...this.#collection.query({}, NEWEST_FIRST).slice(0, KEPT).reverse(), ...this.#changed]);
-    this.#changed.clear();
-    const rows = [...seqs].map((seq) => this.#collection.bySeq(seq)).filter((row) => row !== undefined);
-    return Object.fromEntries(rows.map((row) => [row.id, this.#show(row)]));
-  }
-
-  #show(row: Row): Line {
-    this.#shown.delete(row.seq);
-    this.#shown.set(row.seq, row.id);
-    return this.#what.lineOf(row);
+    return {
+      [lines]: Object.fromEntries(rows.map((row) => [row.id, lineOf(row)])),
+      [counts]: Object.fromEntries(values.map((value) => [value, countOf(value)])),
+    };
   }
 }
 
@@ -206,7 +182,6 @@ export class PlatformConsole implements AsyncDisposable {
     const items = this.#exchanges.since(this.#last);
     this.#last = this.#exchanges.count;
     if (items.length > 0) feed.change({ append: 'requests', items, keep: KEPT_REQUESTS });
-    const changes = [...this.#devices.take(), ...this.#deployments.take()];
     if (this.#groupsChanged) {
       const { group } = this.#core.store.collections;
       const rows = group
@@ -214,11 +189,12 @@ export class PlatformConsole implements AsyncDisposable {
         .slice(0, 500)
         .reverse()
         .flatMap((seq) => group.bySeq(seq) ?? []);
-      changes.push({ set: 'groups', to: rows.map(({ id, name }) => ({ id, name: this.#exchanges.hidden(name) })) });
+      feed.set({ groups: rows.map(({ id, name }) => ({ id, name: this.#exchanges.hidden(name) })) });
       this.#groupsChanged = false;
     }
-    if (changes.length > 0) feed.change(...changes);
     feed.set({
+      ...this.#devices.take(),
+      ...this.#deployments.take(),
       requestCount: this.#exchanges.count,
       plans: this.#control.plans.all.map(({ id, method, path, times, used, fault, answer }) => {
         const gets = fault ?? `answer ${answer?.status}`;

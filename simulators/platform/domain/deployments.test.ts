@@ -12,6 +12,7 @@ import {
   startPlatform,
   type TestPlatform,
 } from '../testing/kit.ts';
+import { recorded } from './deployments.ts';
 
 /** Passes when the platform shows a deployment so. */
 const shows = async (platform: TestPlatform, id: string, expected: object): Promise<void> =>
@@ -189,5 +190,21 @@ describe('config', () => {
     expect(
       await statuses([{ config_type_ref: { slug: 'nothing' } }, { config_type_ref: { id: 'cfg_typ_nothing' } }]),
     ).toEqual([404, 404]);
+  });
+});
+
+describe('recorded moments', () => {
+  const [early, middle, late] = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z', '2026-01-01T03:00:00.000Z'];
+
+  it('are those that the agent reports when they are possible', () => {
+    expect(recorded(late, early, middle)).toBe(middle);
+    expect(recorded(late, early, '2026-01-01T03:00:00+01:00')).toBe(middle);
+    expect(recorded(late, early)).toBe(late);
+  });
+
+  it('follow one another and are never in the future, even when the clock of the agent is wrong', () => {
+    expect(recorded(late, middle, early)).toBe(middle);
+    expect(recorded(middle, early, late)).toBe(middle);
+    expect(recorded(early, middle)).toBe(middle);
   });
 });

@@ -40,20 +40,24 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
 type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
   Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
+/** Moment to record: the agent's, unless it is in the future or before an earlier one. */
+export function recorded(now: string, after: string, reported = now): string {
+  const latest = Math.max(Date.parse(now), Date.parse(after));
+  return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
+}
+
 /** Writes the step with its recorded moments; the caller has checked that it is allowed. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
-  const { stamp } = core.behaviour;
   const entered = step.activity_status === row.activity_status ? undefined : step.activity_status;
-  if (entered === 'queued') changes.queued_at = stamp('queued', { now, after: row.created_at });
+  if (entered === 'queued') changes.queued_at = recorded(now, row.created_at);
   if (entered === 'deployed' || (entered !== undefined && deployed_at !== undefined && row.deployed_at === null)) {
-    const after = row.queued_at ?? row.created_at;
-    changes.deployed_at = stamp('deployed', { now, after, ...defined({ reported: deployed_at }) });
+    changes.deployed_at = recorded(now, row.queued_at ?? row.created_at, deployed_at);
   }
   if (entered === 'archived') {
     const after = changes.deployed_at ?? row.deployed_at ?? row.queued_at ?? row.created_at;
-    changes.archived_at = stamp('archived', { now, after, ...defined({ reported: archived_at }) });
+    changes.archived_at = recorded(now, after, archived_at);
   }
   const updated = core.store.collections.deployment.update(row, changes);
   if (entered === 'deployed' || entered === 'archived') followOnDevice(core, updated, entered);

@@ -3,6 +3,7 @@
 import type { Static, TProperties } from 'typebox';
 import { isNode } from 'yaml';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
+import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { INSTANCE_FORMATS } from '../../../harness/contract/platform/config-instance.ts';
 import { SCHEMA_LANGUAGES } from '../../../harness/contract/platform/config-schema.ts';
 import { body } from '../../../harness/contract/platform/operation.ts';
@@ -27,13 +28,6 @@ const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(b
 const Name = Type.String({ minLength: 1, maxLength: 128 });
 const Reference = Type.String({ minLength: 1, description: 'By which this file refers to it' });
 
-/** Statuses of a device in the file; `activating` is only transient. */
-const SEEDED_DEVICE_STATUSES = ['inactive', 'offline', 'online', 'archived'] as const;
-/** Statuses of a deployment in the file (section 2.2). */
-const SEEDED_STATES = [
-  ...(['staged', 'drifted', 'queued', 'deployed', 'removing', 'archived', 'failed', 'retrying'] as const),
-];
-
 const members = {
   config_types: listOf({ slug: Name, name: Type.Optional(Name) }),
   config_schemas: listOf({
@@ -56,14 +50,15 @@ const members = {
     name: Type.String({ minLength: 1, maxLength: 48 }),
     description: Type.Optional(Type.String()),
     group: Type.Optional(Type.String({ description: 'Name of its group' })),
-    status: Type.Optional(oneOf(SEEDED_DEVICE_STATUSES)),
+    // `activating` is only transient.
+    status: Type.Optional(oneOf(['inactive', 'offline', 'online', 'archived'])),
     agent_version: Type.Optional(Type.String()),
   }),
   deployments: listOf({
     device: Type.String({ description: 'Name of its device' }),
     release: Type.String({ description: 'Version of its release' }),
     config_instances: Type.Array(Type.String()),
-    status: Type.Optional(oneOf(SEEDED_STATES)),
+    status: Type.Optional(oneOf(DEPLOYMENT_STATUSES)),
     description: Type.Optional(Type.String()),
   }),
 };
@@ -75,8 +70,6 @@ export const seedFile = shape(
   }),
 );
 export type SeedFile = Static<typeof seedFile.schema>;
-
-const MOST_TOLD = 10;
 
 /** The seed file cannot be used. Each line of the message gives a line of the file. */
 export class SeedError extends Error {
@@ -99,7 +92,7 @@ export function readSeed(text: string) {
     `line ${lineOf(path)}: ${path.length === 0 ? 'the file' : path.join('.')} ${message}`;
   const seed = value ?? {};
   const problems = seedFile.problems(seed).map(({ path, message }) => at(pointer(path), message));
-  if (problems.length > 0) throw new SeedError(problems.slice(0, MOST_TOLD).join('\n'));
+  if (problems.length > 0) throw new SeedError(problems.slice(0, 10).join('\n'));
   return {
     seed: seed as SeedFile,
     errorAt: (path: readonly (string | number)[], message: string) => new SeedError(at(path, message)),
@@ -127,7 +120,6 @@ type Maker<K extends keyof SeedFile> = (entry: Entry<K>, refer: Refer) => string
 type Refer = (kind: keyof SeedFile, name: string, field: string | number) => string;
 
 const FORMAT = 'json';
-const AGENT = 'v0.1.0';
 
 /** Throws SeedError, without any change. */
 export function applySeed(core: Core, read: ReadSeed): void {
@@ -221,7 +213,7 @@ const contentOf = ({ format = FORMAT, content }: Entry<'config_instances'>) => (
 
 function device(
   core: Core,
-  { name, description, status = 'inactive', agent_version = AGENT }: Entry<'devices'>,
+  { name, description, status = 'inactive', agent_version = 'v0.1.0' }: Entry<'devices'>,
   group_id: string | null,
 ): string {
   const row = createDevice(core, { name });

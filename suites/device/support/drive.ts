@@ -8,7 +8,7 @@ import { isObject } from '../../json.ts';
 import { type Device, recordTimeout } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
-import { eventsAfter, mostEvents } from './retention.ts';
+import { eventsAfter, mostEvents, retainedFrom } from './retention.ts';
 import type { Streams } from './streams.ts';
 import type { Probe, Subscription } from './subscription.ts';
 
@@ -108,19 +108,27 @@ function measurePace(t: Device, { first, last, at }: Published, came: readonly S
 }
 
 /**
- * Reads up to the published events on each stream. Other checks decide whether all come, so a finding is given back
- * only when no stream brought any event.
+ * Judges a live stream and a replay, which bring every kind of event and those of `publishLast`. Other checks decide
+ * whether all come, so a missing event is a finding only where neither stream brought any.
  */
-export async function readWhatComes(
-  subscriptions: readonly Subscription[],
-  published: Published,
-): Promise<Violation | undefined> {
-  const read = await Promise.allSettled(subscriptions.map((each) => readUpTo(each, published)));
+export async function expectOnLiveAndReplay(
+  t: Device,
+  streams: Streams,
+  publishLast: () => Promise<Published>,
+  expectAll: (t: Device, subscription: Subscription) => void,
+): Promise<void> {
+  const { live, cursor } = await subscribeAtKnownCursor(t, streams);
+  const { last: id } = await publishEveryEventKind(t);
+  const replay = await streams.openAnother({ after: retainedFrom(t, cursor, [{ id }]) });
+  const both = replay === undefined ? [live] : [live, replay];
+  const published = await publishLast();
+  const read = await Promise.allSettled(both.map((each) => readUpTo(each, published)));
   const problems = read.flatMap(({ status, ...settled }) => ('reason' in settled ? [settled.reason] : []));
   const other = problems.find((problem) => !(problem instanceof Violation));
   if (other !== undefined) throw other;
-  const came = subscriptions.some(({ stream }) => [...stream.frames].some((frame) => !carriesNoEvent(frame)));
-  return came ? undefined : problems[0];
+  for (const subscription of both) expectAll(t, subscription);
+  const came = both.some(({ stream }) => [...stream.frames].some((frame) => !carriesNoEvent(frame)));
+  if (!came && problems.length > 0) throw problems[0];
 }
 
 /** Milliseconds that one batch of events may take. */
