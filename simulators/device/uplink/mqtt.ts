@@ -167,7 +167,6 @@ export interface MqttListener {
  * overlapped I/O.
  */
 const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
-const canShareReadBuffer = process.platform !== 'win32';
 
 export class MqttConnection implements WheelMember {
   readonly #socket: Socket;
@@ -282,7 +281,7 @@ export class MqttConnection implements WheelMember {
 
   #connect({ host, port, tls, ca }: MqttEndpoint): Socket {
     if (tls) return nodeTls.connect({ host, port, ...(ca !== undefined && { ca }) }).on('data', this.#read);
-    if (!canShareReadBuffer) return connectTcp({ host, port }).on('data', this.#read);
+    if (process.platform === 'win32') return connectTcp({ host, port }).on('data', this.#read);
     const callback = (bytesRead: number) => {
       this.#read(sharedReadBuffer.subarray(0, bytesRead));
       return true;

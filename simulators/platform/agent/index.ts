@@ -216,9 +216,6 @@ function serviceVersion() {
   };
 }
 
-/** Bytes; the largest request of an agent carries a public key. */
-const BODY_LIMIT = 64 * 1024;
-
 /**
  * Agent API as one encapsulated fastify plugin, with its own bodies, errors and version header. Register it below
  * `/agent/v1`.
@@ -227,10 +224,9 @@ function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
-    // Routes parse their own bodies: a token request has none, even if its content type is JSON.
-    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (_request, raw, done) =>
-      done(null, raw),
-    );
+    // Routes parse their own bodies: a token request has none, even if its content type is JSON. The largest request
+    // carries a public key.
+    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
     app.setErrorHandler(sendError);
     app.setNotFoundHandler((request, reply) => {
       sendError(
