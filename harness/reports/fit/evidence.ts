@@ -68,9 +68,10 @@ function ofReport(report: Report, file: string): Evidence | undefined {
   const digest = target.digest ?? target.artifact?.digest;
   const name = target.name ?? target.executable;
   if (name === undefined) return undefined;
-  const { kind, word } = verdict(report);
+  const { kind, word, meaning } = verdict(report);
+  const words = kind === 'CONFORMANT' ? word : `${word}, as ${meaning}`;
   return {
-    ...{ file, api, startedAt, words: word, capabilities: target.capabilities },
+    ...{ file, api, startedAt, words, capabilities: target.capabilities },
     subject: { name, ...defined({ version: target.version, digest }) },
     ...defined({ platform: target.platform, apiVersion: target.api_version }),
     answer: kind === 'CONFORMANT' ? 'yes' : kind === 'NOT CONFORMANT' ? 'no' : 'unknown',

@@ -119,7 +119,7 @@ it('a folder without a named run is refused, and names are text on the page', ()
           why: '<i>',
         },
       ],
-      ...{ answer: 'no', code: 1, meaning: '1 of 1 pair do not fit' },
+      ...{ answer: 'no', code: 1, meaning: 'do not fit: 1 of 1 pair' },
     },
     '1',
   );

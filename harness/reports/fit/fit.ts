@@ -40,12 +40,12 @@ export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
     ...agents.flatMap((agent) => platforms.map((platform) => together(agent, platform, evidence))),
     ...[...agents, ...platforms].flatMap((server) => clients.flatMap((client) => byContract(server, client, evidence))),
   ];
-  const of = (some: number, what: string): string => `${some} of ${plural(pairs.length, 'pair')} ${what}`;
+  const of = (some: number, what: string): string => `${what}: ${some} of ${plural(pairs.length, 'pair')}`;
   const count = (answer: Answer): number => pairs.filter((pair) => pair.answer === answer).length;
   if (count('no') > 0) return { pairs, answer: 'no', code: EXIT.nonconformant, meaning: of(count('no'), 'do not fit') };
   if (count('yes') === pairs.length && pairs.length > 0)
     return { pairs, answer: 'yes', code: EXIT.conformant, meaning: of(pairs.length, 'fit') };
-  const meaning = pairs.length === 0 ? 'there is no pair' : of(count('unknown'), 'are not decided');
+  const meaning = pairs.length === 0 ? 'there is no pair' : of(count('unknown'), 'not decided');
   return { pairs, answer: 'unknown', code: EXIT.incomplete, meaning };
 }
 
