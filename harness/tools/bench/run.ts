@@ -29,8 +29,7 @@ const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> =
 const USAGE = `npm run bench -- [options]
 
 A figure whose name begins with \`muster\` is of the command as it is shipped, with all its processes. One that \
-begins with \`inner\` calls
-functions, of a part that no command shows alone.
+begins with \`inner\` calls functions, of a part that no command shows alone.
 
 ${Object.entries(BENCHES)
   .map(([name, [, summary]]) => `  ${name.padEnd(15)}  ${summary}\n`)
