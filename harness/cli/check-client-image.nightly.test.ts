@@ -21,7 +21,14 @@ const IMAGES = {
   noProgram: 'muster-test-client:no-program',
 };
 
-const PARTS = ['harness/common', 'harness/contract', 'simulators/client', 'simulators/defects', 'package.json'];
+const PARTS = [
+  'harness/common',
+  'harness/contract',
+  'simulators/client',
+  'simulators/common',
+  'simulators/defects',
+  'package.json',
+];
 const CLIENT = 'harness/cli/testing/client.ts';
 /** Nobody on this machine: what the client needs has to be open to it. */
 const USER = 'USER 47110:47110';
