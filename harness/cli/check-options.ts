@@ -28,7 +28,7 @@ import {
   type Values,
 } from '../targets/fields.ts';
 import type { OpenedTarget } from '../targets/opened.ts';
-import { fieldsOf, TRANSPORTS } from '../targets/transports/index.ts';
+import { TRANSPORT_FIELDS } from '../targets/transports/index.ts';
 import {
   type Command,
   type GivenOptions,
@@ -188,7 +188,7 @@ function given<T extends Fields>(fields: T, args: Readonly<Record<string, unknow
 }
 
 const anyTarget = { ...startFields, ...identityFields };
-const deviceFields = { ...fieldsOf(TRANSPORTS), ...controlFields, ...anyTarget };
+const deviceFields = { ...TRANSPORT_FIELDS, ...controlFields, ...anyTarget };
 const ofPlatform = { ...platformFields, ...anyTarget };
 
 export const ownPlatformOptions = optionsFor(ownPlatformFields);

@@ -14,7 +14,6 @@ import {
 import type { OptionSpec } from '../cli/options.ts';
 import { Redactor } from '../common/redact.ts';
 import { controlFields, type Fields, filedFields, mergedFields } from './fields.ts';
-import { TRANSPORTS } from './transports/index.ts';
 
 const rows = {
   bridgeHost: { help: 'Host', description: 'Its host', variable: 'MUSTER_BRIDGE' },
@@ -58,12 +57,12 @@ test.each([
 test('help and descriptions say something', () => {
   const tables = { ...clientTargetOptions, ...systemTargetOptions, ...platformTargetOptions };
   for (const { describe } of Object.values<OptionSpec>(tables)) expect(describe).toMatch(/^\S.+\S$/);
-  for (const { field } of filedFields(TRANSPORTS)) expect(field.description ?? 'none').toMatch(/^\S.+\S$/);
+  for (const { field } of filedFields) expect(field.description ?? 'none').toMatch(/^\S.+\S$/);
 });
 
 test('which fields of a target file are paths, and which are secrets', () => {
   const namesOf = (which: 'isPath' | 'variable') =>
-    filedFields(TRANSPORTS).flatMap(({ path, field }) => (field[which] === undefined ? [] : [path.join('.')]));
+    filedFields.flatMap(({ path, field }) => (field[which] === undefined ? [] : [path.join('.')]));
   expect(namesOf('variable')).toEqual(['device.token', 'platform.api_key', 'platform.limited_key']);
   expect(namesOf('isPath')).toEqual([
     ...['artifact', 'device.socket', 'device.discovery', 'device.cwd', 'device.ca'],

@@ -12,8 +12,7 @@ import { oneOf, shape } from '../contract/shape.ts';
 import { Type } from '../contract/type.ts';
 import { DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import type { Control } from './control/control.ts';
-import { fieldsOf, TRANSPORTS, type TransportFields } from './transports/index.ts';
-import type { Transport } from './transports/transport.ts';
+import { TRANSPORT_FIELDS, type TransportFields } from './transports/index.ts';
 
 export interface Field {
   readonly type?: TSchema;
@@ -290,7 +289,7 @@ function optional<T extends Fields>(fields: T): Shapes<T> {
   return Object.fromEntries(shapes) as Shapes<T>;
 }
 
-export function targetFileOf(transports: readonly Transport[]) {
+function targetFileShape() {
   const { name, version, artifact, capabilities } = optional(identityFields);
   const ownPlatform = Type.Object(optional(ownPlatformFields), {
     ...CLOSED,
@@ -310,7 +309,7 @@ export function targetFileOf(transports: readonly Transport[]) {
         name,
         version,
         artifact,
-        device: Type.Optional(Type.Object({ ...optional(fieldsOf(transports)), ...optional(startFields) }, CLOSED)),
+        device: Type.Optional(Type.Object({ ...optional(TRANSPORT_FIELDS), ...optional(startFields) }, CLOSED)),
         control: Type.Optional(Type.Object(control, CLOSED)),
         platform: Type.Optional(Type.Object({ ...optional(platformFields), ...optional(startFields) }, CLOSED)),
         capabilities,
@@ -331,21 +330,20 @@ export function targetFileOf(transports: readonly Transport[]) {
   );
 }
 
-export const targetFile = targetFileOf(TRANSPORTS);
+export const targetFile = targetFileShape();
 export type TargetFile = Static<typeof targetFile.schema>;
 
-export const filedFields = (transports: readonly Transport[]): { path: string[]; field: Field }[] =>
-  Object.entries({
-    '': identityFields,
-    device: { ...fieldsOf(transports), ...startFields },
-    control: { ...controlFields, ...commandFields },
-    'control.platform': ownPlatformFields,
-    platform: { ...platformFields, ...startFields },
-  } satisfies Record<string, Fields>).flatMap(([part, fields]) =>
-    Object.entries<Field>(fields)
-      .filter(([, { file }]) => file !== false)
-      .map(([name, field]) => ({ path: [...part.split('.').filter(Boolean), fileName(name, field)], field })),
-  );
+export const filedFields: readonly { path: string[]; field: Field }[] = Object.entries({
+  '': identityFields,
+  device: { ...TRANSPORT_FIELDS, ...startFields },
+  control: { ...controlFields, ...commandFields },
+  'control.platform': ownPlatformFields,
+  platform: { ...platformFields, ...startFields },
+} satisfies Record<string, Fields>).flatMap(([part, fields]) =>
+  Object.entries<Field>(fields)
+    .filter(([, { file }]) => file !== false)
+    .map(([name, field]) => ({ path: [...part.split('.').filter(Boolean), fileName(name, field)], field })),
+);
 
 export const PATIENCE_MS = 10_000;
 
@@ -378,7 +376,6 @@ export interface DeviceTargetOptions extends TargetOptions, TransportFields, Opt
    */
   attach?(device: HttpClient): Promise<Control>;
   placeholders?: Readonly<Record<string, string>>;
-  transports?: readonly Transport[];
 }
 
 /** Options of a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */

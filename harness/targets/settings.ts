@@ -22,7 +22,16 @@ import {
 } from './fields.ts';
 import type { StartOptions } from './launch/started.ts';
 import { loadTargetFile } from './target-file.ts';
-import { addressesIn, fieldsOf, readCa, TRANSPORTS, url, webAddress } from './transports/index.ts';
+import {
+  addressesIn,
+  loopback,
+  readCa,
+  TRANSPORT_FIELDS,
+  TRANSPORTS,
+  unix,
+  url,
+  webAddress,
+} from './transports/index.ts';
 import type { Transport, TransportAddress } from './transports/transport.ts';
 
 export type StartSettings = ReturnType<typeof startSettings> & {
@@ -36,25 +45,23 @@ export type DeviceSettings = ReturnType<typeof deviceSettings>;
 
 /** Throws UsageError. */
 export function deviceSettings(options: DeviceTargetOptions) {
-  const { redactor, transports = TRANSPORTS } = options;
-  const loaded = fileOf(options, transports);
+  const { redactor } = options;
+  const loaded = fileOf(options);
   const { file } = loaded;
   const { device = {} } = file;
   const start = mergedFields(startFields, options, device);
-  const fields: Record<string, string> = mergedFields(fieldsOf(transports), options, device);
-  for (const [name, { variable }] of Object.entries(fieldsOf(transports))) {
-    if (variable !== undefined) redactor.add(fields[name], variable);
-  }
+  const fields: Record<string, string> = mergedFields(TRANSPORT_FIELDS, options, device);
+  redactor.add(fields['token'], url.fields.token.variable);
   const line = withPaths(start.command, options.placeholders);
   if (line !== undefined && start.image !== undefined) throw new UsageError('--command and --image: give one of them');
-  const named = addressOf(options, device, transports);
+  const named = addressOf(options, device);
   if (line === undefined && start.image === undefined && named === undefined) {
-    const usages = transports.map(({ usage }) => usage).join(', ');
+    const usages = TRANSPORTS.map(({ usage }) => usage).join(', ');
     throw new UsageError(`which device? Give one of ${usages}, --image IMAGE, --command LINE or --target FILE`);
   }
   const capabilities = declaredCapabilities('device', options, file);
-  const started = startSettings(options, start, loaded, transports);
-  const filled = line === undefined ? undefined : fillPlaceholders(line, transports);
+  const started = startSettings(options, start, loaded, TRANSPORTS);
+  const filled = line === undefined ? undefined : fillPlaceholders(line);
   const { control } = mergedFields(controlFields, options, file.control);
   // With an image, an absolute path lies inside the container.
   const inside = start.image !== undefined && options.control !== undefined && isAbsolute(options.control);
@@ -140,11 +147,8 @@ function startSettings(
   };
 }
 
-function fileOf(
-  { target, env = process.env, redactor }: TargetOptions,
-  transports?: readonly Transport[],
-): { file: Partial<TargetFile>; folder?: string } {
-  return target === undefined ? { file: {} } : loadTargetFile(target, env, redactor, transports);
+function fileOf({ target, env = process.env, redactor }: TargetOptions): { file: TargetFile; folder?: string } {
+  return target === undefined ? { file: {} } : loadTargetFile(target, env, redactor);
 }
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
@@ -172,16 +176,15 @@ export function declaredCapabilities(
 function addressOf(
   options: DeviceTargetOptions,
   device: NonNullable<TargetFile['device']>,
-  transports: readonly Transport[],
 ): TransportAddress | undefined {
   // With --image, --socket is the path inside the container.
   if (options.image !== undefined) return undefined;
-  const given = addressesIn(options, transports);
+  const given = addressesIn(options, TRANSPORTS);
   if (given.length > 1) {
     const names = given.map(({ transport }) => `--${transport.addressField}`);
     throw new UsageError(`${names.join(' and ')}: give one of them`);
   }
-  return given[0] ?? addressesIn(device, transports)[0];
+  return given[0] ?? addressesIn(device, TRANSPORTS)[0];
 }
 
 function imageOf(
@@ -199,25 +202,25 @@ function withPaths(line: string | undefined, paths: Readonly<Record<string, stri
 /** Paths that a shell takes as one word. */
 const UNQUOTED = /^[\w./:=,@%+-]+$/;
 
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  socket: unix.placeholder,
+  discovery: loopback.placeholder,
+  control: 'control.sock',
+  dir: 'agent',
+};
+
 /**
  * Fills the placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder; undefined
  * without any. Paths need no quoting, and are short because that of a socket is limited to 107 bytes.
  */
-function fillPlaceholders(command: string, transports: readonly Transport[]) {
-  const fileNames = new Map([
-    ...transports.flatMap(({ addressField, placeholder }) =>
-      placeholder === undefined ? [] : [[addressField, placeholder] as const],
-    ),
-    ['control', 'control.sock'] as const,
-    ['dir', 'agent'] as const,
-  ]);
-  const used = [...fileNames.keys()].filter((name) => command.includes(`{${name}}`));
+function fillPlaceholders(command: string) {
+  const used = Object.keys(PLACEHOLDERS).filter((name) => command.includes(`{${name}}`));
   if (used.length === 0) return undefined;
   const folder = ownedFolder('');
   if (!UNQUOTED.test(folder))
     throw new UsageError(`TMPDIR ${tmpdir()}: placeholders of a command need a path without blanks or quotes`);
-  const path = (name: string): string => join(folder, fileNames.get(name) ?? name);
-  const transport = transports.find(({ addressField }) => used.includes(addressField));
+  const path = (name: string): string => join(folder, PLACEHOLDERS[name] ?? name);
+  const transport = TRANSPORTS.find(({ addressField }) => used.includes(addressField));
   return {
     command: used.reduce((line, name) => line.replaceAll(`{${name}}`, path(name)), command),
     at: transport === undefined ? undefined : { transport, address: path(transport.addressField) },

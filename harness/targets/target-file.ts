@@ -8,28 +8,19 @@ import { type Document, isMap } from 'yaml';
 import { isSecretName, type Redactor } from '../common/redact.ts';
 import { UsageError } from '../common/usage.ts';
 import { readYaml, type Yaml } from '../common/yaml.ts';
-import { type Field, filedFields, type TargetFile, targetFileOf } from './fields.ts';
-import { TRANSPORTS } from './transports/index.ts';
-import type { Transport } from './transports/transport.ts';
+import { filedFields, type TargetFile, targetFile } from './fields.ts';
 
 type Json = Record<string, unknown>;
-
-export interface LoadedTarget {
-  file: TargetFile;
-  folder: string;
-}
 
 /** Throws UsageError with file, position and accepted fields. */
 export function loadTargetFile(
   path: string,
   env: Record<string, string | undefined>,
   redactor: Redactor,
-  transports: readonly Transport[] = TRANSPORTS,
-): LoadedTarget {
+): { file: TargetFile; folder: string } {
   const full = resolve(path);
   const files: Parsed[] = [];
-  const targetFile = targetFileOf(transports);
-  const merged = read(full, { env, redactor, files, fields: filedFields(transports) }, []);
+  const merged = read(full, { env, redactor, files }, []);
   const [problem] = targetFile.problems(merged);
   if (problem !== undefined) {
     const known = problem.message.includes('not known') ? knownBeside(problem.path, targetFile.schema) : [];
@@ -38,7 +29,7 @@ export function loadTargetFile(
       `--target ${positionOf(problem.path, files)}: ${problem.path || '/'} ${problem.message}${accepted}`,
     );
   }
-  for (const { path, field } of filedFields(transports)) {
+  for (const { path, field } of filedFields) {
     const value = valueAt(merged, path);
     if (field.variable !== undefined && typeof value === 'string') redactor.add(value);
   }
@@ -49,7 +40,6 @@ interface Reading {
   env: Record<string, string | undefined>;
   redactor: Redactor;
   files: Parsed[];
-  fields: readonly { path: string[]; field: Field }[];
 }
 
 function read(file: string, reading: Reading, chain: string[]): Json {
@@ -61,7 +51,7 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   if (!isMap(document.contents))
     throw new UsageError(`--target ${file}: must be a map (name, device, platform, control)`);
   const filled = fill(value as Json, reading.env, reading.redactor, file) as Json;
-  const own = absolute(filled, dirname(file), reading.fields);
+  const own = absolute(filled, dirname(file));
   const { extends: bases, ...rest } = own;
   const list = bases === undefined ? [] : [bases].flat();
   const below = list.map((base) => read(resolve(dirname(file), String(base)), reading, [...chain, file]));
@@ -84,9 +74,9 @@ function fill(value: unknown, env: Record<string, string | undefined>, redactor:
   });
 }
 
-function absolute(value: Json, folder: string, fields: Reading['fields']): Json {
+function absolute(value: Json, folder: string): Json {
   const copy = structuredClone(value);
-  for (const { path, field } of fields) {
+  for (const { path, field } of filedFields) {
     const holder = valueAt(copy, path.slice(0, -1));
     const name = path.at(-1) ?? '';
     const text = isJson(holder) ? holder[name] : undefined;

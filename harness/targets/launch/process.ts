@@ -11,7 +11,7 @@ import type { StopSignal } from '../../contract/control.ts';
 import { jsonOf } from '../control/control.ts';
 import { acceptsControl } from '../control/http-control.ts';
 import { measureExecutable } from '../identity.ts';
-import { addressesIn, fieldsOf } from '../transports/index.ts';
+import { addressesIn } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
 import { Lines, lastLines, OutputTail, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
 import { Written } from './written.ts';
@@ -224,14 +224,10 @@ interface ReadyLine {
 export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
   const said = line.startsWith('{') ? (jsonOf(line) as Record<string, unknown> | undefined) : undefined;
   if (said?.['ready'] !== true) return undefined;
-  const text: Record<string, string> = {};
-  for (const name of Object.keys({ ...fieldsOf(transports), control: true })) {
-    const field = said[name];
-    if (typeof field === 'string' || typeof field === 'number') text[name] = String(field);
-  }
+  const texts = Object.entries(said).filter(([, value]) => typeof value === 'string' || typeof value === 'number');
+  const text: Record<string, string> = Object.fromEntries(texts.map(([name, value]) => [name, String(value)]));
   const [at] = addressesIn(text, transports);
-  const { control } = text;
-  return { at, ...defined({ control }) };
+  return { at, ...defined({ control: text['control'] }) };
 }
 
 const LONGEST_READY_LINE = 65_536;

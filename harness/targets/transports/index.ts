@@ -311,8 +311,11 @@ type NamesOf<T> = T extends { fields: infer Fields } ? keyof Fields : never;
 export type TransportFieldName = NamesOf<(typeof TRANSPORTS)[number]>;
 export type TransportFields = { [Name in TransportFieldName]?: string };
 
-export const fieldsOf = (transports: readonly Transport[]): Record<TransportFieldName, TransportField> =>
-  Object.assign({}, ...transports.map(({ fields }) => fields));
+export const TRANSPORT_FIELDS: Record<TransportFieldName, TransportField> = {
+  ...unix.fields,
+  ...loopback.fields,
+  ...url.fields,
+};
 
 /** Addresses in `source`, in the order of the transports; other fields are ignored. */
 export const addressesIn = (source: object, transports: readonly Transport[]): TransportAddress[] =>

@@ -13,15 +13,6 @@ const folder = temporaryFolder();
 const given = (address: string) => ({ address, fields: {}, redactor: new Redactor() });
 
 describe('the list of transports', () => {
-  it('has a name and an address field of its own for each', () => {
-    expect(new Set(TRANSPORTS.map(({ name }) => name)).size).toBe(TRANSPORTS.length);
-    expect(new Set(TRANSPORTS.map(({ addressField }) => addressField)).size).toBe(TRANSPORTS.length);
-    for (const { fields, addressField, usage } of TRANSPORTS) {
-      expect(Object.keys(fields)).toContain(addressField);
-      expect(usage).toMatch(new RegExp(`^--${addressField} [A-Z]+$`));
-    }
-  });
-
   it('finds every address, and nothing else', () => {
     const source = { url: 'http://x', token: 't', socket: 's', discovery: 7 };
     expect(addressesIn(source, TRANSPORTS)).toEqual([
