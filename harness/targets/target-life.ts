@@ -164,7 +164,8 @@ export class TargetLife {
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
     const isBroken = isBrokenOff(error, run.recorder);
     // A whole answer stands.
-    if (error instanceof Violation && !isBroken && !wasRefused(run.recorder) && !this.#isWatched) return undefined;
+    if (error instanceof Violation && !isBroken && !wasRefused(run.recorder) && !this.#options.endedByItself)
+      return undefined;
     const ending =
       error instanceof AgentEnded
         ? { how: error.message, isKnown: true }
@@ -284,10 +285,6 @@ export class TargetLife {
     return (await this.#isGone(signal)) ? this.#endOfProcess() : undefined;
   }
 
-  get #isWatched(): boolean {
-    return this.#options.endedByItself !== undefined;
-  }
-
   #endOfProcess(): string | undefined {
     const how = this.#options.endedByItself?.();
     return how === this.#handedOver ? undefined : how;
@@ -301,7 +298,7 @@ export class TargetLife {
     const timeoutMs = isBroken ? END_MS / 4 : 0;
     if ((await pollWithin('the target to go', look, { ...wait, timeoutMs })) === undefined) return undefined;
     const known = () => this.#endOfProcess();
-    const how = this.#isWatched
+    const how = this.#options.endedByItself
       ? await pollWithin('the end of the target to be known', known, { ...wait, timeoutMs: END_MS })
       : undefined;
     return { how: how ?? 'it takes no connections any more', isKnown: how !== undefined };

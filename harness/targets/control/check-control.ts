@@ -83,21 +83,9 @@ export class CheckControl extends Control implements TargetHooks {
   }
 
   async call(call: ControlCall, over?: AbortSignal): Promise<Answer> {
-    switch (call.name) {
-      case 'deploy':
-      case 'remove':
-      case 'publish':
-        return this.#drive(call, over);
-      case 'compact':
-        return this.#compact(call, over);
-      case 'stop':
-        return this.#stop(call, over);
-      case 'start':
-        return this.#start(call, over);
-    }
-  }
-
-  async #drive(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
+    if (call.name === 'compact') return this.#compact(call, over);
+    if (call.name === 'stop') return this.#stop(call, over);
+    if (call.name === 'start') return this.#start(call, over);
     const answer = await this.#drives.follow(call, () => this.#make(call, over));
     if (this.#drives.logChanged) this.#agent.logTells = true;
     return answer;
@@ -116,7 +104,9 @@ export class CheckControl extends Control implements TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#make(call, over);
-    this.#endDrives();
+    // Control that works through the agent would wait for drives in progress until their limit.
+    if (this.#control.seesDevice) this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
+    this.#stopped = new AbortController();
     // A stop may cut off calls in progress: their failure is expected.
     this.#failure = undefined;
     await this.#agent.expectDown(this.#signal);
@@ -140,7 +130,7 @@ export class CheckControl extends Control implements TargetHooks {
   async reconsider(error: unknown): Promise<unknown> {
     if (!(error instanceof Violation)) return error;
     if (this.#failure !== undefined) return this.#failure;
-    if (this.#control.seesDevice === true) return error;
+    if (this.#control.seesDevice) return error;
     const asked = { control: this.#control, agent: this.#agent, signal: this.#signal };
     const untrue = await contradiction(this.#drives, asked);
     if (untrue === undefined) return error;
@@ -193,13 +183,6 @@ export class CheckControl extends Control implements TargetHooks {
       throw new ControlLate(`control ${name}: not called again, as it did not answer the last ${late} times`);
     const withinMs = calls.within(name, Number.POSITIVE_INFINITY);
     return Number.isFinite(withinMs) ? AbortSignal.timeout(withinMs) : undefined;
-  }
-
-  /** Ends drives in progress if control works through the agent: they would wait for it until their limit. */
-  #endDrives(): void {
-    if (this.#control.seesDevice !== true) return;
-    this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
-    this.#stopped = new AbortController();
   }
 
   #throwIfOver(): void {

@@ -84,12 +84,37 @@ export class Drives {
     return this.#unseen.filter(({ drive }) => (drive.kind === 'publish' ? drive.last >= left : drive === last));
   }
 
-  mark(): Promise<LogMark | undefined> {
-    return markOf(this.#log);
+  /** State of the log; undefined if it is missing or unreadable. */
+  async mark(): Promise<LogMark | undefined> {
+    if (this.#log === undefined) return undefined;
+    const { path, files } = this.#log;
+    try {
+      const found = await files.stat(path);
+      if (found === undefined) return undefined;
+      const entries = found.kind === 'folder' ? await files.list(path) : [{ path, ...found }];
+      return new Map(entries.map((entry) => [entry.path, entry]));
+    } catch (error) {
+      if (error instanceof FilesUnreadable) return undefined;
+      throw error;
+    }
   }
 
+  /**
+   * Searches what was written since the mark, or the whole of a file that became shorter, for the id as any JSON value:
+   * the layout of a line is not specified. Uses the last id: other drives may own lower ids that control made up.
+   */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
-    return storesDrive(await addedSince(this.#log, mark), drive);
+    for (const [path, { size }] of (await this.mark()) ?? []) {
+      const old = mark?.get(path)?.size ?? 0;
+      const content = await this.#log?.files.read(path);
+      const added = content?.subarray(old <= size ? old : 0).toString('utf8') ?? '';
+      const isThere =
+        drive.kind === 'publish'
+          ? new RegExp(`(?<![\\w.-])${drive.last}(?![\\w.-])`).test(added)
+          : added.includes(drive.id);
+      if (isThere) return true;
+    }
+    return false;
   }
 }
 
@@ -105,49 +130,12 @@ function driveOf(call: ControlCall, answer: Answer): Drive | undefined {
   return { kind: 'publish', first: BigInt(first_id), last: BigInt(last_id) };
 }
 
-/** State of the log; undefined if it is missing or unreadable. */
-async function markOf(log: AgentPlace | undefined): Promise<LogMark | undefined> {
-  if (log === undefined) return undefined;
-  const { path, files } = log;
-  try {
-    const found = await files.stat(path);
-    if (found === undefined) return undefined;
-    const entries = found.kind === 'folder' ? await files.list(path) : [{ path, ...found }];
-    return new Map(entries.map((entry) => [entry.path, entry]));
-  } catch (error) {
-    if (error instanceof FilesUnreadable) return undefined;
-    throw error;
-  }
-}
-
 const changed = (before: LogMark, after: LogMark): boolean =>
   after.size !== before.size ||
   [...after].some(([file, { size, version }]) => {
     const old = before.get(file);
     return old?.size !== size || old.version !== version;
   });
-
-/** Text written since the mark; the whole of a file that became shorter. */
-async function addedSince(log: AgentPlace | undefined, mark: LogMark | undefined): Promise<string> {
-  const now = await markOf(log);
-  if (log === undefined || now === undefined) return '';
-  const parts: string[] = [];
-  for (const [path, { size: bytes }] of now) {
-    const old = mark?.get(path)?.size ?? 0;
-    const content = await log.files.read(path);
-    if (content !== undefined) parts.push(content.subarray(old <= bytes ? old : 0).toString('utf8'));
-  }
-  return parts.join('\n');
-}
-
-/**
- * Searches for the id as any JSON value, because the layout of a line is not specified. Uses the last id: other drives
- * may own lower ids that control made up.
- */
-function storesDrive(text: string, drive: Drive): boolean {
-  const id = drive.kind === 'publish' ? String(drive.last) : drive.id;
-  return drive.kind === 'publish' ? new RegExp(`(?<![\\w.-])${id}(?![\\w.-])`).test(text) : text.includes(id);
-}
 
 const TRACE_MS = 2000;
 const LOOK_MS = 20;
@@ -206,8 +194,10 @@ async function untrueCompaction(looking: Looking): Promise<Untrue | undefined> {
 
 async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   for (const one of looking.drives.unseen) {
-    if (await isTraced(looking, one)) continue;
     const { drive } = one;
+    if (await hadEffect(looking, drive)) continue;
+    // Without a usable log, `isTruthful` decides on events.
+    if (looking.agent.logTells && (await isLogged(looking, one))) continue;
     // A deployment that is not deployed has no event.
     const logTells = looking.agent.logTells && (drive.kind !== 'deploy' || drive.isDeployed);
     if (!logTells && (await isTruthful(looking, drive.kind))) return undefined;
@@ -223,24 +213,14 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   return undefined;
 }
 
-/** Whether the device or its log shows the drive by now. Without a usable log, `isTruthful` decides on events. */
-async function isTraced(looking: Looking, one: Unseen): Promise<boolean> {
-  if (await hadEffect(looking, one.drive)) return true;
-  return looking.agent.logTells && (await isLogged(looking, one));
-}
-
 /** Whether the current deployment or its files show the drive; a published event has no such effect. */
 async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolean> {
   if (drive.kind === 'publish') return false;
   const shown = await current(http);
   if (drive.kind === 'remove') return !(shown?.['id'] === drive.id && shown['activity_status'] === 'deployed');
-  return shown?.['id'] === drive.id || (await isWritten(agent.config, drive.files));
-}
-
-async function isWritten(config: AgentPlace | undefined, files: ConfigFiles): Promise<boolean> {
-  if (config === undefined) return false;
-  for (const { filepath, content } of files) {
-    const found = await config.files.read(join(config.path, filepath));
+  if (shown?.['id'] === drive.id) return true;
+  for (const { filepath, content } of agent.config === undefined ? [] : drive.files) {
+    const found = await agent.config?.files.read(join(agent.config.path, filepath));
     if (found?.equals(Buffer.from(content))) return true;
   }
   return false;

@@ -112,11 +112,10 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 const FILL_MS = 60_000;
 /** Milliseconds for an agent to compact. Without a compaction its oldest events stay. */
 const COMPACTION_MS = 5000;
-const NEEDED_TO_FILL: readonly ControlCapability[] = ['drive', 'restart', 'log'];
 
 /** Whether the log can be filled: needs restart, publication and a known log. */
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
-  NEEDED_TO_FILL.every((name) => capabilities.includes(name));
+  (['drive', 'restart', 'log'] as const).every((name) => capabilities.includes(name));
 
 export const withCompaction = (info: ControlInfo): ControlInfo => ({
   ...info,
@@ -145,7 +144,10 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
       return firstLine(text) === before ? undefined : true;
     };
     await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
-    return { earliest_id: earliestIn(text, log), latest_id: last_id };
+    // The rest of its layout is not specified.
+    const event = eventIn(firstLine(text));
+    if (event !== undefined) return { earliest_id: event.id, latest_id: last_id };
+    throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);
   };
   return layered(inner, {
     info: async (signal) => withCompaction(await inner.info(signal)),
@@ -155,10 +157,3 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
 }
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
-
-/** Id in the first line of a log; the rest of its layout is not specified. */
-function earliestIn(text: string, log: string): number | bigint {
-  const event = eventIn(firstLine(text));
-  if (event !== undefined) return event.id;
-  throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);
-}

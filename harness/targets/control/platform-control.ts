@@ -54,7 +54,8 @@ export class PlatformClient {
 
   async createReleaseFixture(files: readonly ConfigFile[]): Promise<ReleaseFixture> {
     const version = recordName('release');
-    this.#made.typeId ??= await this.#createType();
+    const slug = recordName('type');
+    this.#made.typeId ??= await this.#create('/config_types', { name: slug, slug });
     const schemaId = await this.#create('/config_schemas', {
       config_type_ref: { id: this.#made.typeId },
       language: 'opaque',
@@ -112,11 +113,6 @@ export class PlatformClient {
     const { token } = (response.json ?? {}) as { token?: unknown };
     if (typeof token !== 'string') throw refusal('POST /provisioning_tokens', response);
     return token;
-  }
-
-  #createType(): Promise<string> {
-    const slug = recordName('type');
-    return this.#create('/config_types', { name: slug, slug });
   }
 
   async #create(path: string, body: object): Promise<string> {
