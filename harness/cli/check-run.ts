@@ -34,7 +34,7 @@ import { replayCommand } from '../runner/results.ts';
 import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
-import { withoutOwnDoing } from '../targets/launch/written.ts';
+import { withoutOwnDoing } from '../targets/launch/started.ts';
 import { type Checked, type CheckTable, isReadOnly, type PlanArguments, targetOnly } from './check-options.ts';
 import { type Remembered, remember, remembered } from './last-run.ts';
 import {

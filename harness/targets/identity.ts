@@ -113,17 +113,12 @@ const unquoted = (word: string): string =>
       single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
   );
 
-type Identity = Pick<
-  TargetDescription,
-  'name' | 'version' | 'digest' | 'digest_of' | 'executable' | 'digest_missing' | 'artifact'
->;
-
 /** Name, version and artifact as given, and the digest that Muster measured. Throws UsageError. */
 export function identityOf(
   options: Pick<TargetOptions, 'name' | 'version' | 'artifact'>,
   file: Partial<TargetFile>,
   ran: Ran | undefined,
-): Identity {
+): Partial<TargetDescription> {
   const { name, version, artifact } = mergedFields(identityFields, options, file);
   const digest = digestOf(artifact);
   return {
@@ -133,7 +128,7 @@ export function identityOf(
   };
 }
 
-function measured({ of, name, digest, problem }: Ran): Partial<Identity> {
+function measured({ of, name, digest, problem }: Ran): Partial<TargetDescription> {
   if (digest === undefined) return problem === undefined ? {} : { digest_missing: problem };
   return { digest, digest_of: of, ...defined({ executable: name }) };
 }

@@ -2,7 +2,7 @@
 import { HttpClient } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
-import { codenameOf, SUPPORTED_VERSIONS, type SupportedVersion } from '../contract/versions.ts';
+import { codenameOf, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import type { Started } from './launch/started.ts';
 import { described, type OpenPlatformTarget, opening, tryStart, whySilent, writing } from './opened.ts';
@@ -29,12 +29,12 @@ export async function openPlatformTarget(options: PlatformTargetOptions): Promis
     const hint = `Try: curl -i -H "X-API-Key: $MUSTER_API_KEY" ${http.describe()}/devices`;
     const problem = startProblem ?? (await whySilent(http, ASKED_FIRST, hint, options));
     const probed = http.with({ timeoutMs: patienceMs });
-    const detected = problem === undefined ? await probePlatform(probed, versionHeader) : NOTHING_DETECTED;
+    const detected = problem === undefined ? await probePlatform(probed, versionHeader) : undefined;
 
-    for (const version of detected.versions) capabilities.add(codenameOf(version));
-    if (detected.seedData) capabilities.add('seed-data');
-    const onlineDevice = settings.onlineDevice ?? detected.onlineDevice;
-    const offlineDevice = settings.offlineDevice ?? detected.offlineDevice;
+    for (const version of detected?.versions ?? []) capabilities.add(codenameOf(version));
+    if (detected?.seedData) capabilities.add('seed-data');
+    const onlineDevice = settings.onlineDevice ?? detected?.onlineDevice;
+    const offlineDevice = settings.offlineDevice ?? detected?.offlineDevice;
     if (onlineDevice !== undefined) capabilities.add('online-device');
     if (offlineDevice !== undefined) capabilities.add('offline-device');
     const api = { versionHeader, apiVersion, apiKey, limitedKey, capabilities, onlineDevice, offlineDevice, readOnly };
@@ -95,25 +95,11 @@ function clientOf(
 /** Requests of which one answer suffices: a platform may hang on some requests only, which checks find out. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
-interface Detected {
-  versions: SupportedVersion[];
-  seedData: boolean;
-  onlineDevice: string | undefined;
-  offlineDevice: string | undefined;
-}
-
-const NOTHING_DETECTED: Detected = {
-  versions: [],
-  seedData: false,
-  onlineDevice: undefined,
-  offlineDevice: undefined,
-};
-
 /** Items below which every page is the last one. */
 const ENOUGH = 3;
 
 /** Sends only reads. Ignores errors: an undetected capability is not declared, and checks report the reason. */
-async function probePlatform(http: HttpClient, versionHeader: string): Promise<Detected> {
+async function probePlatform(http: HttpClient, versionHeader: string) {
   const accepted = await Promise.all(
     SUPPORTED_VERSIONS.map(async (version) => {
       const { status } = await listDevices(http, { headers: { [versionHeader]: version }, limit: 1 });

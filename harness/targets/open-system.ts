@@ -54,7 +54,12 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
         afterCheck: (error) => ofDevice.afterCheck?.(error),
         ...defined({ standardError: ofDevice.standardError }),
         offline: async () => {
-          if (links === undefined) await stop(ofDevice);
+          if (links === undefined && !ofDevice.capabilities.has('restart')) {
+            throw new ControlError(
+              "control: taking an agent offline in a platform that isn't Muster's needs --control with restart",
+            );
+          }
+          if (links === undefined) await ofDevice.control.stop('SIGTERM');
           for (const link of links ?? []) link.cut();
         },
         online: async () => {
@@ -65,13 +70,4 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
     },
     [Symbol.asyncDispose]: close,
   };
-}
-
-async function stop(device: DeviceContext): Promise<void> {
-  if (!device.capabilities.has('restart')) {
-    throw new ControlError(
-      "control: taking an agent offline in a platform that isn't Muster's needs --control with restart",
-    );
-  }
-  await device.control.stop('SIGTERM');
 }

@@ -135,14 +135,7 @@ export interface OpenPlatformTarget
 }
 
 /** Closes one resource; undefined if there is nothing to wait for. */
-export type Closer = () => Promise<void> | undefined;
-
-/** Closes everything despite failures. Throws AggregateError. */
-async function closeAll(closers: readonly Closer[]): Promise<void> {
-  const results = await Promise.allSettled(closers.map((close) => close()));
-  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-  if (errors.length > 0) throw new AggregateError(errors, 'the target could not be closed cleanly');
-}
+type Closer = () => Promise<void> | undefined;
 
 /**
  * Calls `open`, which adds a closer for each resource. If `open` throws, e.g. on an interrupt while an agent starts,
@@ -151,8 +144,13 @@ async function closeAll(closers: readonly Closer[]): Promise<void> {
 export async function opening<T>(open: (closers: Closer[]) => Promise<T>): Promise<T & Closing> {
   const closers: Closer[] = [];
   let closing: Promise<void> | undefined;
+  const closeAll = async (): Promise<void> => {
+    const results = await Promise.allSettled(closers.map((closer) => closer()));
+    const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    if (errors.length > 0) throw new AggregateError(errors, 'the target could not be closed cleanly');
+  };
   const close = (): Promise<void> => {
-    closing ??= closeAll(closers);
+    closing ??= closeAll();
     return closing;
   };
   try {

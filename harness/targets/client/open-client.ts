@@ -33,7 +33,11 @@ interface Way {
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
   const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
-  refuseNone(options);
+  if (!options.command?.trim() && !options.image?.trim()) {
+    throw new UsageError(
+      "which client? Give --command LINE, the shell line that starts it, e.g. './my-client'; or --image IMAGE",
+    );
+  }
   const capabilities = declaredCapabilities('client', options, {});
   const way = await wayOf(options);
   return opening(async (closers) => {
@@ -68,13 +72,6 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       context: (recorder) => ({ ...startsOfOneCheck(start), versionHeader, recorder, capabilities, patienceMs }),
     };
   });
-}
-
-function refuseNone({ command, image }: ClientTargetOptions): void {
-  if (command?.trim() || image?.trim()) return;
-  throw new UsageError(
-    "which client? Give --command LINE, the shell line that starts it, e.g. './my-client'; or --image IMAGE",
-  );
 }
 
 async function wayOf({

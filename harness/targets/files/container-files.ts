@@ -194,7 +194,9 @@ export class ContainerFiles implements TargetFiles {
       if (file?.content === undefined)
         throw new FilesUnreadable(`there is no file ${path} in the container to write to`);
       const archive = tarOf({ ...file, name: basename(file.path) }, Buffer.concat([file.content, bytes]));
-      await this.#asked(path, () => this.#docker.putArchive(archive, { path: dirname(file.path) }));
+      await this.#docker.putArchive(archive, { path: dirname(file.path) }).catch((error: unknown) => {
+        throw unreadable(path, error);
+      });
     },
   };
 
@@ -326,17 +328,9 @@ export class ContainerFiles implements TargetFiles {
     }
   }
 
-  async #absentOr<T>(path: string, call: () => Promise<T>): Promise<T | undefined> {
-    return this.#asked(path, () =>
-      call().catch((error: unknown) => {
-        if ((error as { statusCode?: unknown }).statusCode === 404) return undefined;
-        throw error;
-      }),
-    );
-  }
-
-  #asked<T>(path: string, call: () => Promise<T>): Promise<T> {
+  #absentOr<T>(path: string, call: () => Promise<T>): Promise<T | undefined> {
     return call().catch((error: unknown) => {
+      if ((error as { statusCode?: unknown }).statusCode === 404) return undefined;
       throw unreadable(path, error);
     });
   }

@@ -49,11 +49,16 @@ export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
   readPart: async (path, from, bytes) =>
-    attempt(path, () => (infoOf(path).kind === 'file' ? partOf(path, from, bytes) : undefined)),
+    attempt(path, () => {
+      if (infoOf(path).kind !== 'file') return undefined;
+      const part = Buffer.alloc(bytes);
+      return withFile(path, constants.O_RDONLY, (file) => part.subarray(0, readSync(file, part, 0, bytes, from)));
+    }),
   list: async (folder, { deep = false } = {}) => entriesOf(folder, deep),
   append: async (path, bytes) => {
-    const done = attempt(path, () => append(path, bytes));
-    if (done === undefined) throw new FilesUnreadable(`there is no file ${path} to write to`);
+    const flags = constants.O_WRONLY | constants.O_APPEND;
+    const written = attempt(path, () => withFile(path, flags, (file) => writeSync(file, bytes)));
+    if (written === undefined) throw new FilesUnreadable(`there is no file ${path} to write to`);
   },
 };
 
@@ -74,24 +79,13 @@ function entriesOf(folder: string, deep: boolean): FileEntry[] {
   });
 }
 
-function partOf(path: string, from: number, bytes: number): Buffer {
-  const part = Buffer.alloc(bytes);
-  const file = openSync(path, 'r');
+function withFile<T>(path: string, flags: number, work: (file: number) => T): T {
+  const file = openSync(path, flags);
   try {
-    return part.subarray(0, readSync(file, part, 0, bytes, from));
+    return work(file);
   } finally {
     closeSync(file);
   }
-}
-
-function append(path: string, bytes: Buffer): true {
-  const file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
-  try {
-    writeSync(file, bytes);
-  } finally {
-    closeSync(file);
-  }
-  return true;
 }
 
 function attempt<T>(path: string, work: () => T): T | undefined {
@@ -109,11 +103,6 @@ function attempt<T>(path: string, work: () => T): T | undefined {
   }
 }
 
-const NAMED = [
-  ['log', 'event_log'],
-  ['files', 'config_root'],
-] as const;
-
 /**
  * Removes capabilities whose path is missing in the container. Its parent folder suffices: the log or folder itself may
  * appear with the first deployment.
@@ -124,7 +113,8 @@ export async function withReadablePaths(
   notify: (text: string) => void,
 ): Promise<ControlInfo> {
   const dropped: string[] = [];
-  for (const [capability, field] of NAMED) {
+  for (const field of ['event_log', 'config_root'] as const) {
+    const capability = field === 'event_log' ? 'log' : 'files';
     const path = info[field];
     if (path === undefined) continue;
     const why = await whyUnreadable(path, files);

@@ -71,7 +71,9 @@ async function runContainer(
     throw new StartFailed(`--image ${image.name}: ${reasonOf(error)}`, { cause: error });
   });
   const handle = docker.getContainer(started.getId());
-  const digest = await digestOf(docker, handle);
+  // Looked up by container: the name may lead to another image by now.
+  const { Image: id } = await handle.inspect();
+  const digest = digestOfImage(await docker.getImage(id).inspect());
   return new RunningContainer(started, handle, { ...options, name: image.name }, mounts, digest);
 }
 
@@ -212,7 +214,10 @@ function containerFor(
   if (port !== undefined) container.withExposedPorts(port);
   if (args !== undefined) container.withCommand([...args]);
   if (env !== undefined) container.withEnvironment(env);
-  if (user !== undefined) container.withUser(user === 'host' ? hostUser() : user);
+  if (user !== undefined) {
+    const hostUser = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+    container.withUser(user === 'host' ? hostUser : user);
+  }
   return container;
 }
 
@@ -228,29 +233,16 @@ async function start(
   } catch (error) {
     const reaperMissing =
       process.env[NO_REAPER] !== 'true' && /registry|pull|manifest|no such image|denied/i.test(reasonOf(error));
-    if (!reaperMissing || !(await hasImage(docker, name))) throw error;
+    if (!reaperMissing) throw error;
+    const image = docker.getImage(name);
+    await image.inspect().catch(() => {
+      throw error;
+    });
     notify('testcontainers’ reaper image cannot be fetched: going on without it');
     process.env[NO_REAPER] = 'true';
     return container.start();
   }
 }
-
-const hasImage = (docker: Docker, image: string): Promise<boolean> =>
-  docker
-    .getImage(image)
-    .inspect()
-    .then(
-      () => true,
-      () => false,
-    );
-
-/** Looked up by container: the name may lead to another image by now. */
-async function digestOf(docker: Docker, handle: DockerContainer): Promise<string> {
-  const { Image: id } = await handle.inspect();
-  return digestOfImage(await docker.getImage(id).inspect());
-}
-
-const hostUser = (): string => `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
 
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../common/defined.ts';
 import { endWithUs } from '../../common/reaper.ts';
 import { pollWithin } from '../../common/waiting.ts';
@@ -13,8 +14,16 @@ import { acceptsControl } from '../control/http-control.ts';
 import { measureExecutable } from '../identity.ts';
 import { addressesIn } from '../transports/index.ts';
 import type { Transport, TransportAddress } from '../transports/transport.ts';
-import { Lines, lastLines, OutputTail, type Started, StartFailed, type StartOptions, waitUntil } from './started.ts';
-import { Written } from './written.ts';
+import {
+  Lines,
+  lastLines,
+  OutputTail,
+  type Started,
+  StartFailed,
+  type StartOptions,
+  Written,
+  waitUntil,
+} from './started.ts';
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
@@ -131,7 +140,8 @@ export class ProcessGroup {
     }
     this.#release();
     // Bounded: a process that left the group may hold the pipes open, so that `close` never comes.
-    this.#leftBehind = !(await this.#endedWithin(DRAIN_MS));
+    const drained = delay(DRAIN_MS, true, { ref: false });
+    this.#leftBehind = await Promise.race([this.ended.then(() => false), drained]);
     this.release();
   }
 
@@ -139,14 +149,6 @@ export class ProcessGroup {
   release(): void {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
-  }
-
-  async #endedWithin(ms: number): Promise<boolean> {
-    const { promise: late, resolve } = Promise.withResolvers<false>();
-    const timer = setTimeout(resolve, ms, false);
-    const ended = await Promise.race([this.ended.then(() => true), late]);
-    clearTimeout(timer);
-    return ended;
   }
 
   #gone(timeoutMs: number): Promise<true | undefined> {

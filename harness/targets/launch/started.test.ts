@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
-import { Written, withoutOwnDoing } from './written.ts';
+import { Written, withoutOwnDoing } from './started.ts';
 
 const PIPE = `----------------------------------------
 Exception occurred during processing of request from ('127.0.0.1', 40000)
