@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { AsyncDisposableStackOfNode22 } from './node22.ts';
 
-test.each([
+const STACKS = [
   ['Node’s own', () => new AsyncDisposableStack()],
   ['the one for Node 22', () => new AsyncDisposableStackOfNode22()],
-])('%s closes in reverse order, once, whatever fails', async (_, make) => {
+] as const;
+
+test.each(STACKS)('%s closes in reverse order, once, whatever fails', async (_, make) => {
   const closed: string[] = [];
   const stack = make();
   stack.use({ [Symbol.asyncDispose]: async () => void closed.push('first') });
@@ -20,10 +22,7 @@ test.each([
   expect(() => stack.defer(() => {})).toThrow(ReferenceError);
 });
 
-test.each([
-  ['Node’s own', () => new AsyncDisposableStack()],
-  ['the one for Node 22', () => new AsyncDisposableStackOfNode22()],
-])('%s moves what it holds', async (_, make) => {
+test.each(STACKS)('%s moves what it holds', async (_, make) => {
   const closed: string[] = [];
   const stack = make();
   stack.defer(() => void closed.push('it'));

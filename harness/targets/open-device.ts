@@ -124,18 +124,12 @@ interface Reached {
   problem: string | undefined;
 }
 
-interface Driven {
-  control: Control;
-  info: ControlInfo;
-  problem: string | undefined;
-}
-
 /** Reads how the agent can be driven, unless a `problem` makes it unreachable. */
-async function drive(reached: Reached): Promise<Driven> {
+async function drive(reached: Reached) {
   const { settings, started, problem } = reached;
-  const none: Driven = { control: noControl, info: { capabilities: [] }, problem };
-  if (problem !== undefined) return none;
+  const none: { info: ControlInfo; problem: string | undefined } = { info: { capabilities: [] }, problem };
   let control: Control = noControl;
+  if (problem !== undefined) return { ...none, control };
   try {
     control = await controlFor(reached);
     // A target file may add limits and paths to those of a control API.

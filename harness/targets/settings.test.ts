@@ -45,7 +45,6 @@ test.each<[string, Partial<DeviceTargetOptions>, object]>([
   ['a control inside it', { image: 'i', control: '/c' }, { image: { control: '/c' }, control: undefined }],
   ['a control outside of it', { image: 'i', control: '8080' }, { image: { name: 'i' }, control: '8080' }],
   ['a control of the file', { socket: '/a', target: 'control: {http: c}' }, { control: join(folder, 'c') }],
-  ['over it an option', { socket: '/a', control: '1', target: 'control: {http: c.sock}' }, { control: '1' }],
   ['seconds to start', { target: 'device: {socket: /a, start_seconds: 2}' }, { startOptions: { timeoutMs: 2000 } }],
 ])('%s: %j', (_, options, settings) => {
   expect(device(options)).toMatchObject(settings);
@@ -92,7 +91,6 @@ const limited = { MUSTER_LIMITED_KEY: 'l' };
 test.each<[string, Partial<PlatformTargetOptions>, object]>([
   ['defaults', {}, usual],
   ['a file', { target: miru }, { dialect: 'miru', readOnly: true, onlineDevice: 'd', versionHeader: 'Miru-Version' }],
-  ['options over a file', { dialect: 'spec', onlineDevice: 'o', target: miru }, { dialect: 'spec', onlineDevice: 'o' }],
   ['a flag by either', { readOnly: false, target: 'platform: {read_only: true}' }, { readOnly: true }],
   ['keys of the environment', { env: limited }, { limitedKey: 'l' }],
   ['keys of a file before it', { env: limited, target: 'platform: {limited_key: f}' }, { limitedKey: 'f' }],

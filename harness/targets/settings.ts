@@ -52,7 +52,10 @@ export function deviceSettings(options: DeviceTargetOptions) {
   const start = mergedFields(startFields, options, device);
   const fields: Record<string, string> = mergedFields(TRANSPORT_FIELDS, options, device);
   redactor.add(fields['token'], url.fields.token.variable);
-  const line = withPaths(start.command, options.placeholders);
+  const line = Object.entries(options.placeholders ?? {}).reduce(
+    (text, [name, path]) => text?.replaceAll(`{${name}}`, path),
+    start.command,
+  );
   if (line !== undefined && start.image !== undefined) throw new UsageError('--command and --image: give one of them');
   const named = addressOf(options, device);
   if (line === undefined && start.image === undefined && named === undefined) {
@@ -193,10 +196,6 @@ function imageOf(
 ): ImageOptions | undefined {
   if (image === undefined) return undefined;
   return { ...(typeof image === 'string' ? { name: image } : image), ...defined({ port, socket, control }) };
-}
-
-function withPaths(line: string | undefined, paths: Readonly<Record<string, string>> = {}): string | undefined {
-  return Object.entries(paths).reduce((text, [name, path]) => text?.replaceAll(`{${name}}`, path), line);
 }
 
 /** Paths that a shell takes as one word. */

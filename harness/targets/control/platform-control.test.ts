@@ -59,18 +59,6 @@ test.each<[shown: Shown, asked: string, (control: PlatformControl) => Promise<un
   if (!ended.startsWith('x_1') && !ends.includes('reported')) expect(ended).toMatch(/^ControlRefused: control: /);
 });
 
-test('says why no event can be published when the stream does not open', async () => {
-  const url = await serve((request, response) => {
-    if (request.url?.startsWith('/events') === true) response.writeHead(404).end();
-    else answers(request, response);
-  });
-  const control = controlBy(url, 300);
-  await expect(control.publish(1)).rejects.toThrow(
-    /event stream.* did not open within 0.3 s: GET \/events answered 404/,
-  );
-  await control.close();
-});
-
 /** A platform, and an agent that does what is deployed by the second look at it, and tells of it among other events. */
 async function obeying(timeoutMs = 30_000) {
   const device = await FakeDevice.start();

@@ -200,33 +200,21 @@ export class ContainerFiles implements TargetFiles {
     },
   };
 
-  constructor(mounts: readonly Mount[], docker: ArchiveApi) {
-    this.#mounts = mounts;
-    this.#docker = docker;
-  }
-
-  stat(path: string): Promise<FileInfo | undefined> {
-    return this.#either(path, (files, at) => files.stat(at));
-  }
-
-  read(path: string): Promise<Buffer | undefined> {
-    return this.#either(path, (files, at) => files.read(at));
-  }
-
-  readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined> {
-    return this.#either(path, (files, at) => files.readPart(at, from, bytes));
-  }
-
-  list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]> {
-    return this.#either(folder, async (files, at) => {
+  readonly stat = (path: string) => this.#either(path, (files, at) => files.stat(at));
+  readonly read = (path: string) => this.#either(path, (files, at) => files.read(at));
+  readonly readPart = (path: string, from: number, bytes: number) =>
+    this.#either(path, (files, at) => files.readPart(at, from, bytes));
+  readonly list = (folder: string, options?: { deep?: boolean }): Promise<FileEntry[]> =>
+    this.#either(folder, async (files, at) => {
       const entries = await files.list(at, options);
       if (files !== hostFiles) return entries;
       return entries.map((entry) => ({ ...entry, path: join(folder, entry.path.slice(at.length)) }));
     });
-  }
+  readonly append = (path: string, bytes: Buffer) => this.#either(path, (files, at) => files.append(at, bytes));
 
-  append(path: string, bytes: Buffer): Promise<void> {
-    return this.#either(path, (files, at) => files.append(at, bytes));
+  constructor(mounts: readonly Mount[], docker: ArchiveApi) {
+    this.#mounts = mounts;
+    this.#docker = docker;
   }
 
   /** Reads on this machine if a mounted folder holds the path and this user has access, otherwise in the container. */
@@ -285,7 +273,10 @@ export class ContainerFiles implements TargetFiles {
     if (said === undefined) return undefined;
     said.destroy();
     const header = said.headers['x-docker-container-path-stat'];
-    const { size, mode, linkTarget } = JSON.parse(Buffer.from(String(header), 'base64').toString('utf8')) as PathStat;
+    const stat: { size: number; mode: number; linkTarget: string } = JSON.parse(
+      Buffer.from(String(header), 'base64').toString('utf8'),
+    );
+    const { size, mode, linkTarget } = stat;
     if (mode & LINK) return linkTarget === '' || linkTarget === path ? undefined : this.#look(linkTarget);
     return { path, size, kind: mode & FOLDER ? 'folder' : mode & NO_FILE ? 'other' : 'file' };
   }
@@ -336,12 +327,7 @@ export class ContainerFiles implements TargetFiles {
   }
 }
 
-/** Entry at a path as Docker gives it; `mode` has the bits of Go's FileMode. */
-interface PathStat {
-  size: number;
-  mode: number;
-  linkTarget: string;
-}
+/** Bits of Go's FileMode. */
 const FOLDER = 2 ** 31;
 const LINK = 2 ** 27;
 const NO_FILE = (2 ** 25) | (2 ** 24) | (2 ** 26) | (2 ** 21);

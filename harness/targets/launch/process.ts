@@ -268,7 +268,13 @@ class ServingGroup extends ProcessGroup {
     const { control, transports } = this.#options;
     const ready =
       at === undefined
-        ? await this.#waitFor(`printed ${readyForm(transports)}`, signal, () => this.#readyPlace())
+        ? await this.#waitFor(`printed ${readyForm(transports)}`, signal, () => {
+            const ready = this.#ready();
+            if (ready === undefined) return undefined;
+            if (ready.at !== undefined) return { ...ready, at: ready.at };
+            // No second ready line will come.
+            throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(transports)}`);
+          })
         : await this.#waitFor(`served ${at.transport.served(at.address)}`, signal, async () =>
             (await at.transport.accepts(at.address)) ? { ...this.#ready(), at } : undefined,
           );
@@ -277,15 +283,6 @@ class ServingGroup extends ProcessGroup {
         (await acceptsControl(control)) ? true : undefined,
       );
     return ready;
-  }
-
-  /** Ready line. Throws StartFailed if it has no address: no second one will come. */
-  #readyPlace(): (ReadyLine & { at: TransportAddress }) | undefined {
-    const ready = this.#ready();
-    if (ready === undefined) return undefined;
-    const { at } = ready;
-    if (at !== undefined) return { ...ready, at };
-    throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(this.#options.transports)}`);
   }
 
   #waitFor<T>(

@@ -127,17 +127,6 @@ describe('a connection', () => {
     expect(connection.capabilities.includes('root')).toBe(kind === 'unix' && process.getuid?.() === 0);
   });
 
-  it('of loopback sends the token of its file, below the version prefix', () => {
-    const path = join(folder, 'd.json');
-    writeFileSync(path, JSON.stringify({ port: 8080, token: 'a-token' }));
-    const { endpoint, headers, basePath } = loopback.open(given(path)).client(new Recorder());
-    expect([endpoint.origin, headers, basePath]).toEqual([
-      'http://127.0.0.1:8080',
-      { authorization: 'Bearer a-token' },
-      '/v0.2',
-    ]);
-  });
-
   it('is accepted where something serves, whatever the scheme', async () => {
     const port = await listening(createServer());
     for (const address of [`http://127.0.0.1:${port}/x`, `https://localhost:${port}/x`])
