@@ -1,4 +1,4 @@
-/** Converts a HAR 1.2 document of any tool to traffic: a browser, mitmproxy, Muster itself. */
+/** Converts a HAR 1.2 document of any tool to traffic, such as a browser or mitmproxy. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
@@ -54,12 +54,11 @@ export function trafficOfHar(
   const isMasked = creator === CHROMIUM && !read.some(({ sent }) => hasOneOf(LEFT_OUT, sent));
   if (isMasked) for (const entry of read) entry.lacksCredentials = !hasOneOf(['x-api-key'], entry.sent);
   const origins = new Set(read.map((entry) => entry.origin));
-  if (!isOwn && origin === undefined && origins.size > 1)
+  if (origin === undefined && origins.size > 1)
     throw new UsageError(
       `--url: missing; the HAR holds requests to ${origins.size} servers, and one of them is judged`,
     );
-  // Muster's own entries concern one server, by the name that its clients use.
-  const known = isOwn || origin === undefined ? read : read.filter((entry) => entry.origin === origin);
+  const known = origin === undefined ? read : read.filter((entry) => entry.origin === origin);
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
   // Ordered by time, so that an exchange ends before a later one begins.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
@@ -80,7 +79,10 @@ export function trafficOfHar(
         'requests of which a browser may have left out credentials',
         of(({ lacksCredentials }) => lacksCredentials),
       ),
-      ...count('entries that do not say how long they took', isOwn ? 0 : of(({ time }) => time === 0)),
+      ...count(
+        'entries that do not say how long they took',
+        of(({ time }) => time === 0),
+      ),
       ...count(`entries of another server than ${origin}`, read.length - known.length),
       ...count('entries that are not understood', entries.length - read.length),
     ],
@@ -114,12 +116,13 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     target: url.pathname + url.search,
     sent,
     lacksCredentials: false,
-    lacksHeaders: !isOwn && (sent.length === 0 || (status !== 0 && received.length === 0)),
+    lacksHeaders: sent.length === 0 || (status !== 0 && received.length === 0),
     body: bodyOf(request, sent),
     status: Number.isInteger(status) ? status : 0,
     received,
-    text: isOwn || text ? text : emptyText(content['size'], received),
-    ended: isOwn ? endedOf(status, textOf(entry['comment'])) : foreignEnd(status, received, entry['_error']),
+    text: text || emptyText(content['size'], received),
+    // A report of Muster has answers of which only a part came.
+    ended: isOwn ? 'unseen' : endOf(status, received, entry['_error']),
     origin: url.origin,
   };
 }
@@ -135,20 +138,12 @@ const emptyText = (size: unknown, headers: Pairs): string | undefined => {
   return size === 0 && length === '0' && coding === undefined ? '' : undefined;
 };
 
-/** End in a HAR of another tool, which records neither the side that ended a stream nor whether it ended. */
-const foreignEnd = (status: number, received: Pairs, error: unknown): Ended =>
+/** End of an exchange: HAR records neither the side that ended a stream nor whether it ended. */
+const endOf = (status: number, received: Pairs, error: unknown): Ended =>
   status === 0 || isEventStream(status, received) || (typeof error === 'string' && error !== '') ? 'unseen' : 'whole';
 
 const isEventStream = (status: number, received: Pairs): boolean =>
   status === 200 && /^text\/event-stream\b/i.test(typeOf(received));
-
-/** End in Muster's own recordings, which name the side that broke off. */
-function endedOf(status: number, comment = ''): Ended {
-  if (comment === 'the server broke off') return 'server';
-  if (comment === 'the client broke off') return 'client';
-  // Other comments stand for an unseen end.
-  return status === 0 || comment !== '' ? 'unseen' : 'whole';
-}
 
 const hasOneOf = (names: readonly string[], headers: Pairs): boolean =>
   headers.some(([name]) => names.includes(name.toLowerCase()));

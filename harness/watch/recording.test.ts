@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, closeSync, lstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import process from 'node:process';
 import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/redact.ts';
@@ -78,9 +77,9 @@ async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: stri
   return { traffic, lacks };
 }
 
-test.each(['day.jsonl', 'day.har'])('%s holds no secret, and is for its owner alone', async (name) => {
+test('a recording holds no secret', () => {
   using home = scratch();
-  const path = join(home.path, name);
+  const path = join(home.path, 'day.jsonl');
   writeRecording(path);
   const text = readFileSync(path, 'utf8');
   for (const secret of [SECRET, JWT, SECRET.slice(3)]) expect(text).not.toContain(secret);
@@ -97,18 +96,6 @@ test('what was recorded comes back in its order', async () => {
   expect(shape(traffic)).toEqual(shape(TRAFFIC));
 });
 
-test('HAR comes back as exchanges, and says what it lacks', async () => {
-  using home = scratch();
-  const path = join(home.path, 'day.har');
-  writeRecording(path);
-  const { traffic, lacks } = await replayed(path);
-  expect(lacks).toEqual(['HAR has no times of single events, and no ends of connections']);
-  expect(traffic.map(({ kind }) => kind)).toEqual([
-    ...['request', 'asked', 'response', 'over', 'request', 'asked', 'response', 'frame', 'over'],
-  ]);
-  expect(traffic.at(-1)).toMatchObject({ ended: 'server' });
-});
-
 /** An exchange whose bodies are not known whole, and one whose request came to half. */
 const UNKNOWN: readonly Traffic[] = [[{ size: 26 }], [{ size: 5e6, text: '[1, ', cut: { sha256: 'x' } }], []].flatMap(
   ([body], exchange): Traffic[] => {
@@ -122,9 +109,9 @@ const UNKNOWN: readonly Traffic[] = [[{ size: 26 }], [{ size: 5e6, text: '[1, ',
   },
 );
 
-test.each(['day.jsonl', 'day.har'])('bodies that are not known whole are not known in %s', async (name) => {
+test('bodies that are not known whole are not known in a recording', async () => {
   using home = scratch();
-  const path = join(home.path, name);
+  const path = join(home.path, 'day.jsonl');
   writeRecording(path, 1_000_000, 1, UNKNOWN);
   const { traffic } = await replayed(path);
   const bodies = (wanted: string): unknown[] =>
@@ -133,30 +120,24 @@ test.each(['day.jsonl', 'day.har'])('bodies that are not known whole are not kno
   expect(bodies('over')).toEqual([undefined, undefined]);
 });
 
-test.each(['day.jsonl', 'day.har'])(
-  'files of %s are put aside when they are full, and each can be read',
-  async (name) => {
-    using home = scratch();
-    writeRecording(join(home.path, name), 10_000, 60);
-    const files = readdirSync(home.path).sort();
-    expect(files).toEqual([name, ...[1, 2, 3, 4].map((number) => `${name}.${number}`)]);
-    for (const file of files) {
-      const { traffic, lacks } = await replayed(join(home.path, file));
-      expect(traffic.length).toBeGreaterThan(0);
-      if (name.endsWith('l')) expect(lacks).toEqual([expect.stringMatching(/^it is part \d+ of a recording/)]);
-    }
-  },
-);
-
-test.each(['day.jsonl', 'day.har'])('a %s that is there is put aside: it may tell of a crash', (name) => {
+test('files are put aside when they are full, as one that was there, and each can be read', async () => {
   using home = scratch();
+  const name = 'day.jsonl';
   const path = join(home.path, name);
-  writeFileSync(path, 'of the crash');
+  writeFileSync(path, 'of a crash');
   writeRecording(path);
-  expect(readFileSync(`${path}.1`, 'utf8')).toBe('of the crash');
+  expect(readFileSync(`${path}.1`, 'utf8')).toBe('of a crash');
+  writeRecording(path, 10_000, 60);
+  const files = readdirSync(home.path).sort();
+  expect(files).toEqual([name, ...[1, 2, 3, 4].map((number) => `${name}.${number}`)]);
+  for (const file of files) {
+    const { traffic, lacks } = await replayed(join(home.path, file));
+    expect(traffic.length).toBeGreaterThan(0);
+    expect(lacks).toEqual([expect.stringMatching(/^it is part \d+ of a recording/)]);
+  }
 });
 
-test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4', 'day.har'])('a pipe at %s stays what it is', (name) => {
+test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4'])('a pipe at %s stays what it is', (name) => {
   using home = scratch();
   const pipe = join(home.path, name);
   execFileSync('mkfifo', [pipe]);
@@ -167,45 +148,9 @@ test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4', 'day.har'])('a pipe at %s 
   expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
 
-/** As on a disk that is full, a write is short, and the next one fails. */
-const FILLS = `
-  import { RecordFile } from ${JSON.stringify(new URL('record-file.ts', import.meta.url))};
-  const [path, begin, end, piece] = process.argv.slice(1);
-  const file = new RecordFile(path, 1e9, { begin: () => begin, end });
-  try {
-    for (;;) file.append(piece);
-  } catch (error) {
-    console.log(error.code);
-  }`;
-
-test('HAR is whole after a disk was full', () => {
+test('nothing is written once a recording is closed', () => {
   using home = scratch();
-  const path = join(home.path, 'day.har');
-  const words = ['--input-type=module', '-e', FILLS, path, '[0', ']\n', ',"of an entry"'];
-  const limited = ['-c', 'ulimit -f 8 && exec "$@"', 'sh', process.execPath, ...words];
-  expect(execFileSync('sh', limited, { encoding: 'utf8' })).toBe('EFBIG\n');
-  const entries = JSON.parse(readFileSync(path, 'utf8')) as unknown[];
-  expect(entries.length).toBeGreaterThan(100);
-});
-
-test.each([
-  ['/beta/x?a=1', 'http://localhost/beta/x?a=1'],
-  ['http://far:8080/beta/x?a=1', 'http://far:8080/beta/x?a=1'],
-])('HAR has the address of a request for %s', async (target, url) => {
-  using home = scratch();
-  const path = join(home.path, 'day.har');
-  const about = { at: 1, exchange: 1 };
-  writeRecording(path, 1_000_000, 1, [
-    { kind: 'request', ...about, connection: 1, method: 'GET', target, headers: [] },
-    { kind: 'over', ...about, ended: 'server' },
-  ]);
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ log: { entries: [{ request: { url } }] } });
-  expect((await replayed(path)).traffic[0]).toMatchObject({ target: '/beta/x?a=1' });
-});
-
-test.each(['day.jsonl', 'day.har'])('nothing is written to %s once it is closed', (name) => {
-  using home = scratch();
-  const path = join(home.path, name);
+  const path = join(home.path, 'day.jsonl');
   const redactor = new TrafficRedactor();
   const recording = recordTo({ path, limit: 1_000_000, head, redactor, trouble: (why) => expect.fail(why) });
   recording.close();
@@ -218,42 +163,6 @@ test.each(['day.jsonl', 'day.har'])('nothing is written to %s once it is closed'
   closeSync(other);
   expect(readFileSync(join(home.path, 'other'), 'utf8')).toBe('');
   expect(readFileSync(path)).toEqual(before);
-});
-
-interface Har {
-  log: { entries: { comment?: string; response: { content: { text?: string } } }[] };
-}
-
-/** Streams that are open when the recording is closed, each with so many frames of that length. */
-function harOfStreams(streams: number, frames: number, length: number): Har['log']['entries'] {
-  using home = scratch();
-  const path = join(home.path, 'day.har');
-  const redactor = new TrafficRedactor();
-  const recording = recordTo({ path, limit: 1e9, head, redactor, trouble: (why) => expect.fail(why) });
-  const fields = [['data', 'x '.repeat(length / 2)]] as const;
-  for (let exchange = 1; exchange <= streams; exchange += 1) {
-    const about = { at: 1, connection: exchange, exchange };
-    recording.take({ kind: 'request', ...about, method: 'GET', target: '/', headers: [] });
-    for (let frame = 0; frame < frames; frame += 1) recording.take({ kind: 'frame', at: 2, exchange, fields });
-  }
-  recording.close();
-  return (JSON.parse(readFileSync(path, 'utf8')) as Har).log.entries;
-}
-
-test('streams that are still open are in HAR when it is closed', () => {
-  const entries = harOfStreams(2, 1, 10);
-  expect(entries.map(({ response }) => response.content.text?.length)).toEqual([18, 18]);
-  expect(entries.map(({ comment }) => comment)).toEqual(Array(2).fill('still under way when nobody looked any more'));
-});
-
-test('HAR holds no more of streams than a bound, of each and of all, and says so', () => {
-  const [stream] = harOfStreams(1, 12, 100_000);
-  expect(stream?.comment).toMatch(/; only the first events are kept$/);
-  expect(stream?.response.content.text?.length).toBeLessThan(1024 * 1024);
-  const many = harOfStreams(40, 5, 100_000);
-  const kept = many.reduce((sum, { response }) => sum + (response.content.text?.length ?? 0), 0);
-  expect(kept).toBeLessThan(17 * 1024 * 1024);
-  expect(many.filter(({ comment }) => comment?.endsWith('are kept')).length).toBeGreaterThan(0);
 });
 
 test('a last line that is torn costs that line, and anything else is told', async () => {

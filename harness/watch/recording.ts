@@ -1,14 +1,13 @@
-/** Records traffic to a file, as lines of JSON, or as HAR 1.2 by the file's name. Never records a secret. */
-import { extname } from 'node:path';
+/**
+ * Records traffic to a file, as lines of JSON, and never a secret. Appends only whole lines, so that the file stays
+ * readable however the process ends. Rotates full files, and removes the oldest.
+ */
+import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
-import { type HarExchange, harEntry } from '../client/har-entry.ts';
-import { defined } from '../common/defined.ts';
-import { joined, type Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
+import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 import type { RecordingSink } from './judge-thread.ts';
-import { RecordFile } from './record-file.ts';
 import { type RecordingHead, withoutSecrets } from './recorded.ts';
-import { type Traffic, wholeText } from './traffic.ts';
 
 export interface RecordOptions {
   path: string;
@@ -19,10 +18,13 @@ export interface RecordOptions {
   trouble(why: string): void;
 }
 
+/** Characters written at a time: a system call for each line would cost more than the line. */
+const MOST_TOGETHER = 65_536;
+
 /** Throws the system's error if the file cannot be made. */
-export function recordTo(options: RecordOptions): RecordingSink {
-  const isHar = extname(options.path).toLowerCase() === '.har';
-  const writing = isHar ? harWriting(options) : lineWriting(options);
+export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions): RecordingSink {
+  const file = new RecordFile(path, limit, (part) => `${JSON.stringify({ ...head, part })}\n`);
+  let lines = '';
   let isOver = false;
   const write = (step: () => void): void => {
     if (isOver) return;
@@ -30,155 +32,96 @@ export function recordTo(options: RecordOptions): RecordingSink {
       step();
     } catch (error) {
       isOver = true;
-      writing.abandon();
-      options.trouble(`${options.path}: nothing more is recorded (${limitIn(error) ?? String(error)})`);
+      file.abandon();
+      trouble(`${path}: nothing more is recorded (${limitIn(error) ?? String(error)})`);
     }
   };
+  const flush = (): void => {
+    if (lines !== '') file.append(lines);
+    lines = '';
+  };
   return {
-    take: (traffic) => write(() => writing.take(traffic)),
-    flush: () => write(writing.flush),
+    take: (traffic) =>
+      write(() => {
+        lines += `${JSON.stringify(withoutSecrets(traffic, redactor))}\n`;
+        if (lines.length >= Math.min(limit, MOST_TOGETHER)) flush();
+      }),
+    flush: () => write(flush),
     close() {
-      write(writing.close);
+      write(() => {
+        flush();
+        file.close();
+      });
       isOver = true;
     },
   };
 }
 
-interface Writing extends RecordingSink {
-  abandon(): void;
+/** Rotated files; `FILE.1` is the newest. */
+const ASIDE = 4;
+
+/** Rejects devices, pipes and links, which rotation would take from their users. */
+export function expectFiles(path: string): void {
+  const names = [path, ...Array.from({ length: ASIDE }, (_, index) => `${path}.${index + 1}`)];
+  const stranger = names.find((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile() === false);
+  if (stranger !== undefined) throw new Error(`${stranger} is there, and is no regular file; name one, or a new one`);
 }
 
-function closed(file: RecordFile): void {
-  try {
-    file.close();
-  } catch {
-    // The first failure is reported.
+class RecordFile {
+  readonly #path: string;
+  readonly #limit: number;
+  readonly #begin: (part: number) => string;
+  /** Undefined once closed, because its number may then belong to a socket. */
+  #file: number | undefined;
+  #part = 0;
+  #size = 0;
+
+  /** Rotates a file at `path`, which may be the recording of the last watch. Throws Error. */
+  constructor(path: string, limit: number, begin: (part: number) => string) {
+    this.#path = path;
+    this.#limit = limit;
+    this.#begin = begin;
+    this.#next();
+  }
+
+  /** Appends whole lines, and rotates the file if it is full then. Throws the system's error. */
+  append(lines: string): void {
+    this.#write(lines);
+    if (this.#size >= this.#limit) this.#next();
+  }
+
+  close(): void {
+    const file = this.#file;
+    this.#file = undefined;
+    if (file !== undefined) closeSync(file);
+  }
+
+  /** Closes after a failure, of which the first is reported. */
+  abandon(): void {
+    try {
+      this.close();
+    } catch {}
+  }
+
+  #next(): void {
+    this.close();
+    expectFiles(this.#path);
+    for (let number = ASIDE; number > 0; number -= 1) {
+      const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`;
+      if (existsSync(from)) renameSync(from, `${this.#path}.${number}`);
+    }
+    this.#file = openSync(this.#path, NEW_FILE, SECRET_MODE);
+    this.#part += 1;
+    this.#size = 0;
+    this.#write(this.#begin(this.#part));
+  }
+
+  #write(text: string): void {
+    const file = this.#file;
+    if (file === undefined) throw new Error('it is closed');
+    const bytes = Buffer.from(text);
+    for (let written = 0; written < bytes.length; )
+      written += writeSync(file, bytes, written, bytes.length - written, this.#size + written);
+    this.#size += bytes.length;
   }
 }
-
-function lineWriting({ path, limit, head, redactor }: RecordOptions): Writing {
-  const file = new RecordFile(path, limit, { begin: (part) => `${JSON.stringify({ ...head, part })}\n`, end: '' });
-  // Written in batches: a system call for each line would cost more than the line.
-  let lines = '';
-  const flush = (): void => {
-    if (lines === '') return;
-    file.append(lines);
-    lines = '';
-    file.turn();
-  };
-  return {
-    take(traffic) {
-      lines += `${JSON.stringify(withoutSecrets(traffic, redactor))}\n`;
-      if (lines.length >= Math.min(limit, MOST_TOGETHER)) flush();
-    },
-    flush,
-    close() {
-      flush();
-      file.close();
-    },
-    abandon: () => closed(file),
-  };
-}
-
-const MOST_TOGETHER = 65_536;
-
-/** Characters kept of a stream, and of all open streams. */
-const LONGEST_STREAM = 1024 * 1024;
-const MOST_STREAMS = 16 * LONGEST_STREAM;
-const IS_CUT = 'only the first events are kept';
-
-interface Entry {
-  exchange: HarExchange;
-  at: number;
-  connection: number;
-  stream: string;
-  isCut: boolean;
-}
-
-interface Open {
-  entries: Map<number, Entry>;
-  characters: number;
-}
-
-/** HAR, valid after each entry. */
-function harWriting({ path, limit, head, redactor }: RecordOptions): Writing {
-  const creator = { name: 'muster', version: head.muster };
-  const comment = `muster watch ${head.api}: ${head.address}`;
-  const log = JSON.stringify({ log: { version: '1.2', creator, comment, pages: [], entries: [] } });
-  const file = new RecordFile(path, limit, { begin: () => log.slice(0, -END.length), end: `${END}\n` });
-  const open: Open = { entries: new Map(), characters: 0 };
-  let now = 0;
-  const take = (traffic: Traffic): void => {
-    now = traffic.at;
-    const entry = entryOf(traffic, open);
-    if (entry === undefined) return;
-    file.append(`${file.isEmpty ? '' : ','}\n${JSON.stringify(entry)}`);
-    file.turn();
-  };
-  return {
-    take: (traffic) => take(withoutSecrets(traffic, redactor)),
-    flush: () => {},
-    close() {
-      // Ends open exchanges, since only an end writes them.
-      for (const exchange of open.entries.keys()) take({ kind: 'over', at: now, exchange, ended: 'unseen' });
-      file.close();
-    },
-    abandon: () => closed(file),
-  };
-}
-
-const END = ']}}';
-
-function entryOf(traffic: Traffic, open: Open): object | undefined {
-  if (traffic.kind === 'request') {
-    const { at, connection, method, target, headers } = traffic;
-    const fields = joined(headers);
-    // Clients of a proxy send the whole address.
-    const url = /^https?:/i.test(target) ? target : `http://${fields['host'] ?? 'localhost'}${target}`;
-    const exchange: HarExchange = { method, url, request_headers: fields, duration_ms: 0 };
-    open.entries.set(traffic.exchange, { exchange, at, connection, stream: '', isCut: false });
-    return undefined;
-  }
-  const entry = 'exchange' in traffic ? open.entries.get(traffic.exchange) : undefined;
-  if (entry === undefined) return undefined;
-  const { exchange } = entry;
-  if (traffic.kind === 'asked' && traffic.body !== undefined)
-    Object.assign(exchange, defined({ request_body: wholeText(traffic.body) }));
-  if (traffic.kind === 'response') {
-    exchange.status = traffic.status;
-    exchange.response_headers = joined(traffic.headers);
-  }
-  if (traffic.kind === 'frame') keepFrame(traffic.fields, entry, open);
-  if (traffic.kind !== 'over') return undefined;
-  open.entries.delete(traffic.exchange);
-  open.characters -= entry.stream.length;
-  return finished(traffic, entry);
-}
-
-/** Keeps nothing after a gap: a missing event in the middle would look like one that was not sent. */
-function keepFrame(fields: Pairs, entry: Entry, open: Open): void {
-  if (entry.isCut) return;
-  const text = `${fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`;
-  entry.isCut = entry.stream.length + text.length > LONGEST_STREAM || open.characters + text.length > MOST_STREAMS;
-  if (entry.isCut) return;
-  entry.stream += text;
-  open.characters += text.length;
-}
-
-function finished(traffic: Extract<Traffic, { kind: 'over' }>, entry: Entry): object {
-  const { exchange, isCut } = entry;
-  const body = entry.stream === '' ? wholeText(traffic.body) : entry.stream;
-  if (body !== undefined) exchange.response_body = body;
-  exchange.duration_ms = traffic.at - entry.at;
-  if (traffic.ended !== 'whole') exchange.error = ENDED_BY[traffic.ended];
-  const startedDateTime = new Date(entry.at).toISOString();
-  const har = harEntry(exchange);
-  const comment = [exchange.error, ...(isCut ? [IS_CUT] : [])].filter((part) => part !== undefined).join('; ');
-  return { startedDateTime, ...har, connection: String(entry.connection), ...(isCut && { comment }) };
-}
-
-const ENDED_BY = {
-  server: 'the server broke off',
-  client: 'the client broke off',
-  unseen: 'still under way when nobody looked any more',
-} as const;

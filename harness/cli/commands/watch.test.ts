@@ -156,6 +156,7 @@ test.each([
   [['platform', '--url', 'http://x', '--listen', '0', '--report', 'json'], 'give it a file: json=FILE'],
   [['device', '--socket', 'a', '--listen', 'a'], 'is the socket of the server itself'],
   [['device', '--url', 'http://localhost:18120', '--listen', '0.0.0.0:18120'], 'is the address of --url itself'],
+  [['device', '--socket', 'a', '--listen', 'b', '--record', 'x.har'], 'is written as lines of JSON; name it .jsonl'],
   [['device', '--ui', '--replay', 'x'], '--ui and --replay: give one of them'],
   ...['--socket', '--discovery', '--listen', '--record', '--max-time'].map((option): [string[], string] => [
     ['device', option, '1', '--replay', 'x'],

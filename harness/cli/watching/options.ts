@@ -15,7 +15,7 @@ const LIVE = { conflicts: 'replay' } as const;
 const both = {
   'tls-cert': WHERE.text('Certificate (PEM): clients speak TLS, with --url', { path: wholePath, ...LIVE }),
   'tls-key': WHERE.text('Private key of it (PEM)', { path: wholePath, ...LIVE }),
-  record: RECORDING.text('Write what is seen to this file, without secrets: JSON lines, or HAR where it ends in .har', {
+  record: RECORDING.text('Write what is seen to this file, without secrets, as lines of JSON', {
     path: wholePath,
     ...LIVE,
   }),

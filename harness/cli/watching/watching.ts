@@ -17,7 +17,7 @@ import { CAPABILITIES, type TargetDescription } from '../../runner/types.ts';
 import { webAddress } from '../../targets/transports/index.ts';
 import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
-import { expectFiles } from '../../watch/record-file.ts';
+import { expectFiles } from '../../watch/recording.ts';
 import { Relay } from '../../watch/relay.ts';
 import { recordingHead, replayTraffic } from '../../watch/replaying.ts';
 import { failOn, prepareEvidence } from '../check-run.ts';
@@ -186,6 +186,7 @@ function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: W
   if (limit === undefined || limit < LEAST_SIZE)
     throw new UsageError(`--record-size ${args['record-size']}: must be a size of 10kB or more, e.g. 100MB`);
   const option = `--record ${args.record}`;
+  if (args.record.endsWith('.har')) throw new UsageError(`${option}: is written as lines of JSON; name it .jsonl`);
   const named = prepareFile(option, args.record);
   // Writes through a symbolic link.
   const path = existsSync(named) ? realpathSync(named) : named;
