@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gapsIn, writeToStderr } from './reporting.ts';
+import { gapsIn, outageReporter, writeToStderr } from './reporting.ts';
 
 test('what a terminal or a runner would obey is spelled out, on one line', () => {
   const written: string[] = [];
@@ -10,6 +10,29 @@ test('what a terminal or a runner would obey is spelled out, on one line', () =>
 test('what was not judged is counted in words', () => {
   const gaps = (count: number): string[] => gapsIn({ lost: {}, unread: { 'too large': count } });
   expect([...gaps(1), ...gaps(2)]).toEqual(['1 body: too large', '2 bodies: too large']);
+});
+
+test('an outage is told once with its end, and one that comes and goes all night does not fill the log', () => {
+  const said: string[] = [];
+  const changes: (string | null)[] = [];
+  const outages = outageReporter({
+    announce: (text) => said.push(text),
+    trouble: (text) => said.push(text),
+    changed: (why) => changes.push(why),
+  });
+  outages.reached();
+  for (let client = 0; client < 2; client += 1) outages.handshakeFailed('unknown ca');
+  for (let times = 0; times < 500; times += 1) {
+    for (let client = 0; client < 2; client += 1) outages.refused('ENOENT');
+    outages.reached();
+  }
+  expect(said.slice(0, 3)).toEqual([
+    'the TLS handshake of a client failed: unknown ca; further ones are not reported',
+    'the server cannot be reached: ENOENT; connections of clients are closed until it is back',
+    'the server is back',
+  ]);
+  expect(said).toHaveLength(41);
+  expect(changes).toHaveLength(1000);
 });
 
 test('that nobody can read it ends nothing', () => {

@@ -104,6 +104,41 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
   }
 }
 
+interface OutageListener {
+  announce(text: string): void;
+  /** Receives what belongs in the report too. */
+  trouble(text: string): void;
+  /** Receives the reason of an outage, null at its end. */
+  changed(why: string | null): void;
+}
+
+/** Messages about the server's absence; more of one that flaps say nothing new. */
+const MOST_TOLD = 40;
+
+/** Reports once each that the server cannot be reached, that it is back, and the first TLS handshake that fails. */
+export function outageReporter({ announce, trouble, changed }: OutageListener) {
+  let isAway = false;
+  let told = 0;
+  let hasFailed = false;
+  const turn = (away: boolean, why: string | null, text: string): void => {
+    if (isAway === away) return;
+    isAway = away;
+    changed(why);
+    told += 1;
+    if (told <= MOST_TOLD) announce(text);
+  };
+  return {
+    refused: (why: string) =>
+      turn(true, why, `the server cannot be reached: ${why}; connections of clients are closed until it is back`),
+    reached: () => turn(false, null, 'the server is back'),
+    /** A client that does not trust the certificate fails at each attempt. */
+    handshakeFailed(why: string): void {
+      if (!hasFailed) trouble(`the TLS handshake of a client failed: ${why}; further ones are not reported`);
+      hasFailed = true;
+    },
+  };
+}
+
 /** Exit code of a finding, or else of the signal. */
 export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;

@@ -26,10 +26,9 @@ import { interruptSignal, outputsMayFail, takeFaults } from '../process-end.ts';
 import { VERSION } from '../version.ts';
 import { FindingReporter } from './finding-reporter.ts';
 import type { WatchArguments } from './options.ts';
-import { Outages } from './outages.ts';
 import type { WatchPage } from './page.ts';
 import { listenProblem, type RelayRoute, relayRouteOf } from './relay-route.ts';
-import { type Conclusion, exitCodeAfter, writeReports, writeToStderr } from './reporting.ts';
+import { type Conclusion, exitCodeAfter, outageReporter, writeReports, writeToStderr } from './reporting.ts';
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
@@ -50,7 +49,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   const secure = pairFrom('tls', args['tls-cert'], args['tls-key']);
   await using shown = await pageOf(api, route, plan, args);
   const { announce, troubles, trouble, ended, faulty } = outputsOf(shown?.page);
-  const outages = new Outages({ say: announce, changed: (why) => shown?.page.unreachable(why) });
+  const outages = outageReporter({ announce, trouble, changed: (why) => shown?.page.unreachable(why) });
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
   using interrupt = interruptSignal(TOGETHER_MS);
@@ -93,7 +92,7 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     const concluded = await link.conclude();
     const code = await writeReports({
       ...conclusion,
-      ...{ suite, plan, concluded, found, troubles: [...outages.words, ...troubles] },
+      ...{ suite, plan, concluded, found, troubles },
       target: descriptionOf(route.way, route.address),
       recording: record?.path,
     });
