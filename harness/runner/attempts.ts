@@ -4,7 +4,7 @@ import type { CheckResult, Outcome, Rate } from './types.ts';
 
 interface Attempt {
   result?: CheckResult;
-  /** Whether no other check ran meanwhile. */
+  /** True if no other check ran meanwhile. */
   isAlone: boolean;
 }
 
@@ -32,7 +32,7 @@ export class Attempts {
     this.#ended.set(result.id, all);
   }
 
-  /** Worst result of a check, the first of equals: a pass excuses no failure. `excuses`: a baseline will. */
+  /** Worst result of a check, the first of equals: a pass excuses no failure. `excuses`: by a baseline. */
   worst(id: string, excuses: (result: CheckResult) => boolean): CheckResult | undefined {
     const weight = (result: CheckResult): number =>
       WEIGHTS[result.outcome === 'fail' && excuses(result) ? 'known' : result.outcome];
@@ -40,7 +40,7 @@ export class Attempts {
     return results.toSorted((a, b) => weight(b) - weight(a))[0];
   }
 
-  /** Rate of the attempts with this outcome. `notTried`: reason for no retry. */
+  /** Rate of attempts as bad as this result. `notTried`: reason for no retry. */
   rate({ id, outcome }: CheckResult, notTried?: string): Rate {
     const decided = this.#ended.get(id)?.filter(({ result }) => isDecided(result)) ?? [];
     const isAsBad = ({ result }: Attempt): boolean =>
@@ -59,7 +59,6 @@ export class Attempts {
 
 export const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fail' || outcome === 'warn';
 
-/** Whether a result says something about the target. */
 export const isDecided = ({ outcome }: CheckResult): boolean => ['pass', 'fail', 'warn'].includes(outcome);
 
 /** A finding that a baseline excuses ranks better than a blocked check. */
@@ -72,14 +71,12 @@ const WEIGHTS: Readonly<Record<Outcome, number>> = {
   // An attempt that saw enough decides.
   undecided: 0,
   not_applicable: -1,
-  // Set by a baseline, later on.
+  // Set by a baseline alone.
   flaky: -2,
   fixed: -2,
 };
 
-/**
- * Rate in words, no more than was seen: `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`.
- */
+/** Rate in words, e.g. `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`. */
 export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   if (times === 1 && not_tried !== undefined) return `not tried again: ${not_tried}`;
   const beside = { times: times - alone.times, failed: failed - alone.failed };
@@ -87,7 +84,7 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const isBoth = alone.times > 0 && beside.times > 0;
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
   if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
-  // A rare failure beside others need not show in a few attempts alone.
+  // A failure rare beside others need not show in a few attempts alone.
   if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
     // A single failure may depend on the order of checks, not on concurrency.
     const or = beside.times === 1 ? ' or in an earlier state' : '';

@@ -67,9 +67,7 @@ export interface Baseline extends Readonly<Pick<Static<typeof baselineFile.schem
 }
 export type BaselineEntry = Static<typeof baselineFile.schema>['known'][number];
 
-/** Suite of a baseline: all of its checks, whatever the run was narrowed to. */
 interface Scope {
-  /** Prefix of its check ids. */
   api: string;
   ids: readonly string[];
 }
@@ -96,8 +94,7 @@ export function applyBaseline(
     if (!suite.ids.includes(check))
       return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
     const expired = entries.get(check)?.find((each) => isOver(each, today));
-    // An expired entry is an error of its own only beside a warning, which would hide it; a failure is an error
-    // already.
+    // A warning would hide an expired entry; a failure is an error already.
     return settled.get(check)?.outcome === 'warn' && expired !== undefined
       ? [complaint(entry, expiredOn(expired))]
       : [];
@@ -159,7 +156,7 @@ function complaint(entry: BaselineEntry, reason: string): CheckResult {
   };
 }
 
-/** Whether an entry describes this finding; it may quote a report. */
+/** The report may quote the words of the entry. */
 function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
   if (finding === undefined) return true;
   const found = inWords(comparableText(result));
@@ -169,12 +166,11 @@ function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
 export const isExcused = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
   known.some((entry) => entry.check === result.id && !isOver(entry, today) && isEntryFor(entry, result));
 
-/** Ids of checks whose entries name no finding, and so excuse any. */
+/** Ids of checks whose entries name no finding, so excuse any. */
 export const oldEntries = ({ known }: Baseline): string[] =>
   known.filter(({ finding }) => finding === undefined).map(({ check }) => check);
 
 const isOver = (entry: BaselineEntry, today: string): boolean => entry.expires < today;
-/** Whether an entry is stale once its check passes. */
 const isStale = (entry: BaselineEntry, today: string): boolean => entry.kind !== 'flaky' || isOver(entry, today);
 const expiredOn = (entry: BaselineEntry): string => `its excuse ended on ${entry.expires} (${entry.reason})`;
 const apiOf = (id: string): string => id.split('.', 1)[0] ?? '';
@@ -184,11 +180,11 @@ const about = ({ kind = 'bug', reason, owner, expires }: BaselineEntry): string 
   `${reason} (${kind}${owner === undefined ? '' : `, owner ${owner}`}, excused until ${expires})`;
 
 const EXCUSED_DAYS = 30;
-/** Owner of a new entry, to be replaced by hand. */
+/** Stands in until a person names an owner. */
 export const UNASSIGNED = 'unassigned';
 
 export interface BaselineUpdate extends Baseline {
-  /** One line for each entry of the suite: added (`+`), kept (`=`) or removed (`-`). */
+  /** Line for each entry of the suite: added (`+`), kept (`=`) or removed (`-`). */
   readonly changes: readonly string[];
 }
 
@@ -260,8 +256,8 @@ function daysAfter(day: string, days: number): string {
 }
 
 /**
- * Reads a baseline with the positions of its entries. Throws UsageError with the line. With `mayBeMissing`, a missing
- * file is an empty baseline.
+ * Reads a baseline with the positions of its entries; `mayBeMissing` makes a missing file empty. Throws UsageError with
+ * the line.
  */
 export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
   if (!existsSync(path)) {

@@ -5,7 +5,6 @@ import { withoutNumbers } from './finding-text.ts';
 import { inOrder, type Premised, premisesOf } from './plan.ts';
 import type { CheckResult } from './types.ts';
 
-/** Parts of a check that grouping needs. */
 type Grouped = Premised & { readonly requirement: { readonly id: string } };
 
 /**
@@ -36,9 +35,7 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
   });
 }
 
-/**
- * Failures before warnings, then by number of premises. Findings of one requirement stay together, its plainest first.
- */
+/** Failures before warnings, then by number of premises; findings of one requirement stay together. */
 function plainestFirst(
   findings: readonly CheckResult[],
   below: ReadonlyMap<string, readonly Grouped[]>,
@@ -61,14 +58,10 @@ function plainestFirst(
 const compare = (left: readonly number[], right: readonly number[]): number =>
   left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
-/**
- * Whether one finding may follow from another. A deviation that readers allowed for may still show; one that no reader
- * met cannot.
- */
+/** A deviation that readers allowed for may still show; a deviation that no reader met cannot. */
 const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: CheckResult): boolean =>
   outcome === 'fail' && (deviation === undefined || allowed_for.includes(deviation.name));
 
-/** Whether the failed check is the premise, or the plainest check of its requirement. */
 const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =>
   id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
 
@@ -93,7 +86,7 @@ const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 :
 
 function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
   const all = new Map<string, Grouped[]>();
-  // In this order the premises of a premise are already known.
+  // Visits premises first, so that their own premises are known.
   for (const check of inOrder(checks)) {
     const direct = premisesOf(check, checks);
     all.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(all.get(premise.id) ?? [])]))]);
@@ -106,7 +99,7 @@ function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
   return requestOf(left) === requestOf(right) && answer(left) === answer(right);
 }
 
-/** Method and path of the last request, without its query, which may hold cursors. */
+/** Last request without its query, which may hold cursors. */
 function requestOf({ exchanges }: CheckResult): string {
   const last = exchanges?.at(-1);
   return last === undefined ? '' : `${last.method} ${last.url.replace(/\?.*$/, '')}`;

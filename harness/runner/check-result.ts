@@ -9,22 +9,19 @@ import { scriptOf } from './script.ts';
 import type { Check, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, TooLittleSeen, type Violation } from './violation.ts';
 
-/** Last lines of standard error in a finding. */
+/** Lines of standard error shown. */
 const WRITTEN_LINES = 20;
 const SHOWN_EXCHANGES = 8;
 
 export interface CheckRecord {
   observations: string[];
   observed: Observed[];
-  /** Names of deviations that it allowed for. */
   allowedFor: Set<string>;
   counts: Map<string, number>;
-  /** Checks that asked for the subject of a rule's finding. */
   seenBy?: string[];
-  /** The first violated SHOULD. */
   warning?: Violation;
   standardError?: TargetHooks['standardError'];
-  /** Recordings up to each finding: later ones say nothing about it. */
+  /** Recordings up to each finding, without later ones. */
   seen: WeakMap<object, Snapshot>;
 }
 
@@ -36,7 +33,6 @@ export const emptyRecord = (): CheckRecord => ({
   seen: new WeakMap(),
 });
 
-/** Parts of a run that its result depends on. */
 interface EndedRun {
   check: Pick<Check<never>, 'least' | 'orElse' | 'requirement'>;
   recorder: Recorder;
@@ -49,7 +45,7 @@ export const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: Chec
   ...Object.fromEntries(counts),
 });
 
-/** A check that saw less than it needs is undecided. A replay tries one input only. */
+/** Leaves a check undecided that saw too little. A replay tries one input only. */
 export function passedOrUndecided(run: EndedRun, record: CheckRecord): Pick<CheckResult, 'outcome' | 'reason'> {
   const { least = {}, orElse } = run.check;
   const saw = sawOf(run, record);
@@ -69,7 +65,6 @@ export function recorded({ observations, observed, allowedFor, seenBy }: CheckRe
   };
 }
 
-/** Standard error of the target, for the diagnosis of a check that did not pass. */
 export function standardErrorOf(
   { outcome, actual = '', reason = '' }: Partial<CheckResult>,
   { recorder }: EndedRun,
@@ -77,12 +72,11 @@ export function standardErrorOf(
 ): Pick<CheckResult, 'stderr'> {
   if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
   const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
-  // The reason may quote it already.
+  // Shows standard error once.
   const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
   return isTold ? {} : { stderr: lines.join('\n') };
 }
 
-/** Reason that the end of the run blocks a check. */
 export const runOverReason = ({ reason }: AbortSignal): Pick<CheckResult, 'reason' | 'fault'> =>
   reason instanceof RunOver
     ? { reason: reason.message, ...(reason.fault ? { fault: true } : {}) }
@@ -95,7 +89,7 @@ export function endedBy(
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
-  // After the end of the run, errors of a check only say that its requests were aborted.
+  // Errors after the end of the run only say that requests were aborted.
   if (signal.aborted) return { outcome: 'blocked', ...evidenceOf(recorder, {}), ...runOverReason(signal) };
   const finding = findingOf(error);
   if (finding === undefined) {
@@ -115,7 +109,6 @@ export function endedBy(
   };
 }
 
-/** Result of a check that broke a SHOULD and then ran to its end. */
 export function warnedResult(
   warning: Violation,
   { recorder }: EndedRun,
@@ -125,10 +118,9 @@ export function warnedResult(
   return { outcome: 'warn', level: 'SHOULD', ...evidenceOf(recorder, finding, seen.get(warning)), ...finding };
 }
 
-/** Errors that leave a check undecided. */
 const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 
-/** Reason of a blocked check. An unexpected error is a fault in Muster: its place matters more than its words. */
+/** Reason of a blocked check. An unexpected error is a fault in Muster, so its place is named. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
   // Any file or lazily loaded module may meet the limit of open files.

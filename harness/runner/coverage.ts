@@ -6,7 +6,6 @@ import { type Plan, profilesOf } from './plan.ts';
 import { isHeld } from './requirements.ts';
 import type { Capability, CheckResult, Coverage, Outcome, Report, Suite, Undecided } from './types.ts';
 
-/** Parts of a plan that explain checks that did not run. */
 type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
   readonly profile: { readonly name: string };
   readonly checks: readonly {
@@ -20,9 +19,8 @@ type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
 const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
 
 /**
- * Coverage of the whole requirement set, or with `ofProfile` of its profile. A profile counts requirements: a choice
- * that the specification leaves free, and any check that saw enough, decide one. Ignores complaints about the baseline
- * among `results`.
+ * Coverage of the requirement set, or with `ofProfile` of its profile. A profile counts requirements, each decided by a
+ * free choice or any check that saw enough. Ignores complaints about the baseline.
  */
 export function coverageOf(
   plan: Planned,
@@ -57,7 +55,7 @@ export function coverageOf(
   };
 }
 
-/** The largest profile below that of the run of which each requirement was decided; undefined if there is none. */
+/** Largest profile below that of the run with every requirement decided; undefined if there is none. */
 export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report: Report): string | undefined {
   const { api, profile, requirements_version: date } = report;
   const results = new Map(report.checks.map((result) => [result.id, result.outcome]));
@@ -82,10 +80,10 @@ function mostFrequent(members: readonly Reason[]): Reason {
 const agreeing = (why: string, count: number): string =>
   count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
 
-/** Reason why a check was not decided; `because` is specific to the check. */
+/** `because` is specific to the check. */
 type Reason = Undecided & { because?: string };
 
-/** A target has one of these, so no option can add the other. */
+/** A target has one transport, so no option can add the other. */
 const TRANSPORTS: ReadonlySet<Capability> = new Set(['unix', 'loopback']);
 
 function whyUndecided(
@@ -100,14 +98,14 @@ function whyUndecided(
   const missing = needs.filter((need) => !capabilities.includes(need));
   if (missing.some((need) => TRANSPORTS.has(need)))
     return { checks: 1, why: 'are about another transport', needs: missing };
-  // The first missing capability in the list is advised first: the others depend on it.
+  // Advises the first capability that is missing: the others depend on it.
   const [first] = missing.toSorted((left, right) => CAPABILITIES.indexOf(left) - CAPABILITIES.indexOf(right));
   if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
   const add = CAPABILITY_OPTIONS[first];
   return { checks: 1, why: `need ${first}`, needs: [first], ...defined({ add }) };
 }
 
-/** Reason for checks that options left out, which no plan lists. */
+/** Names the options that left checks out of the plan. */
 function notChosen({ narrowedBy, profile }: Planned): Undecided {
   const choosing = narrowedBy.flatMap(
     (option) => /^--(?:only|section|last-failed)\b|^--profile core$/.exec(option)?.[0] ?? [],
@@ -115,15 +113,13 @@ function notChosen({ narrowedBy, profile }: Planned): Undecided {
   return { checks: 1, why: `left out by ${choosing.join(' and ') || `--profile ${profile.name}`}` };
 }
 
-/** Minimum that a run has to decide. */
 export interface Demands {
-  /** Capabilities required of the target. */
   require?: readonly Capability[];
-  /** Minimum of decided checks: a number, or percent of the requirement set. */
+  /** Number of checks, or percent of the requirement set. */
   minDecided?: { count: number } | { percent: number };
 }
 
-/** Demands that the run did not meet, one sentence each. */
+/** Demands that the run did not meet, a sentence each. */
 export function unmetDemands(
   { require = [], minDecided }: Demands,
   { checks, decided }: Coverage,

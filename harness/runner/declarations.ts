@@ -1,13 +1,11 @@
 /**
- * Compares the target's declarations with the observations of the run. Checks rely on declarations, so a difference
- * makes the run incomplete, although it breaks no sentence of the specification. Bounds are one-sided and generous: any
- * reading of the declaration holds.
+ * Compares declarations of the target with observations of the run. Checks rely on declarations, so a difference makes
+ * the run incomplete. Bounds are one-sided and generous: any reading of the declaration holds.
  */
 import { CAPABILITY_MEANINGS, type Capability } from '../contract/capabilities.ts';
 
 /** One declaration of the target. Field names are those of the JSON report. */
 export interface Declaration {
-  /** E.g. `retention`, `capability compact`. */
   name: string;
   declared: string;
   observed: string;
@@ -23,21 +21,20 @@ export class Declarations {
     if (this.#seen.get(declaration.name)?.holds !== false) this.#seen.set(declaration.name, declaration);
   }
 
-  /** Records that control did as the capability says, so that it holds whatever else control refuses. */
+  /** Records that control did what the capability says; a later refusal does not count. */
   worked(capability: Capability): void {
     const name = nameOf(capability);
     this.#worked.add(name);
     this.#seen.set(name, { name, declared: CAPABILITY_MEANINGS[capability], observed: 'it did', holds: true });
   }
 
-  /** Records that control refused a call that everything with the capability can do. */
+  /** Records that control refused a call that every target with the capability can do. */
   refused(capability: Capability, why: string): void {
     const name = nameOf(capability);
     if (this.#worked.has(name)) return;
     this.saw({ name, declared: CAPABILITY_MEANINGS[capability], observed: why, holds: false });
   }
 
-  /** Declarations, one a name. */
   get all(): Declaration[] {
     return [...this.#seen.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -45,11 +42,11 @@ export class Declarations {
 
 const nameOf = (capability: Capability): string => `capability ${capability}`;
 
-/** A segmented log holds more, and grows again after its compaction. */
+/** A segmented log holds more, and grows after a compaction. */
 const TIMES_THE_RETENTION = 3;
 const MORE_EVENTS = 100;
 
-/** Declaration of `kept` events left by a compaction. Fewer than declared are no difference. */
+/** Events `kept` by a compaction against the declaration. Fewer are no difference. */
 export const retentionSeen = (declared: number, kept: number): Declaration => ({
   name: 'retention',
   declared: `at most ${declared} events`,
@@ -57,7 +54,7 @@ export const retentionSeen = (declared: number, kept: number): Declaration => ({
   holds: kept <= TIMES_THE_RETENTION * declared + MORE_EVENTS,
 });
 
-/** Heartbeats may also come when a stream opens and after events. */
+/** Allows for heartbeats when a stream opens and after events. */
 const TIMES_THE_RATE = 3;
 const MORE_HEARTBEATS = 5;
 

@@ -3,13 +3,13 @@ import { REQUIREMENT_SETS } from './requirements.ts';
 import type { Rule } from './rules.ts';
 import type { Api, Check, Requirement, Suite } from './types.ts';
 
-/** Declares one sentence of the specification; `since` is the date of the first set with it. */
+/** `since`: date of the first requirement set with this sentence of the specification. */
 export function requirement(declared: Requirement): Requirement {
   return Object.freeze(declared);
 }
 
 type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
-  /** Distinguishes several checks of one requirement: the check's id becomes `<requirement>.<aspect>`. */
+  /** Word that distinguishes checks of one requirement: the check's id becomes `<requirement>.<aspect>`. */
   aspect?: string;
 };
 

@@ -4,15 +4,15 @@ import type { Finding } from './types.ts';
 
 const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
 
-/** Replaces numbers, since ids, times and lengths vary between requests. */
+/** Ids, times and lengths vary between requests. */
 export const withoutNumbers = (text: string): string => text.replaceAll(LIST, '[#]').replaceAll(/\d+/g, '#');
 
 export type FindingText = Pick<Finding, 'expected' | 'actual'>;
 
 /**
- * Words of a finding that are the same in every run: without ids, times, ports, temporary paths, bodies and numbers.
- * Kept is what distinguishes findings: a status, the ends of a list, and the position of a number on the other side
- * (`event #, the first after #a; actual: event #a`).
+ * Words of a finding without ids, times, ports, temporary paths, bodies and numbers, so that every run has the same.
+ * Keeps the status, the ends of a list, and a number that the other side names (`event #, the first after #a; actual:
+ * event #a`).
  */
 export function comparableText({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
   const [due = ''] = /(?<=\[)\d[\d, –….]*(?=\])/.exec(expected) ?? [];
@@ -23,9 +23,9 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Characters of a text; longer ones repeat themselves, and people read these in a file. */
+/** Characters kept: longer texts repeat themselves, and people read these in a file. */
 const LONGEST = 300;
-/** Characters read for that. */
+/** Characters read before the cut. */
 const READ = 4000;
 
 const inWords = (text: string, due: string, named: (number: string) => string): string => {
@@ -43,7 +43,7 @@ const inWords = (text: string, due: string, named: (number: string) => string): 
   return words.length <= LONGEST ? words : `${words.slice(0, LONGEST)}…`;
 };
 
-/** Ends of the expected list that a list contains, as `[first … last]` or `[…]`. Its length varies. */
+/** Ends of the expected list found in `numbers`, as `[first … last]` or `[…]`: lengths vary. */
 function partOf(due: string, numbers: string): string {
   const [first = '', last = ''] = [/^\d+/.exec(numbers)?.[0], /\d+$/.exec(numbers)?.[0]];
   if (first === '') return '[]';
@@ -52,25 +52,25 @@ function partOf(due: string, numbers: string): string {
   return `[${from}…${to}]`;
 }
 
-/** From `{` to the end of the text; a cut text has no closing brace. */
+/** JSON up to the end: a cut text has no closing brace. */
 const OBJECT = /\{".*/s;
-/** History before a failure, of any length. */
+/** Events or lines before a failure. */
 const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
-/** Quoted body: one with a line break or a quote in it. */
+/** Quoted body, told by a line break or a quote inside. */
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
-/** A number by itself, not inside an id, time or version. */
+/** Number by itself, outside ids, times and versions. */
 const NUMBER = /(?<![\w.:-])\d+(?![\w:-]|\.\d)/g;
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"',;:)]+/g;
 const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g;
-/** Repeated words, one for each file or event. */
+/** Phrase repeated for each file or event. */
 const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
 const VARYING = new RegExp(
   [
-    // A status begins the text, or stands before its media type or body. 500 and 200 are different findings.
+    // Keeps a status at the beginning or before a media type or body: 500 and 200 are different findings.
     String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
-    // Ids, with or without a digit.
+    // Ids, even without a digit.
     String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
-    // Other words of letters and digits: UUIDs, tokens, ids.
+    // UUIDs, tokens and other words of letters and digits.
     String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,
     String.raw`\d+(?:\.\d+)*`,
   ].join('|'),

@@ -1,7 +1,6 @@
 /**
- * Writes the requests of every second check in an equivalent form, drawn by the run's seed. A finding there is retried
- * in the usual form before it is reported. One that comes in that form alone counts where the form is promised to make
- * no difference.
+ * Writes the requests of every second check in an equivalent form, drawn by the seed. A finding there is retried in the
+ * usual form; if only the unusual form shows it, it counts where a source promises that forms are equivalent.
  */
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { isFinding } from './attempts.ts';
@@ -9,20 +8,19 @@ import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
-/** Limit of findings independent of the form, after which a run varies no more requests. */
+/** Findings independent of the form, after which a run varies no more requests. */
 const MOST_ALIKE = 2;
 /**
- * Milliseconds above which a result is not retried. A blocked check may have been left unanswered because of its form;
- * too few sightings rarely depend on it.
+ * Milliseconds above which a result is not retried. An unusual form may leave a blocked check unanswered; too few
+ * sightings rarely depend on it.
  */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
 type RunCheck = (form?: Form) => Promise<CheckResult>;
 
 interface VariedResult {
-  /** Result in the usual form, or in an unusual form that made no difference. */
   result: CheckResult;
-  /** Results of the other attempts, of a finding that comes sometimes and does not depend on the form. */
+  /** Further results of a finding that comes sometimes, whatever the form. */
   others?: readonly CheckResult[];
 }
 
@@ -43,9 +41,9 @@ export class FormVariation {
     if (form === undefined || isRight(first) || isLong) return { result: first };
     const usual = await once();
     if (!isRight(usual)) {
-      // An undecided result says nothing about the target.
+      // Undecided results say nothing about the target.
       if (usual.outcome !== 'undecided') this.#alike += 1;
-      // A target that has ended meanwhile decides nothing.
+      // A target that ended meanwhile decides nothing.
       return { result: isFinding(first) && !isFinding(usual) ? first : usual };
     }
     const others = [usual];
@@ -59,7 +57,7 @@ export class FormVariation {
     return { result: { ...usual, ...formObservation(usual, form, first) } };
   }
 
-  /** Form for a check; undefined for the usual one, as for every second check. */
+  /** Form for a check; undefined means the usual form, as for every second check. */
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
     const form = EQUIVALENT_FORMS[Math.floor(drawn / 2) % EQUIVALENT_FORMS.length];
@@ -76,7 +74,7 @@ const inThatForm = (found: CheckResult, { name, promise }: Form): CheckResult =>
   expected: `${found.expected}, also when asked ${name} (${promise})`,
 });
 
-/** Observation that the form made a difference, which is no finding. */
+/** Observation, no finding: no promise covers the form. */
 function formObservation(
   { observations = [], observed = [] }: CheckResult,
   form: Form,

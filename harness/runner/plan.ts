@@ -1,4 +1,4 @@
-/** Selects the checks that run, with a reason for each other one. */
+/** Selects the checks to run, with a reason for each other one. */
 
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
@@ -26,11 +26,11 @@ export interface PlanOptions {
   sections?: readonly string[];
   fast?: boolean;
   readOnly?: boolean;
-  /** Name of the profile to hold the target to, or `core`. Default: the largest that the capabilities allow. */
+  /** Profile to hold the target to, or `core`. Default: the largest that the capabilities allow. */
   profile?: string;
-  /** SHOULDs that fail the run, by section or as `only`; `*` is all of them. */
+  /** SHOULDs that fail the run, as sections or like `only`; `*` is all. */
   failOn?: readonly string[];
-  /** `failOn` of a target file, which may serve several APIs. `failOn` has precedence. */
+  /** `failOn` of a target file, which may serve several APIs. Options have precedence. */
   filedFailOn?: readonly string[];
   /** Date of the requirement set to hold the target to (YYYY-MM-DD). Default: the newest. */
   requirements?: string;
@@ -38,33 +38,32 @@ export interface PlanOptions {
 
 export interface Planned<Context> {
   check: Check<Context>;
-  /** Whether the profile holds the target to its requirement. */
   inProfile: boolean;
-  /** Option or profile that makes a violated SHOULD of it fail the run. */
+  /** Option or profile that fails the run for a violated SHOULD. */
   failsBy?: string;
   skip?: string;
-  /** Option that leaves it out; absent where the target lacks something. */
+  /** Option that leaves the check out, if any. */
   leftOutBy?: string;
 }
 
 export interface Plan<Context> {
   checks: Planned<Context>[];
-  /** Number of checks in the requirement set, chosen or not. */
+  /** Checks in the requirement set, chosen or not. */
   size: number;
   profile: Profile;
-  /** Number of checks in the profile, chosen or not. */
+  /** Checks in the profile, chosen or not. */
   profileSize: number;
-  /** Set that the checks come from. An older set is complete in itself, so it does not count as narrowing. */
+  /** Set that the checks come from. An older set is complete, so it narrows nothing. */
   requirements: RequirementSet;
   narrowedBy: string[];
-  /** Multiplier for property runs, unless the user chose one. */
+  /** Multiplier for property runs by default. */
   runs: number;
   tries: Tries;
-  /** Milliseconds to shrink counterexamples, for all findings together. */
+  /** Milliseconds to shrink the counterexamples of all findings together. */
   shrinkMs: number;
 }
 
-/** Retries of each finding, and time for all of them: a third of the run, within bounds. */
+/** Retries of each finding, and time for all retries: a third of the run, within bounds. */
 export interface Tries {
   times: number;
   leastMs: number;
@@ -73,7 +72,7 @@ export interface Tries {
 
 export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
-/** `--fast` is for many runs a day: all handwritten examples, and fewer drawn ones. */
+/** `--fast`, for many runs a day, keeps all handwritten examples and draws fewer. */
 const RUNS = { fast: 0.4, usual: 1 };
 const SHRINK_MS = { fast: 3000, usual: 8000 };
 const TRIES = {
@@ -119,7 +118,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     const protects = inProfile && check.requirement.protective === true;
     const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
-    // Comes before the capabilities: a target opened read-only declares none that writes, and the option is the reason.
+    // Precedes the capabilities: a target opened read-only cannot write, and the option is the reason to show.
     if (options.readOnly === true && check.writes === true) {
       if (inProfile) narrowed.add('--read-only');
       return { ...one, skip: 'not run: --read-only sends nothing but GET', leftOutBy: '--read-only' };
@@ -139,7 +138,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...manner };
 }
 
-/** SHOULDs that fail a run: their patterns, and the source of these for messages and reports. */
+/** SHOULDs that fail a run, and the option or file that named them. */
 interface Failing {
   option: string;
   text(pattern: string): string;
@@ -158,7 +157,7 @@ function failing({ api, checks }: Suite<never>, { failOn = [], filedFailOn = [] 
   return { option: `${filed}: `, text: said(filed, ': '), patterns: filedFailOn.filter((each) => !isOfAnother(each)) };
 }
 
-/** Profile of the options, or else the largest that the target can reach. Throws UsageError. */
+/** Chosen profile, or else the largest that the target can reach. Throws UsageError. */
 function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOptions): Profile {
   const reached = largestProfile(api, readOnly === true ? without(capabilities, 'write') : capabilities);
   if (name === undefined || name === 'core') return reached;
@@ -172,9 +171,7 @@ function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOpti
 const without = (capabilities: ReadonlySet<Capability>, name: Capability): ReadonlySet<Capability> =>
   new Set([...capabilities].filter((each) => each !== name));
 
-/**
- * Whether a profile holds a target to a check: to every MUST in its scope, and to protective SHOULDs where it says so.
- */
+/** A profile holds a target to every MUST in its scope, and to protective SHOULDs if it `protects`. */
 function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held): boolean {
   const { level, protective } = requirement;
   if (level !== 'MUST' && !(protective === true && profile.protects === true)) return false;
@@ -183,17 +180,14 @@ function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held)
 
 type Held = Pick<Check<never>, 'requirement' | 'needs'>;
 
-/** Names of the profiles that hold a target to a check, the smallest first. */
+/** Profiles that hold a target to a check, the smallest first. */
 export const profilesOf = (api: Api, check: Held): string[] =>
   PROFILES[api].filter((profile) => isHeldBy(api, profile, check)).map(({ name }) => name);
 
-/** Whether the target has all capabilities that a check needs beyond those of the profile. */
 const isMet = (api: Api, { needs = [] }: Held, capabilities: ReadonlySet<Capability>): boolean =>
   needs.every((need) => !isCondition(api, need) || capabilities.has(need));
 
-/**
- * Whether `--only PATTERN` matches a check: its id, its requirement's id, a prefix of its id, or a pattern with `*`.
- */
+/** Matches the id of a check or its requirement, a prefix of the check's id, or a pattern with `*`. */
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
   if (pattern === id || pattern === requirementId) return true;
   if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);
@@ -209,7 +203,7 @@ const SECTION = /^\d/;
 const matchesFailOn = (pattern: string, { id, requirement }: Check<never>): boolean =>
   SECTION.test(pattern) ? inSection(requirement, pattern) : isNamed(pattern, id, requirement.id);
 
-/** Values by the option, or field, that gave them. */
+/** Values by option or field. */
 type PatternsByOption = Readonly<Record<string, readonly string[]>>;
 
 const each = (given: PatternsByOption): (readonly [string, string])[] =>
@@ -251,13 +245,12 @@ const laneOf = ({ sharing = 'shared', slow = false, rule }: Pick<Check<never>, '
   return sharing === 'shared' && slow ? 'slow' : sharing;
 };
 
-/** Parts of a check that its order depends on. */
 export type Premised = Pick<Check<never>, 'id' | 'premises'>;
 
 export const premisesOf = <C extends Premised>({ premises = [] }: C, all: readonly C[]): C[] =>
   premises.flatMap((premise) => all.filter(({ id }) => id === premise));
 
-/** Checks in an order with premises first, otherwise unchanged. Throws Error for a circle. */
+/** Places premises first, and keeps the order otherwise. Throws Error for a circle. */
 export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   const sorted = new Set<C>();
   const place = (check: C, path: readonly string[]): void => {
@@ -292,7 +285,7 @@ export async function runInLanes<Context>(
   const ordered = inOrder(checks);
   const results = new Map(ordered.map((check) => [check, Promise.withResolvers<CheckResult>()]));
   const start = async (check: Check<Context>): Promise<void> => {
-    // In this order no lane is full of checks that wait for one behind them.
+    // Premises start first, so no lane fills with waiting checks.
     const premises = await Promise.all(
       premisesOf(check, ordered).map((premise) => results.get(premise)?.promise as Promise<CheckResult>),
     );
@@ -321,10 +314,10 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
   );
 }
 
-/** Limit of publishing checks that run at once. */
+/** Publishing checks that run at once. */
 const PUBLISHING_AT_ONCE = 4;
 
-/** Runs checks one after the other. Publishing checks that run together overtake others when they are ready. */
+/** Runs checks one after the other; publishing checks may overtake others to run `together`. */
 async function driveInTurn<Context>(
   checks: readonly Check<Context>[],
   together: () => boolean,
@@ -349,7 +342,7 @@ async function driveInTurn<Context>(
 
 const ORDER: readonly Lane[] = ['slow', 'shared', 'exclusive', 'disruptive', 'rules'];
 
-/** Errors in the premises of a suite: unknown ids, circles, and premises in a later lane than their dependants. */
+/** Errors in premises: unknown ids, circles, and premises in a later lane than their dependants. */
 export function premiseProblems<Context>(checks: readonly Check<Context>[]): string[] {
   const place = (check: Check<Context>): number => Math.max(ORDER.indexOf(laneOf(check)), 1);
   const problems = checks.flatMap((check) => [

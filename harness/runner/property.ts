@@ -9,11 +9,10 @@ import { show, Violation } from './violation.ts';
 
 export interface PropertyRun {
   seed: number;
-  /** Path of the one counterexample to run (`muster replay`). */
   path?: string;
   runs: number;
   redactor: Redactor;
-  /** Called for each counterexample that is smaller than those before; the next input may pass. */
+  /** Called for each smaller counterexample; the next input may pass. */
   onFound(): void;
 }
 
@@ -34,7 +33,7 @@ export async function runProperty<T>(
 ): Promise<void> {
   const details = await fc.check(fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound)), {
     seed: run.seed,
-    // A replay runs one counterexample, and does not shrink it.
+    // A replay runs one counterexample, without shrinking.
     ...(run.path === undefined
       ? { numRuns: numberOfRuns(options, run.runs) }
       : { path: run.path, numRuns: 1, endOnFailure: true }),
@@ -45,7 +44,7 @@ export async function runProperty<T>(
   const finding = findingOf(error);
   if (finding === undefined) throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
-  // Only fast-check's own text has the path of a model's commands.
+  // fast-check's text alone has the path of a model's commands.
   const written = fc.stringify(smallest);
   const described = options.describe?.(smallest as T) ?? (typeof smallest === 'bigint' ? String(smallest) : written);
   const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
@@ -58,15 +57,12 @@ export async function runProperty<T>(
   });
 }
 
-/** Number of runs that covers the handwritten examples that a multiplier of 1 would try. */
+/** Runs enough to cover the handwritten examples that a multiplier of 1 would try. */
 function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions<T>, multiplier: number): number {
   return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }
 
-/**
- * Ignores errors weaker than the strongest so far while shrinking, such as a crash after a violation, so as to keep to
- * one failure.
- */
+/** While shrinking, ignores errors weaker than the strongest so far: a crash must not replace a violation. */
 function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
   let strongest = 0;
   return async (value) => {
@@ -81,40 +77,40 @@ function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => v
   };
 }
 
-/** Weight of an error against the target: violation, no answer, or nothing (the set-up failed). */
+/** Weight of an error: violation, no answer, or 0 if the set-up failed. */
 function strength(error: unknown): number {
   if (error instanceof Violation) return 2;
   return error instanceof NoAnswer ? 1 : 0;
 }
 
-/** Finding of an error; undefined when it says nothing about the target. */
+/** Undefined for an error that says nothing about the target. */
 export function findingOf(error: unknown): Finding | undefined {
   if (error instanceof Violation) return error.finding;
   return error instanceof NoAnswer ? { expected: 'an answer to every request', actual: error.message } : undefined;
 }
 
-/** Time limits of a property: on a slow or hanging target an input may take seconds. */
+/** Time limits of a property: an input may take seconds on a slow target. */
 export interface PropertyBounds {
-  /** Milliseconds for shrinking after the first counterexample, if the run has as many left. */
+  /** Milliseconds to shrink after the first counterexample, if the run has them left. */
   shrinkMs: number;
-  /** Milliseconds after which no new input is tried. Default: no bound. */
+  /** Milliseconds after which no new input starts. Default: no bound. */
   tryMs?: () => number;
-  /** Minimum of inputs, however late it is. Default 1. */
+  /** Minimum of inputs, whatever the time. Default 1. */
   least?: number;
-  /** Number of examples to try at once, first, and in any case. Default: none. */
+  /** Examples tried first, all at once and in any case. Default: none. */
   examplesAtOnce?: number;
-  /** Notes how many of all inputs were tried. */
+  /** Words for a note that time ran out. */
   describeLeftOut(tried: number, all: number): string;
 }
 
 type Property = CheckContext['property'];
 
-/** Milliseconds to shrink a finding that may follow from another one, which people read first. */
+/** Milliseconds to shrink a finding that may follow from another: people read the cause first. */
 const FOLLOWING_SHRINK_MS = 500;
 
 /**
- * The check's `property` within `bounds`. While shrinking, an undecided error (such as a rate limit) counts as a pass,
- * so that it cannot replace the counterexample.
+ * `property` of the check within `bounds`. While shrinking, an undecided error (such as a rate limit) passes, so that
+ * it cannot replace the counterexample.
  */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
@@ -153,21 +149,18 @@ export function boundedProperty(
       if (failedAt !== undefined) t.session.shrinkMs -= performance.now() - failedAt;
     });
     if (leftOut > 0) {
-      // Skipped inputs passed without a request.
+      // Skipped inputs sent no request.
       t.saw('inputs', -leftOut);
       t.note(describeLeftOut(tried, tried + leftOut));
     }
-    // It failed beside others, and not alone.
+    // The example failed only beside others.
     if (failure !== undefined) throw failure;
   };
 }
 
 export const AT_ONCE = 8;
 
-/**
- * Runs `body` for all of `items`, eight at a time. Retries one that fails alone, so that a finding shows its requests
- * only.
- */
+/** Runs `body` for eight items at a time. Retries failed items alone, so that a finding shows no other requests. */
 export async function eachAtOnce<T>(
   { signal }: Pick<CheckContext, 'signal'>,
   items: readonly T[],
@@ -204,17 +197,14 @@ async function trySeveral<T>(
   return { passed, failure: undefined };
 }
 
-/** Commands of a model, without fast-check's coordinates behind them. */
+/** Drops the coordinates that fast-check writes after the commands. */
 export const describeCommands = (commands: Iterable<unknown>): string =>
   String(commands).replace(/ *\/\*.*\*\/$/s, '') || 'no command at all';
 
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
-/**
- * Any Unicode text: one code point, never half of a surrogate pair. The `binary` unit of fast-check takes seconds to
- * build its tables, and blocks the run meanwhile.
- */
+/** Any code point except half of a surrogate pair. fast-check's `binary` unit takes seconds to build its tables. */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));

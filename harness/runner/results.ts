@@ -1,7 +1,4 @@
-/**
- * Derivations of a report from results: summary, exit code, replay commands; and the results cut to publishable length,
- * without commands that no longer work.
- */
+/** Derives summary, exit code and replay commands from results, and cuts a report to publishable length. */
 
 import { defined } from '../common/defined.ts';
 import { EXIT } from '../common/usage.ts';
@@ -30,14 +27,10 @@ export function summaryOf(checks: readonly CheckResult[]): Summary {
   return summary;
 }
 
-/** Number of checks that came to an outcome about the target. */
 export const decidedNumber = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
-/**
- * Exit code of a run: `EXIT.conformant`, `nonconformant`, `harness` when Muster went wrong, or `incomplete`. `faulty`:
- * Muster went wrong outside any check. `lacking`: the run decided less than it had to.
- */
+/** Exit code of a run. `faulty`: Muster went wrong outside any check. `lacking`: the run decided less than demanded. */
 export function exitCode(
   results: readonly CheckResult[],
   { faulty = false, lacking = false }: { faulty?: boolean; lacking?: boolean } = {},
@@ -49,7 +42,7 @@ export function exitCode(
   return open ? EXIT.incomplete : EXIT.conformant;
 }
 
-/** `1 request`, `3 requests`; a name of several words stays as it is. */
+/** `1 request`, `3 requests`; a name of several words keeps its form. */
 export const countInWords = (name: string, count: number): string =>
   `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
 
@@ -58,25 +51,22 @@ export const failingWarnings = (results: readonly CheckResult[]): CheckResult[] 
 
 export interface ReplayOptions {
   /**
-   * Command that opens the same target, without options that choose checks or write files: `muster check device
-   * --socket /run/agent.sock`.
+   * Command that opens the same target, without choice of checks or files: `muster check device --socket
+   * /run/agent.sock`.
    */
   command: string;
   seed: number;
-  /** JSON report of the run, from which `muster replay` takes everything else. */
+  /** JSON report, which holds everything else for `muster replay`. */
   file?: string | undefined;
 }
 
-/**
- * Command that runs the check of one result again. Without a report to replay, the seed leads to the same
- * counterexample.
- */
+/** Command that repeats the check of a result. Without a report, the seed leads to the same counterexample. */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
   if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
-/** Limit of characters by field; `ANY` is for all other texts. */
+/** Limits in characters by field; `ANY`: all other texts. */
 const LIMITS: Readonly<Record<string, number>> = {
   expected: 1000,
   actual: 1000,
@@ -88,13 +78,13 @@ const LIMITS: Readonly<Record<string, number>> = {
   request_body: 5000,
 };
 const ANY = 4000;
-/** Limit of characters for names and self-descriptions of a target. */
+/** Characters of names and self-descriptions of a target. */
 const NAME = 500;
-/** Limit of characters for a command; a longer one is left out, since a cut command does not run. */
+/** Characters of a command. A longer command is left out, since a cut one does not run. */
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
-/** Report with bounded texts. Redaction comes first: a cut could hide the rest of a secret from it. */
+/** Cuts the texts of a report. Redact first: a cut secret is not recognised. */
 export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {
@@ -102,7 +92,7 @@ export function presentableReport(report: Report): Report {
     target: cutTexts(target, NAME) as Report['target'],
     ...(unreachable === undefined ? {} : { unreachable: cut(unreachable, ANY) }),
     checks: report.checks.map((result) => {
-      // Commands do not reach a target that has ended; `muster replay --keep` starts it again.
+      // A target that has ended answers no command; `muster replay --keep` starts it again.
       const { curl, script, ...rest } = result;
       return presentableResult(target.ended === true ? rest : result);
     }),
@@ -129,13 +119,13 @@ function cutTexts(value: unknown, limit: number): unknown {
 const cut = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`;
 
-/** Choices of a target where the specification is silent, each once, in the order of their first sighting. */
+/** Choices where the specification is silent, each once, in the order of first sighting. */
 export function distinctChoices(observed: readonly Observed[]): Observed[] {
   const seen = new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice]));
   return [...seen.values()];
 }
 
-/** Choices in words, those with the same value in one line: `limit=0, limit=-5 → limit 1`. */
+/** Joins choices with the same value: `limit=0, limit=-5 → limit 1`. */
 export function choicesInWords(observed: readonly Observed[]): string[] {
   const groups = Map.groupBy(distinctChoices(observed), ({ value }) => value);
   return [...groups].map(([value, choices]) => `${choices.map(({ name }) => name).join(', ')} → ${value}`);

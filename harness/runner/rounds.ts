@@ -15,24 +15,16 @@ import type { Check, CheckResult } from './types.ts';
 
 export interface RoundsOptions<Context> {
   plan: Plan<Context>;
-  /** Reason that blocks every check, of a target that does not answer. */
+  /** Reason that blocks every check if the target does not answer. */
   unreachable?: string;
-  /** Number of rounds. Default: 1. */
   repeat?: number;
-  /** Retries of findings. Default: those of the plan. */
   tries?: Tries;
-  /** `shared` checks at once. Default 8. */
   concurrency?: number;
-  /** Whether a baseline excuses that failure. */
   excuses?(result: CheckResult): boolean;
-  /** Unusual forms of requests. Default: the usual form only. */
   forms?: FormVariation;
   seed: number;
-  /** Session of the first round. */
   session: Session;
-  /** Aborts at the end of the run. */
   signal: AbortSignal;
-  /** Sets `consequence_of`. */
   group(results: readonly CheckResult[]): CheckResult[];
   /** Must not reject. */
   run(check: Check<Context>, session: Session, how?: CheckTurn): Promise<CheckResult>;
@@ -40,17 +32,15 @@ export interface RoundsOptions<Context> {
 }
 
 interface CheckTurn {
-  /** Finding that is retried. */
   retry?: { finding: CheckResult; signal: AbortSignal };
-  /** Whether its finding may follow from findings of others. */
+  /** True if the finding may follow from findings of others. */
   follows?: boolean;
   form?: Form;
 }
 
 export interface Rounds {
-  /** One for each planned check, in the order of the plan. */
+  /** Results in the order of the plan. */
   results: CheckResult[];
-  /** Completed rounds. */
   rounds: number;
 }
 
@@ -100,10 +90,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
 
 const TURNS = ['first', 'telling', undefined, 'last'];
 
-/**
- * Checks in a random order, so that no target can recognise the suite. Checks with a `deviation` come early, for their
- * readers.
- */
+/** Random order, so that no target recognises the suite. Checks with a `deviation` come early, for their readers. */
 function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
   const place = ({ turn, deviation }: Check<Context>): number =>
     TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
@@ -113,10 +100,9 @@ function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): 
 const SHARE_OF_THE_RUN = 1 / 3;
 
 /**
- * Retries findings that no baseline excuses, alone, before the run ends, as `muster replay` would: all that lead once,
- * the most telling first, then once more, as long as time is left. Whether a finding comes every time, sometimes, or
- * only beside other requests shows where to look for its cause; a retry never excuses a failure. Returns reasons, by
- * id, of those that were not retried, and undefined for the others.
+ * Retries findings alone before the run ends, as `muster replay` would: the leading ones once, the most telling first,
+ * then once more if time is left. The rate of failures shows where to look for the cause, and excuses none. Returns
+ * reasons against a retry by id.
  */
 async function retryFindings<Context>(
   options: RoundsOptions<Context>,
@@ -129,7 +115,7 @@ async function retryFindings<Context>(
   if (tries.times === 0) return why;
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
-  // A rule cannot be retried alone.
+  // Rules judge other checks, never alone.
   const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
     (result) => checkOf(result).rule === undefined,
   );
@@ -160,7 +146,7 @@ async function retryFindings<Context>(
   return why;
 }
 
-/** `end`: of the time for retries. The run of a counterexample alone is cheaper than the search for it. */
+/** `end` of the time for retries. A replayed counterexample is cheaper than the search for it. */
 function whyNotRetried(
   { path, duration_ms: tookMs }: CheckResult,
   signal: AbortSignal,
@@ -178,11 +164,11 @@ function roundRunner<Context>(
   session: Session,
   isFirst: boolean,
 ) {
-  /** Ids of failed checks, apart from tolerated deviations, and of checks that rest on them. */
+  /** Failed checks, apart from tolerated deviations, and checks that rest on them. */
   const shaky = new Set<string>();
   return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     const follows = premises.some(({ id }) => shaky.has(id));
-    // A result that the end of the run cut off says nothing about a check decided before.
+    // A result that the end of the run cut off must not replace an earlier one.
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
     let others: readonly CheckResult[] = [];
     const result = await attempts.make(async () => {
@@ -203,7 +189,7 @@ function roundRunner<Context>(
   };
 }
 
-/** Id of the failed essential check: one of the premises, or the one that blocked a premise. */
+/** Failed essential check: a premise, or the check that blocked a premise. */
 function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
   const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
   for (const { id, outcome, blocked_by } of premises) {

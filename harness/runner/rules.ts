@@ -1,20 +1,19 @@
 /**
- * Rules: statements about everything that a run sees of its target, whichever check asks for it. A rule is a check that
- * asks nothing: it gets each whole answer of the HTTP client and each event of its streams, and keeps what it needs. It
- * does not see raw sockets and the `eventsource` package, so each rule must hold of a sample too, and conclude nothing
- * from absence.
+ * Rules: statements about everything that a run sees, whichever check asks. A rule asks nothing: it gets whole answers
+ * of the HTTP client and events of its streams. Raw sockets and the `eventsource` package pass it by, so each rule must
+ * hold of a sample, and conclude nothing from absence.
  */
 import type { Asked, Happening } from '../client/happening.ts';
 
-/** Sighting: the check and exchange that showed something, and its text. */
+/** Text that showed something, with its check and exchange. */
 export interface Sighting {
   readonly check: string;
   readonly asked: Asked;
-  /** Part for a finding to quote, formatted on demand. */
+  /** Quote for a finding, formatted on demand. */
   readonly text: () => string;
 }
 
-/** Violation of a rule. The actual value is not redacted. */
+/** The actual value is not redacted. */
 export interface Contradiction {
   expected: string;
   actual: unknown;
@@ -24,18 +23,17 @@ export interface Contradiction {
 export interface Judge {
   /** Ends the rule unless `holds`. */
   must(holds: unknown, finding: Contradiction): asserts holds;
-  /** Counts a happening that the rule is about. `text`: the part of it for a finding to show. */
+  /** Counts a happening that the rule is about. `text`: quote for a finding. */
   saw(text: () => string): Sighting;
-  /** Ends the rule unless `holds`, for a contradiction to an earlier sighting. */
+  /** Ends the rule unless `holds`: a finding against an earlier sighting. */
   agrees(holds: unknown, earlier: Sighting, finding: Contradiction): asserts holds;
 }
 
-/** Judges what happens, in order. Runs while a check waits, so it has to be quick. */
+/** Judges happenings in order. Must be quick: checks wait meanwhile. */
 export type Rule = (happening: Happening, judge: Judge) => void;
 
 export interface RuleOutcome {
   sightings: number;
-  /** The first violation. */
   broken?: { finding: Contradiction; seen: readonly Sighting[] };
   fault?: unknown;
 }
@@ -48,7 +46,7 @@ class Broken extends Error {
   }
 }
 
-/** Rule with its state, which lives as long as the run. */
+/** Rule with its state, which lasts for the run. */
 class RuleInUse implements Judge {
   judged: RuleOutcome = { sightings: 0 };
   readonly #make: () => Rule;
@@ -66,7 +64,6 @@ class RuleInUse implements Judge {
     return this.judged.broken !== undefined || this.judged.fault !== undefined;
   }
 
-  /** Resets the state, but not the count. */
   renew(): void {
     this.#rule = this.#make();
     this.judged = { sightings: this.judged.sightings };
@@ -102,7 +99,7 @@ class RuleInUse implements Judge {
   }
 }
 
-/** Rules of a run. Their outcomes never reach checks in progress. */
+/** Rules of a run. Their outcomes reach no check in progress. */
 export class History {
   readonly #rules = new Map<string, RuleInUse>();
   readonly #ended: (id: string, outcome: RuleOutcome) => void;
@@ -110,8 +107,7 @@ export class History {
 
   /**
    * @param ended called when a rule found a violation or failed itself; must not throw
-   * @param renews whether a rule starts again after a violation, so that each one is reported; by default only the
-   *   first is
+   * @param renews starts a rule again after each violation, to report them all; default: only the first
    */
   constructor(
     checks: readonly { readonly id: string; readonly rule?: () => Rule }[],
@@ -123,7 +119,7 @@ export class History {
     for (const { id, rule } of checks) if (rule !== undefined) this.#rules.set(id, new RuleInUse(rule));
   }
 
-  /** History of outcomes that were reached elsewhere, by check id. */
+  /** History of outcomes reached elsewhere, by check id. */
   static withOutcomes(all: Readonly<Record<string, RuleOutcome>>): History {
     const history = new History([]);
     for (const [id, judged] of Object.entries(all)) {
@@ -138,7 +134,6 @@ export class History {
     return this.#rules.get(id)?.judged ?? { sightings: 0 };
   }
 
-  /** Function that takes the happenings of one check. */
   of(check: string): (happening: Happening) => void {
     return (happening) => {
       for (const [id, judging] of this.#rules) {

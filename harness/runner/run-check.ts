@@ -29,30 +29,24 @@ import {
 
 export interface CheckRun<Context> {
   check: Check<Context>;
-  /** Builds the context. `signal` aborts when the check is over, for any reason. */
+  /** `signal` aborts when the check is over, for any reason. */
   context(signal: AbortSignal): Context | Promise<Context>;
   recorder: Recorder;
-  /** Session of the target, shared by its checks. */
   session: Session;
-  /** Whether its finding may follow from another one. Default: no. */
+  /** True if the finding may follow from another. Default: no. */
   follows?: boolean;
-  /** Seed of the whole run. */
   seed: number;
-  /** Multiplier for the runs of properties. */
   runs: number;
-  /** Interrupts the check, which ends as blocked, with the message of a `RunOver`. */
+  /** Interrupts the check, which ends as blocked with the message of a `RunOver`. */
   signal: AbortSignal;
-  /** Milliseconds after which the check is blocked. */
   limitMs: number;
   /** End of the whole run, in milliseconds of `performance.now()`. Default: never. */
   deadline?: number;
-  /** Coordinates of one counterexample to run again. */
   replay?: Replay;
 }
 
-/** Coordinates of a counterexample, as in its finding. */
 export interface Replay extends Pick<Finding, 'seed' | 'path' | 'replay_path'> {
-  /** Id of the check; the coordinates mean nothing to another one. */
+  /** Coordinates mean nothing to another check. */
   check?: string;
 }
 
@@ -61,19 +55,18 @@ export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Rep
   ...defined({ seed, path, replay_path }),
 });
 
-/** Default limit of a check, milliseconds. */
 export const CHECK_LIMIT_MS = 300_000;
-/** Milliseconds for a check to stop what it has begun, before the next one starts. */
+/** Milliseconds for a check to stop its own work before the next starts. */
 const GRACE_MS = 1000;
-/** The target may have stood still, and then ended. */
+/** A standstill may cut off the first two. */
 const MOST_ATTEMPTS = 3;
-/** Characters of an actual value in a finding, and in an observation. */
+/** Characters of an actual value. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** Interprets an error in view of the target's state; `standing`: it was interpreted before. */
+/** Interprets an error by the target's state. `standing`: already interpreted. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
-/** Runs a check and catches everything that it throws. Masks secrets in exchanges and actual values only. */
+/** Runs a check, and catches every error. Masks secrets in exchanges and actual values only. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
   let record = emptyRecord();
@@ -94,7 +87,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     });
     ended = record.warning === undefined ? passedOrUndecided(run, record) : warnedResult(record.warning, run, record);
   } catch (error) {
-    // Sightings before it still count.
+    // An early end keeps an earlier warning.
     const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
     ended =
       isOpen && record.warning !== undefined ? warnedResult(record.warning, run, record) : endedBy(error, run, record);
@@ -108,7 +101,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   });
 }
 
-/** Outcome of a rule: its finding has the exchanges that show it, and the checks that made them. */
+/** Outcome of a rule, with the exchanges that show its violation and the checks that made them. */
 function resultOfRule<Context>(
   { check, session, recorder }: CheckRun<Context>,
   record: CheckRecord,
@@ -146,7 +139,7 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
   if (ending !== undefined) throw ending;
 }
 
-/** Lets the target interpret each error once: later drives must not excuse an older error. */
+/** Interprets each error once: later drives must not excuse an older error. */
 function reconsiderOnce(hooks: TargetHooks): Reconsider {
   const known = new WeakSet<object>();
   return async (error, standing = false) => {
@@ -157,13 +150,12 @@ function reconsiderOnce(hooks: TargetHooks): Reconsider {
   };
 }
 
-/** Throws what a violated SHOULD means, when that is not the target's doing. */
+/** Throws the meaning of a violated SHOULD if the target is not at fault. */
 async function expectStanding(warning: Violation, reconsider: Reconsider): Promise<void> {
   const meant = await reconsider(warning);
   if (meant !== warning) throw meant;
 }
 
-/** Tools of a check, beside the context of its API. */
 function toolsFor<Context>(
   run: CheckRun<Context>,
   record: CheckRecord,
@@ -220,7 +212,7 @@ function toolsFor<Context>(
   };
 }
 
-/** Runs the properties of a check. The path of a replayed counterexample is `n/…` for the n-th of them. */
+/** Runs the properties of a check. A replayed path is `n/…` for the n-th property. */
 function propertyFor<Context>(
   { recorder, runs, replay }: Pick<CheckRun<Context>, 'recorder' | 'runs' | 'replay'>,
   { counts }: CheckRecord,
@@ -239,7 +231,7 @@ function propertyFor<Context>(
     let isOver = false;
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
-      // A smaller input would end the target once more.
+      // A smaller input would end the target again.
       if (isOver) return;
       // A finding shows the exchanges of the failing run only.
       recorder.restore(kept);
@@ -269,8 +261,8 @@ function propertyFor<Context>(
 }
 
 /**
- * Runs `body` until it ends, the limit is over, or the run is interrupted; then aborts its signal, and gives it a
- * moment to stop, so that nothing of it runs beside later checks.
+ * Runs `body` until its end, the limit or an interrupt; then aborts it, and waits a moment for it to stop, so that none
+ * of it runs beside later checks.
  */
 async function untilOver(
   { signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
@@ -292,7 +284,6 @@ async function untilOver(
   }
 }
 
-/** Resolves when the promise has settled, or after `withinMs` milliseconds. */
 async function settledWithin(promise: Promise<unknown>, withinMs: number): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, withinMs);
@@ -300,7 +291,7 @@ async function settledWithin(promise: Promise<unknown>, withinMs: number): Promi
   clearTimeout(timer);
 }
 
-/** Seed of one check, so that adding or leaving out another changes nothing. */
+/** Seed of a check, independent of which others run. */
 export function seedOf(seed: number, id: string): number {
   return createHash('sha256').update(`${seed}/${id}`).digest().readInt32LE(0);
 }

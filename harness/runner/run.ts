@@ -26,78 +26,73 @@ export interface RunListener {
     requirements: string;
     target: TargetDescription;
     seed: number;
-    /** Number of rounds. */
     repeat: number;
     watched: boolean;
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
-  /** Called before a failed check is retried alone; its end is not reported. */
+  /** Called before a failed check is retried alone; no call reports the end. */
   onTryAgain?(check: Check<never>): void;
-  /** Receives the redacted report. Listeners are called one after the other. */
+  /** Receives the redacted report, one listener after the other. */
   onEnd?(report: Report): void | Promise<void>;
 }
 
 export interface RunOptions<Context> {
   plan: Plan<Context>;
   target: TargetDescription;
-  /** Builds the context of a check, around a recorder of its own. `signal` aborts when the check has ended. */
+  /** Builds the context of a check around its recorder. `signal` aborts when the check has ended. */
   context(recorder: Recorder, signal: AbortSignal): Context | Promise<Context>;
   redactor: Redactor;
   seed: number;
-  /** Multiplier for the runs of properties. Default: the plan's. */
+  /** Multiplier for property runs. Default: the plan's. */
   runs?: number;
   version: string;
-  /** Interrupts the run: unfinished checks are blocked. A `RunOver` as its reason gives the reason. */
+  /** Interrupts the run and blocks unfinished checks. A `RunOver` as its reason gives the reason. */
   signal?: AbortSignal;
-  /** Milliseconds for the whole run; unfinished checks are blocked then. Default: 10 minutes. */
+  /** Milliseconds for the run; unfinished checks are blocked then. Default: 10 minutes. */
   maxTimeMs?: number;
-  /** Ends the run after this many failed MUSTs. Default: never. */
+  /** Failed MUSTs that end the run. Default: never. */
   bail?: number;
   /** Number of rounds. Default: 1. */
   repeat?: number;
   /** Number and time of retries of findings, alone. Default: the plan's. */
   tries?: Tries;
-  /** Whether a baseline excuses that failure, so that it does not count for `bail`. */
+  /** Excused failures do not count for `bail`. */
   excuses?(result: CheckResult): boolean;
-  /** Reason that blocks every check, of a target that does not answer. */
+  /** Reason that blocks every check if the target does not answer. */
   unreachable?: string;
-  /** Minimum that the run has to decide. */
   demands?: Demands;
   /** Report whose findings are run again. */
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
   /** Applies a baseline, once all outcomes are known. */
   settle?(results: CheckResult[]): CheckResult[];
-  /** Coordinates of counterexamples to run again, at most one a check. */
+  /** Counterexamples to run again, at most one a check. */
   replays?: readonly Replay[];
-  /**
-   * Command line that runs one check of this run again, for the report; undefined where none does. Default: a template.
-   */
+  /** Command line that repeats one check, for the report; undefined if none does. Default: a template. */
   replayCommand?(result: CheckResult): string | undefined;
-  /** For the report. */
+  /** Words of the command line. */
   arguments?: readonly string[];
-  /** Parsed options of the command without secrets, for `muster replay` by the report. */
+  /** Options without secrets, which `muster replay` takes from the report. */
   options?: Report['options'];
   /** `shared` checks at once. Default 8. */
   concurrency?: number;
-  /** Whether to ask in unusual forms too, in one round. Default: where Muster asks. */
+  /** Asks in unusual forms too, in one round. Default: where Muster asks. */
   varied?: boolean;
-  /** Input of the rules. Default: everything that the checks of this run see. */
+  /** Input of the rules. Default: everything that the checks see. */
   history?: History;
-  /** Traffic of others to judge, and its beginning in milliseconds since 1970. */
+  /** Traffic of others to judge. `began`: milliseconds since 1970. */
   watched?: Watched & { began: number };
 }
 
-/** Default limit of a run, milliseconds. */
 export const MAX_TIME_MS = 600_000;
-/** Share of the run for one check, so that others still get their turn. */
+/** Share of the run for one check, so that others get their turn. */
 const SHARE_OF_ONE_CHECK = 0.5;
 
 /**
  * Runs a plan of a suite and reports to the listeners.
  * @returns the report, without secrets
- * @throws the error of a listener, after all of them have the report
+ * @throws the error of a listener, after all have the report
  */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
   const { plan, target, seed, redactor } = options;
@@ -119,7 +114,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const { history = new History(plan.checks.map(({ check }) => check)) } = options;
   const session = new Session(undefined, undefined, plan.shrinkMs, history);
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
-  // A client is only answered, so there are no requests to vary.
+  // Muster only answers a client, so has no requests to vary.
   const { varied = suite.api !== 'client' } = options;
   const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
@@ -131,7 +126,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   return report;
 }
 
-/** Listeners of a run. Keeps their errors until the report is written. */
+/** Keeps errors of listeners until the report is written. */
 class RunListeners {
   readonly #listeners: readonly RunListener[];
   readonly #failures: unknown[] = [];
@@ -164,7 +159,7 @@ class RunListeners {
   }
 }
 
-/** Results of all planned checks, in the order of the plan, and the number of completed rounds. */
+/** Results in the order of the plan, and completed rounds. */
 async function runChecks<Context>(
   options: RunOptions<Context> & Pick<RoundsOptions<Context>, 'group'>,
   audience: RunListeners,
@@ -205,7 +200,7 @@ async function runChecks<Context>(
   });
 }
 
-/** Ends a run when it is interrupted, its time is over, or enough has failed. Disposing of it stops the clock. */
+/** Ends a run by interrupt, time or enough failures. Disposing of it stops the clock. */
 function endOfRun({
   signal,
   maxTimeMs = MAX_TIME_MS,
@@ -229,7 +224,6 @@ function endOfRun({
 
 interface RunOutcome {
   declarations: Declaration[];
-  /** Completed rounds. */
   rounds: number;
   startedAt: Date;
   started: number;

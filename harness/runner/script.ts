@@ -5,19 +5,18 @@
 import type { DriveStep, Recorded, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
-/** Distance within which an id is derived from one that control named. */
+/** Largest distance of an id from one that control named. */
 const NEAR = 100_000n;
 
-/** Value in an answer of control, as a variable of the script. */
+/** Value from control's answer, as a shell variable. */
 interface Known {
   variable: string;
-  /** Field of the answer. */
   field: string;
   step: number;
   value: string;
 }
 
-/** Script of the steps; undefined where nothing was driven, or a call cannot be made by a line. */
+/** Undefined if nothing was driven, or no shell line can make a call. */
 export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
   if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
   const used = new Set<Known>();
@@ -64,7 +63,7 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
 
 const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
 
-/** Waits for the answer to a stream to begin. A shell that cannot sleep for part of a second sleeps for one. */
+/** Waits for the answer to a stream to begin. A shell without fractions of a second sleeps for 1 s. */
 const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
   'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
@@ -76,12 +75,12 @@ const driving = ({ what }: DriveStep, line: string, number: number): string[] =>
 
 const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
 
-/** Time to read a stream. */
+/** Seconds to read a stream. */
 const STREAM = '--max-time 10';
 
 /**
- * Line that asks for an exchange. A stream stays open while the script goes on, and is shown at the end. `remark` is a
- * word of the shell.
+ * Shell lines for an exchange. A stream stays open in the background, and is shown at the end. `remark`: a word of the
+ * shell.
  */
 function asking(exchange: Recorded, line: string, remark: string, number: number): string[] {
   if (!isStream(exchange)) return [`echo ${remark}`, `${line}; echo`];
@@ -102,7 +101,6 @@ function pathOf(url: string): string {
   return parsed === null ? '' : parsed.pathname + parsed.search;
 }
 
-/** Characters of a remark. */
 const REMARK = 100;
 const commented = (text: string): string =>
   text
@@ -110,7 +108,7 @@ const commented = (text: string): string =>
     .slice(0, REMARK)
     .trimEnd();
 
-/** Ids in an answer for the lines that follow, apart from those that no shell word could hold. */
+/** Ids that later lines may use, apart from those that no shell word could hold. */
 const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
   Object.entries(ids).flatMap(([field, value]) =>
     /^[A-Za-z0-9_-]+$/.test(value)
@@ -120,7 +118,7 @@ const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
 
 const CURSOR = /(?<=[?&]after=|last-event-id: )\d+/g;
 
-/** Line with variables for ids that control named, or near one of them. */
+/** Puts variables in place of ids that control named, or of ids near them. */
 function withVariables(line: string, known: readonly Known[], used: Set<Known>): string {
   const ids = known.filter(({ field }) => field === 'id');
   const withCursors = replaceAll(line, CURSOR, (text) => {
@@ -140,7 +138,7 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
   }, withCursors);
 }
 
-/** Nearest id, the last of equals: the newest drive is usually the one that is asked about. */
+/** Nearest id, the last of equals: requests mostly ask about the newest drive. */
 function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
   const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
   return known
@@ -150,7 +148,7 @@ function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
 
 const size = (value: bigint): bigint => (value < 0n ? -value : value);
 
-/** Replaces places of a shell line by expansions, with the quotes that each needs there. */
+/** Replaces places of a shell line by expansions, with the quotes that each place needs. */
 function replaceAll(line: string, place: RegExp, expansion: (text: string) => string | undefined): string {
   let replaced = '';
   let from = 0;

@@ -1,13 +1,10 @@
-/**
- * Knowledge of one target while it is checked: durations, budget, throttling, and facts that checks share. The runner
- * makes it once, and every check has it as `t.session`.
- */
+/** Knowledge of one target in a run, as `t.session`: durations, budget, throttling, and facts that checks share. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Declarations } from './declarations.ts';
 import { History } from './rules.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
 
-/** Key for one fact that checks share about their target, with its initial value for each session. */
+/** Key of a fact that checks share about their target, with its initial value. */
 export class Fact<T> {
   readonly initial: () => T;
   constructor(initial: () => T) {
@@ -16,21 +13,20 @@ export class Fact<T> {
 }
 
 /**
- * Deviation from the specification that readers can tolerate. Once the check that names it has failed, readers allow
- * for it in one place, so that one finding hides no other.
+ * Deviation from the specification that readers can tolerate. Once its check has failed, readers allow for it, so that
+ * one finding hides no other.
  */
 export interface Deviation {
   /** E.g. `cursor-repeated`. */
   name: string;
-  /** Behaviour of readers from then on, as a sentence in the present tense. */
+  /** Behaviour of readers after that, as a sentence in the present tense. */
   allowance: string;
 }
 
 /**
- * Measured durations: a whole answer; an event of a batch on its way to a subscriber; control's answer for one
- * published event, for a deployment, and for a stop with a start. `slowMs`: threshold of a slow target, with which a
- * run of seconds would take minutes. `driven`: durations of control, which only `--max-time` bounds, since the target
- * itself may be quick.
+ * Measured durations. `event`: from a batch to a subscriber. `publish`, `deployment`, `restart`: until control's
+ * answer. `slowMs`: duration that makes a run of seconds take minutes. `driven`: bounded by `--max-time` alone, since
+ * control may be slow and the target quick.
  */
 const MEASURES = {
   answer: { slowMs: 150, driven: false, noun: 'answer' },
@@ -41,26 +37,26 @@ const MEASURES = {
 } as const;
 export type Measure = keyof typeof MEASURES;
 
-/** Measurements kept of each kind: a single slow one says nothing about the target. */
+/** Measurements kept of each kind: a single slow one tells nothing. */
 const KEPT_MEASUREMENTS = 5;
 /**
- * Measurements kept of publishing: an agent that syncs once a second publishes at once after a pause, and delays every
- * other event.
+ * Measurements kept of publishing: an agent that syncs once a second publishes at once after a pause, and every other
+ * event late.
  */
 const KEPT_PUBLISHED = 20;
 const WAITED_MS = 500;
-/** Size of a batch whose average is the sustained rate of the target, whatever a single event waited. */
+/** Events in a batch whose average is the target's sustained rate, whatever a single event waited. */
 export const TELLING_BATCH = 10;
-/** Share of `--max-time` for a slow target; checks that need more of its events are blocked then. */
+/** Share of `--max-time` for a slow target; checks that need more events are blocked. */
 const SHARE_OF_SLOW = 1 / 4;
-/** Milliseconds that stand for the limit of an unlimited run. */
+/** Milliseconds assumed for a run without a limit. */
 const UNLIMITED_RUN_MS = 600_000;
-/** Milliseconds within which all checks end on a quick target; after that the others do less. */
+/** Milliseconds in which a quick target has all checks done; later checks do less. */
 const LATE_RUN_MS = 80_000;
-/** Effort that is never refused, milliseconds. */
+/** Milliseconds of effort never refused. */
 const SMALL_EFFORT_MS = 200;
 
-/** Milliseconds of a run to shrink counterexamples. */
+/** Milliseconds of a run for shrinking. */
 const SHRINK_MS = 8000;
 
 interface Measured {
@@ -70,21 +66,17 @@ interface Measured {
 
 export class Session {
   readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
-  /** Tolerated deviations, with the requirement that reports each: its own checks go on looking at that. */
+  /** Tolerated deviations, each with the requirement that reports it, and so never tolerates it. */
   readonly deviations = new Map<Deviation, string>();
-  /**
-   * Milliseconds left to shrink counterexamples: the first findings get most of it, so that a broken target takes
-   * little longer than a correct one.
-   */
+  /** Milliseconds left to shrink: the first findings get most, so that a broken target takes little longer. */
   shrinkMs: number;
-  /** Declarations of the target that were observed. */
   readonly declarations: Declarations;
   readonly history: History;
-  /** Whether the target keeps few events or serves few streams, so that publishing checks run one at a time. */
+  /** True if the target keeps few events or serves few streams, so that publishing checks run one at a time. */
   isSmall = false;
-  /** Settles once the checks that run beside the slow ones have ended; in a retry, which runs alone, at once. */
+  /** Settles once the checks beside the slow ones have ended; at once in a retry, which runs alone. */
   others: Promise<unknown> = Promise.resolve();
-  /** Milliseconds for which a stream was open when it fell silent: a retry watches one for as long. */
+  /** Milliseconds after which an open stream fell silent: a retry watches as long. */
   silentAfterMs = 0;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
@@ -94,7 +86,7 @@ export class Session {
   readonly #startedAt: number;
   readonly #shrinkMs: number;
 
-  /** `before`: session whose durations are known already. */
+  /** `before`: session with known durations. */
   constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS, history = new History([])) {
     const { device, platform, effect } = WAIT_POLICIES;
     const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
@@ -110,17 +102,16 @@ export class Session {
     this.shrinkMs = shrinkMs;
   }
 
-  /** Session for a retry: keeps durations, and no facts, so that checks look anew. */
+  /** Session for a retry: keeps durations and drops facts, so that checks look anew. */
   forRetry(): Session {
     return new Session(this.#now, this, this.#shrinkMs);
   }
 
-  /** Forgets timeouts, after the target stood still. */
+  /** Forgets timeouts after the target stood still. */
   forgive(): void {
     for (const waits of Object.values(this.waits)) waits.forgive();
   }
 
-  /** Value of a fact in this session. */
   get<T>(fact: Fact<T>): T {
     if (!this.#facts.has(fact)) this.#facts.set(fact, fact.initial());
     return this.#facts.get(fact) as T;
@@ -130,7 +121,7 @@ export class Session {
     this.#facts.set(fact, value);
   }
 
-  /** Records a duration; `ms` is the average where `count` came at once. */
+  /** Records a duration: the average if `count` came at once. */
   took(what: Measure, ms: number, count = 1): void {
     const recent = this.#recent(what);
     recent.push({ ms, count });
@@ -139,9 +130,9 @@ export class Session {
   }
 
   /**
-   * Typical duration of one, milliseconds: the least of the last few, since a slow target is slow every time; 0 when
-   * unknown. A published event may wait for the target's next turn, so its duration is the average of the last batch
-   * or, without one, the least that two events waited.
+   * Typical milliseconds: the least of the last few, since a slow target is always slow; 0 if unknown. A published
+   * event may wait for the target's next turn, so publishing has the average of the last batch, or the least of two
+   * events.
    */
   typicalMs(what: Measure): number {
     if (what === 'publish') {
@@ -153,15 +144,12 @@ export class Session {
     return this.#leastMs(what);
   }
 
-  /** Whether a recent batch showed the duration of an event, which single events may have hidden. */
+  /** True if a recent batch showed the duration that single events may hide. */
   get knowsBatches(): boolean {
     return this.#lastBatch() !== undefined;
   }
 
-  /**
-   * Whether the target is slow with one of these; without any, whether the run is late, or the target slow with
-   * anything.
-   */
+  /** True if the target is slow in one of `measures`; without any, also if the run is late. */
   isSlow(...measures: readonly Measure[]): boolean {
     if (measures.length === 0 && this.#now() - this.#startedAt > LATE_RUN_MS) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
@@ -169,8 +157,8 @@ export class Session {
   }
 
   /**
-   * Whether this is mostly slow, even if sometimes quick: an agent that syncs once a second publishes one event at
-   * once, and the next a second later.
+   * True if the measure is mostly slow, even if sometimes quick: an agent that syncs once a second publishes every
+   * other event late.
    */
   isMostlySlow(what: Measure): boolean {
     const recent = this.#recent(what)
@@ -179,17 +167,17 @@ export class Session {
     return (recent[Math.floor(recent.length / 2)] ?? 0) >= MEASURES[what].slowMs;
   }
 
-  /** Whether publishing checks run at once: where an event is slow, it serves all that wait for one. */
+  /** Publishing checks run at once on a slow target, where one event serves all that wait. */
   readonly publishesTogether = (): boolean => !this.isSmall && this.isMostlySlow('publish');
 
-  /** `count` rounds on a quick target; on a slow one as few as show something. */
+  /** `count` rounds on a quick target; on a slow target as few as show something. */
   rounds(count: number): number {
     return this.isSlow() ? 1 : count;
   }
 
-  /** Reason why the time left is too short for `count` of these; undefined when it suffices. */
+  /** Reason why the time left is too short for `count`; undefined if it suffices. */
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
-    // A few events are tried if any recent one was quick, since a refused effort is never measured again.
+    // Tries a few events if any recent one was quick: a refused effort is never measured again.
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
@@ -204,16 +192,14 @@ export class Session {
     return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${time}`;
   }
 
-  /** Gate of the requests that pause together, by name. */
+  /** Gate for requests that pause together. */
   gate(name = ''): Gate {
     const gate = this.#gates.get(name) ?? new Gate();
     this.#gates.set(name, gate);
     return gate;
   }
 
-  /**
-   * Asks checks that drive to wait while idle streams are watched. Without it, a slow drive would always be under way.
-   */
+  /** Asks driving checks to wait while others watch idle streams: a slow drive would always be under way. */
   askForQuiet(until: Promise<void>): void {
     this.#quiet.add(until);
     void until.finally(() => this.#quiet.delete(until));
@@ -241,7 +227,7 @@ export class Session {
 const seconds = (ms: number): string =>
   ms > 0 && ms < 100 ? `${Math.ceil(ms)} ms` : `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 
-/** Holds requests back for as long as the target asked the last of them to wait. */
+/** Holds requests back as long as the target last asked them to wait. */
 export class Gate {
   #opensAt = 0;
 
@@ -249,33 +235,29 @@ export class Gate {
     this.#opensAt = Math.max(this.#opensAt, performance.now() + ms);
   }
 
-  /** Resolves when no pause is in force: another request may have closed the gate again meanwhile. */
+  /** Resolves when no pause is left: another request may have closed the gate meanwhile. */
   async pass(signal: AbortSignal): Promise<void> {
     for (let left = this.#opensAt - performance.now(); left > 0; left = this.#opensAt - performance.now())
       await sleep(Math.ceil(left), undefined, { signal });
   }
 }
 
-/** The specification has no rate limit: a target that throttles for longer refuses the request. */
+/** Longest throttling followed; the specification has no rate limit. */
 const LONGEST_THROTTLING_MS = 60_000;
-/** Minimum pause, milliseconds, whatever a target names. */
 export const SHORTEST_PAUSE_MS = 50;
 
 export interface Throttling<A> {
-  /** Gate to wait at. Default: one for this request only. */
+  /** Gate to wait at. Default: a gate of its own. */
   gate?: Gate;
   signal: AbortSignal;
   isThrottled(answer: A): boolean;
-  /** Milliseconds before the next attempt; undefined when no other is of use. */
+  /** Milliseconds before the next attempt; undefined if no attempt helps. */
   pauseMs(answer: A, attempt: number): number | undefined;
   /** Receives every answer but the last. */
   discard?(answer: A): Promise<void>;
 }
 
-/**
- * Sends a request until its answer does not throttle, for at most a minute. Returns the last answer, which may
- * throttle.
- */
+/** Sends a request until its answer does not throttle, for a minute at most. The last answer may throttle. */
 export async function retryThrottled<A>(send: () => Promise<A>, throttling: Throttling<A>): Promise<A> {
   const { gate = new Gate(), signal, isThrottled, pauseMs, discard } = throttling;
   const deadline = performance.now() + LONGEST_THROTTLING_MS;

@@ -1,4 +1,4 @@
-/** Checks, their context, and the results of a run. No requirement is known here. */
+/** Checks, their context, and the results of a run; knows no requirement. */
 import type { Recorded } from '../client/recorder.ts';
 import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
@@ -8,7 +8,7 @@ import type { Deviation, Session } from './session.ts';
 
 export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 
-/** Levels of a requirement; `INFO` where the specification is silent. */
+/** `INFO`: the specification is silent. */
 export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -16,89 +16,81 @@ export type Level = (typeof LEVELS)[number];
 export const APIS = ['device', 'platform', 'system', 'client'] as const;
 export type Api = (typeof APIS)[number];
 
-/** Sentence of the specification that an implementation must, or should, keep to. */
 export interface Requirement {
   /** Stable slug, e.g. `device.events.replay.exclusive`. */
   id: string;
   level: Level;
-  /** Section of the specification it rests on, e.g. `6.2`. */
   section: string;
-  /** Date of the first requirement set with it (YYYY-MM-DD). */
+  /** Date of its first requirement set (YYYY-MM-DD). */
   since: string;
-  /** Date of the first requirement set without it. */
+  /** Date of the first set without it (YYYY-MM-DD). */
   until?: string;
-  /** Sentence of the specification that it rests on, quoted; absent where the specification is silent. */
+  /** Quoted sentence of the specification; absent if the specification is silent. */
   clause?: string;
-  /** Requirement in one sentence, in Muster's words. */
+  /** Requirement in one sentence of Muster. */
   text: string;
-  /** Marks a SHOULD that protects others: secrets, and servers from storms. The profile `full` holds a target to it. */
+  /** Marks a SHOULD that protects secrets, or servers from storms. The profile `full` holds a target to it. */
   protective?: true;
 }
 
 /**
- * Use of the target beside other checks.
- * `shared`: only reads, or tolerates whatever others do; runs beside everything.
- * `publishing`: makes events, and follows its own by their ids; as `exclusive`, but several at once where that is slow.
- * `exclusive`: drives the target and has to be alone in that; runs one at a time, beside `shared` and waits.
- * `disruptive`: stops, kills, compacts or crowds the target; runs alone, after everything else has ended.
+ * Use of the target beside other checks. `shared`: reads, or tolerates all others; runs beside everything.
+ * `publishing`: makes events, and follows its own by id; several run at once on a slow target. `exclusive`: drives the
+ * target alone, beside `shared` and waits. `disruptive`: stops, kills, compacts or crowds the target; runs last and
+ * alone.
  */
 export type Sharing = 'shared' | 'publishing' | 'exclusive' | 'disruptive';
 
 /** Check as data: the runner decides when, with what seed and how often it runs. */
 export interface Check<Context> {
-  /** Id of the requirement, with one more word where several checks decide it. */
+  /** Id of the requirement, with an aspect if several checks decide it. */
   id: string;
   requirement: Requirement;
-  /** Capabilities that the target has to declare, all of them. */
+  /** Capabilities that the target must declare, all of them. */
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** Whether it idles for seconds: left out by `--fast`, otherwise run beside everything else. */
+  /** Idles for seconds: `--fast` leaves it out; else it runs beside everything. */
   slow?: boolean;
-  /**
-   * Whether it checks how the target is found, such as its discovery file, so that it runs even when nothing answers.
-   */
+  /** Checks how clients find the target, such as the discovery file, so runs even if nothing answers. */
   runsWhenUnreachable?: boolean;
   /**
-   * Place in its lane, whose order the seed draws. `first`: before the others, as it needs a complete log. `last`:
-   * after the others and the exclusive ones, as it looks at their traces, or leaves damage itself.
+   * Place in its lane, whose order the seed draws. `first`: needs a complete log. `last`: looks at traces of the
+   * others, exclusive ones included, or leaves damage.
    */
   turn?: 'first' | 'last';
-  /** Whether it sends a platform more than GET requests: left out by `--read-only`. */
+  /** Sends a platform more than GET requests: `--read-only` leaves it out. */
   writes?: boolean;
-  /** Runs with `--profile core` too. */
   profile?: 'core';
   /**
-   * Ids of plainer checks that it rests on. It waits for those that run too, and its finding may follow from theirs. A
-   * premise runs in the same lane or in an earlier one: `shared`, `exclusive`, `disruptive`.
+   * Ids of plainer checks that this check rests on, and waits for; its finding may follow from theirs. Premises run in
+   * the same lane or an earlier one: `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
-  /** Sightings needed to pass, by name, e.g. `{ compactions: 1 }`; with fewer it is undecided. Default: one answer. */
+  /** Sightings needed to pass, by name, e.g. `{ compactions: 1 }`; fewer leave it undecided. Default: one answer. */
   least?: Readonly<Record<string, number>>;
-  /** Advice for a check that saw less, in words. */
+  /** Advice in words after too few sightings. */
   orElse?: string;
-  /** Whether a failure blocks all checks that rest on it, since nothing can be asked any more. */
+  /** A failure blocks all checks that rest on this one: nothing can be asked any more. */
   essential?: boolean;
-  /** Deviation that later checks allow for once this one has failed. */
+  /** Deviation that later checks allow for once this one failed. */
   deviation?: Deviation;
   /** Rule that judges what other checks see, made anew for each run; the check itself asks nothing. */
   rule?: () => Rule;
-  /** Whether it depends on secrets, which a recording of traffic does not hold. */
+  /** Depends on secrets, which a recording of traffic does not hold. */
   bySecrets?: true;
   run(context: Context & CheckContext): Promise<void>;
 }
 
 export interface Suite<Context> {
   api: Api;
-  /** Dates of the requirement sets (YYYY-MM-DD), oldest first. */
+  /** Dates of requirement sets (YYYY-MM-DD), oldest first. */
   requirementSets: readonly string[];
   checks: readonly Check<Context>[];
 }
 
 /** Requirement set that a run held a target to, in reports and certificates. */
 export interface RequirementSet {
-  /** YYYY-MM-DD. */
   date: string;
-  /** `sha256:…` over the set's requirements of one API. */
   digest: string;
 }
 
@@ -114,27 +106,27 @@ export const OUTCOMES = [
   'fixed',
 ] as const;
 /**
- * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is not declared, left out by
- * an option, or the specification leaves the target free. `undecided`: the check saw too little. `blocked`: the set-up
- * or the harness failed, nothing was decided. `known`: fails as the baseline says. `flaky`: fails sometimes, as the
- * baseline says; it may have passed this time. `fixed`: the baseline says it fails, and it does not.
+ * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is missing, an option leaves
+ * it out, or the specification leaves the target free. `undecided`: too little was seen. `blocked`: the set-up or
+ * Muster failed. `known`: fails as the baseline says. `flaky`: fails sometimes, as the baseline says; may have passed.
+ * `fixed`: passes against the baseline.
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Violation in words. Field names are those of the JSON report. */
 export interface Finding {
-  /** Level that was judged, where it is not that of the requirement. */
+  /** Judged level, if not that of the requirement. */
   level?: Level;
   /** Every acceptable answer. */
   expected: string;
   actual: string;
-  /** Smallest input that shows it. */
+  /** Smallest failing input. */
   counterexample?: unknown;
   /** Coordinates of the counterexample in fast-check; `path` is `n/…` for the n-th property of a check (from 0). */
   seed?: number;
   path?: string;
   replay_path?: string;
-  /** Shell line that reproduces the finding; absent where something has to be driven first. */
+  /** Shell line that reproduces the finding; absent if the target has to be driven first. */
   curl?: string;
   /** POSIX shell script that drives the target and asks it again, in the order of the check. */
   script?: string;
@@ -143,38 +135,35 @@ export interface Finding {
   timeline?: Mark[];
 }
 
-/** Failures of a check, of the attempts with an outcome about the target. */
+/** Failures among the attempts at a check that decided something. */
 export interface Rate {
   times: number;
   failed: number;
-  /** Those of the attempts without another check beside them. */
+  /** Attempts without another check beside them. */
   alone: { times: number; failed: number };
-  /** Reason why a finding was not retried alone. */
   not_tried?: string;
 }
 
-/** Hooks of a context with which the target influences the outcome of a check. */
+/** Hooks by which the target influences the outcome of a check. */
 export interface TargetHooks {
   /**
-   * Called before the check. Throws Blocked when nothing can be decided now, or a Violation for the target's doing
-   * since the last check. `id`: of the check.
+   * Called before the check with its id. Throws Blocked if nothing can be decided now, or a Violation for acts of the
+   * target since the last check.
    */
   prepare?(requirement: Requirement, id: string): Promise<void>;
-  /** Interprets an error that ended the check, in view of the target's state: the same error, or another one. */
+  /** Interprets an error that ended the check by the target's state: returns the same error, or another. */
   reconsider?(error: unknown): Promise<unknown>;
-  /** Called after the check with its error. Returns the error for a check that would pass. */
+  /** Called after the check with its error. Returns an error to fail a passing check. */
   afterCheck?(error?: unknown): Error | undefined;
-  /** End of the target's standard error during the check. */
   standardError?(): string;
 }
 
-/** Tools of every check, beside the context of its API. */
 export interface CheckContext {
-  /** Ends the check unless `holds`: as `fail`, or as `warn` when its requirement is a SHOULD. */
+  /** Ends the check unless `holds`: as `fail`, or as `warn` if its requirement is a SHOULD. */
   must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
   /** Records a violated convention, and goes on. A check that passes otherwise ends as `warn`. */
   should(holds: unknown, finding: { expected: string; actual: unknown }): void;
-  /** Records a remark about the run in one sentence. Never changes the outcome. */
+  /** Records a remark of one sentence, which never changes the outcome. */
   note(observation: string): void;
   /**
    * Records the target's choice where the specification is silent, for `muster compare`. Never changes the outcome.
@@ -182,42 +171,40 @@ export interface CheckContext {
    * @param value the answer, e.g. `limit 10`; the same in every run
    */
   observe(name: string, value: string | number): void;
-  /** Ends the check as `not_applicable`: the specification leaves the target free, for that reason. */
+  /** Ends the check as `not_applicable`: the specification leaves the target free. */
   notApplicable(reason: string): never;
-  /** Ends the check as `undecided`: it saw too little, for that reason. */
+  /** Ends the check as `undecided`: it saw too little. */
   undecided(reason: string): never;
-  /** Counts sightings for `least`. Answers, events and inputs are counted anyway. */
+  /** Counts sightings for `least`; answers, events and inputs count by themselves. */
   saw(what: string, count?: number): void;
   /** Ends the check as `blocked`: its set-up failed, so nothing is decided. */
   blocked(reason: string): never;
   /**
-   * Runs a property: fast-check with the run's seed and number of runs, shrinking to the smallest counterexample; the
-   * finding of the failing predicate (by `must`, or any Violation) is reported with counterexample, seed and path.
+   * Runs a property in fast-check with the run's seed and number of runs, and shrinks a failure. Reports the finding of
+   * the failing predicate (by `must`, or any Violation) with counterexample, seed and path.
    */
   property<T>(
     arbitrary: Arbitrary<T>,
     predicate: (value: T) => Promise<void>,
     options?: PropertyOptions<NoInfer<T>>,
   ): Promise<void>;
-  /** Knowledge of the target, shared by all of its checks. */
   readonly session: Session;
-  /** Whether the target has shown this deviation. The reader then allows for it, and the report says so. */
+  /** True if the target has shown this deviation. The report then says that the reader allowed for it. */
   allowsFor(deviation: Deviation): boolean;
-  /** Whether the requirement is no MUST: a timeout then shortens no wait of one. */
+  /** Set for a SHOULD or INFO: its timeouts shorten no wait of a MUST. */
   readonly lenient: boolean;
-  /** Whether its finding may follow from another one, which shows the cause more plainly. */
+  /** True if the finding may follow from another, which shows the cause more plainly. */
   readonly follows: boolean;
-  /** Seed of this check: the same for the same `--seed` and check id, whatever else runs. */
+  /** Seed of this check: depends on `--seed` and the check id only. */
   readonly seed: number;
-  /** Seed of the run, for what checks share. */
+  /** Seed that checks share. */
   readonly runSeed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */
   readonly signal: AbortSignal;
   /** Milliseconds left for the whole run (from `--max-time`); Infinity without a limit. */
   remainingMs(): number;
-  /** Milliseconds left for this check, which is blocked then. */
+  /** Milliseconds left for this check, which is blocked at 0. */
   leftMs(): number;
-  /** Multiplier for `numRuns` (from `--runs`). */
   readonly runs: number;
   /** Path of a model-based counterexample to run again, for `fc.commands`. */
   readonly replayPath: string | undefined;
@@ -227,7 +214,7 @@ export interface PropertyOptions<T> {
   /** Runs at `--runs 1` scale. Default 25. */
   runs?: number;
   examples?: [unknown][];
-  /** Counterexample in the reader's words, for the report. Default: as fast-check writes it. */
+  /** Counterexample in the reader's words. Default: as fast-check writes it. */
   describe?(value: T): string;
 }
 
@@ -236,77 +223,72 @@ type Arbitrary<T> = import('fast-check').Arbitrary<T>;
 /** Line of a report. Field names are those of the JSON report. */
 export interface CheckResult extends Partial<Finding> {
   id: string;
-  /** Level that was judged: SHOULD for a violated SHOULD inside a check of a MUST. */
+  /** Judged level: SHOULD for a violated SHOULD in a check of a MUST. */
   level: Level;
   section: string;
   requirement: string;
-  /** Sentence of the specification that it rests on. */
+  /** Quoted sentence of the specification. */
   clause?: string;
   requirement_id: string;
   outcome: Outcome;
   duration_ms: number;
-  /**
-   * Reason why it is not applicable, undecided, blocked, known, flaky or fixed, or why the baseline does not excuse it.
-   */
+  /** Reason of any outcome but pass, fail and warn, or why the baseline does not excuse the finding. */
   reason?: string;
   /** Id of the failed check that blocks this one. */
   blocked_by?: string;
-  /** Id of the failed check from which this finding may follow: it shows the cause more plainly. */
+  /** Id of the failed check that shows the cause of this finding more plainly. */
   consequence_of?: string;
-  /** Checks that asked for the subject of a rule's finding. */
+  /** Checks that made the requests of a rule's finding. */
   seen_by?: string[];
-  /** Names of the deviations that its readers allowed for, so as to look at its subject. */
+  /** Deviations that its readers allowed for, to look at their own subject. */
   allowed_for?: string[];
   /** Deviation of a failed check that later checks allowed for. */
   deviation?: Deviation;
-  /** Last lines of the target's standard error, of a check that did not pass. */
+  /** Last lines of the target's standard error, if the check did not pass. */
   stderr?: string;
-  /** Whether the profile of the run holds the target to it. */
+  /** Set if the profile demands the requirement. */
   in_profile?: true;
-  /** Sightings by name: `answers`, `events`, `inputs` and counts of its own. */
+  /** Sightings: `answers`, `events`, `inputs`, and the check's own names. */
   saw?: Readonly<Record<string, number>>;
   /** Option or profile that makes a warning fail the run, such as `--fail-on should`. */
   fails_by?: string;
   /** Marks a fault of Muster: the check is blocked, and the exit code is 3. */
   fault?: true;
-  /** Failure rate, of a finding or a repeated check. */
+  /** Failure rate of a finding or a repeated check. */
   rate?: Rate;
-  /** Observations where the specification is silent, and SHOULDs noted on the way, in words. */
+  /** Observations where the specification is silent, and violated SHOULDs, in words. */
   observations?: string[];
-  /** Observations that can be compared with those of another implementation. */
+  /** Observations to compare with those of another implementation. */
   observed?: Observed[];
   needs?: Capability[];
-  /** Command line that runs this check alone again; absent where it would show nothing. */
+  /** Command line that repeats this check alone; absent if it would show nothing. */
   replay_command?: string;
 }
 
-/** Choice of the target where the specification is silent. */
 export interface Observed {
-  /** Question, the same for every implementation. */
+  /** Question, the same everywhere. */
   name: string;
   value: string;
 }
 
 export type Summary = Record<Outcome, number>;
 
-/** Decided part of a requirement set. The numbers of `undecided` and `decided` add up to `checks`. */
+/** Decided part of a requirement set. `undecided` and `decided` add up to `checks`. */
 export interface Coverage {
-  /** Checks of the requirement set, whatever the run was narrowed to. */
+  /** Checks of the requirement set, narrowed or not. */
   checks: number;
-  /** Checks with an outcome about the target. */
   decided: number;
   /** Undecided checks by reason, most first. */
   undecided: Undecided[];
 }
 
-/** Checks that were not decided, for one reason. */
 export interface Undecided {
   checks: number;
   /** Reason, as the end of a sentence that begins with the number: `need drive`. */
   why: string;
-  /** Missing capability that comes before any other. */
+  /** Missing capability that the others depend on. */
   needs?: Capability[];
-  /** Addition to the command line that would decide them; absent where none helps. */
+  /** Option that would decide the checks; absent if none helps. */
   add?: string;
 }
 
@@ -317,60 +299,54 @@ export interface Report {
   seed: number;
   target: TargetDescription;
   profile: string;
-  /** Date of the requirement set that was run (YYYY-MM-DD). */
+  /** Date of the requirement set (YYYY-MM-DD). */
   requirements_version: string;
-  /** `sha256:…` over that set's requirements of this API, whatever part of them the run was narrowed to. */
+  /** `sha256:…` over the whole requirement set of this API, however narrow the run. */
   requirements_digest?: string;
   /** Number of rounds, if more than one. */
   repeat?: number;
-  /** Options that narrowed the run (`--only`, `--fast`, …), so that a report shows its gaps. */
+  /** Options that narrowed the run (`--only`, `--fast`, …), and so explain its gaps. */
   narrowed_by: string[];
-  /** False when the plan was narrowed, a check was blocked, a demand was not met, or the run was interrupted. */
+  /** False if the plan was narrowed, a check blocked, a demand unmet, or the run interrupted. */
   complete: boolean;
   started_at: string;
   duration_ms: number;
   /** Arguments of the command, without secrets. */
   arguments?: string[];
-  /** Parsed options by name, without secrets and defaults; `muster replay` starts from them. */
+  /** Options by name, without secrets and defaults; `muster replay` starts from them. */
   options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
   exit_code: number;
   summary: Summary;
   coverage: Coverage;
   profile_coverage: Coverage;
-  /**
-   * Demands of `--require`, `--min-decided` and `--repeat` that were not met, a sentence each; the exit code is at
-   * least 2.
-   */
+  /** Unmet demands of `--require`, `--min-decided` and `--repeat`, a sentence each; the exit code is at least 2. */
   unmet?: string[];
-  /** Declarations that the run observed; one that does not hold makes the exit code at least 2. */
+  /** Declarations that the run observed; a false one makes the exit code at least 2. */
   declarations?: Declaration[];
-  /** Reason why the target could not be reached, with advice; then nothing was decided. */
+  /** Reason why the target could not be reached, with advice; nothing was decided. */
   unreachable?: string;
   interrupted?: true;
-  /** Report that `muster replay` repeated. */
   replay_of?: ReplayOf;
-  /** Marks judged traffic of others, in a run that asked nothing itself. */
+  /** Traffic of others that was judged; the run asked nothing. */
   watched?: Watched;
   checks: CheckResult[];
 }
 
-/** Observed part of the traffic of others. */
 export interface Watched {
   connections: number;
   exchanges: number;
   events: number;
-  /** Unjudged and unknown parts of the traffic, a sentence each. */
+  /** Unjudged and unknown traffic, a sentence each. */
   gaps: string[];
 }
 
-/** Report whose findings a replay ran again. */
 export interface ReplayOf {
   file: string;
-  /** Outcomes of those checks then, by id. */
+  /** Outcomes in that report, by id. */
   outcomes: Record<string, Outcome>;
 }
 
-/** Tested implementation, in words and as data. Never holds a secret. */
+/** Tested implementation. Never holds a secret. */
 export interface TargetDescription {
   /** `unix`, `loopback`, `url`, `image`, `command`, `simulator`, … */
   kind: string;
@@ -382,17 +358,16 @@ export interface TargetDescription {
   dialect?: string;
   name?: string;
   version?: string;
-  /** Platform of a system run, by the names that the tester gives it. */
+  /** Platform of a system run, as the tester names it. */
   platform?: { name: string; version?: string };
-  /** `sha256:…` of the implementation that Muster ran, when it could be measured. */
+  /** `sha256:…` of the implementation, if Muster ran and measured it. */
   digest?: string;
-  /** Marks a target that Muster started and ended, so that nothing serves at that address any more. */
+  /** Marks a target that Muster started and ended: nothing serves at its address any more. */
   ended?: true;
-  /** Subject of `digest`: the image, or the file that the command executed. */
+  /** Measured thing: the image, or the file that the command executed. */
   digest_of?: 'image' | 'executable';
   executable?: string;
-  /** Reason why the command has no digest. */
   digest_missing?: string;
-  /** File that the tester names as the implementation. Nothing shows that it is what ran. */
+  /** File that the tester names as the implementation; nothing shows that this file ran. */
   artifact?: { name: string; digest: string };
 }

@@ -20,35 +20,34 @@ export class TargetEnded extends Violation {
   }
 }
 
-/** Ends a check as `not_applicable`; the message is the reason. */
 export class NotApplicable extends Error {
   override name = 'NotApplicable';
 }
 
-/** Ends a check as `undecided`: it saw too little. The message is the reason. */
+/** Ends a check as `undecided`. The message is the reason. */
 export class TooLittleSeen extends Error {
   override name = 'TooLittleSeen';
 }
 
-/** Ends a check as `blocked`: its set-up failed, so nothing is decided. The message is the reason. */
+/** Ends a check as `blocked`, undecided by its set-up. The message is the reason. */
 export class Blocked extends Error {
   override name = 'Blocked';
 }
 
-/** Ends an attempt that was cut off; the check runs once more, when its `prepare` resolves. */
+/** Ends an attempt that was cut off; the check runs again once its `prepare` resolves. */
 export class AttemptCutOff extends Blocked {
   override name = 'AskAgain';
 }
 
-/** Ends an attempt during which the target or Muster stood still, so that lateness says nothing. */
+/** Ends an attempt in which the target or Muster stood still: lateness says nothing then. */
 export class Standstill extends AttemptCutOff {
   override name = 'StoodStill';
 }
 
-/** Reason of the abort signal of a run that ends early: every unfinished check is blocked with its message. */
+/** Reason of the abort signal if a run ends early: unfinished checks are blocked with its message. */
 export class RunOver extends Error {
   override name = 'RunOver';
-  /** Whether Muster itself went wrong. */
+  /** True if Muster itself went wrong. */
   readonly fault: boolean;
   constructor(message: string, { fault = false, ...options }: ErrorOptions & { fault?: boolean } = {}) {
     super(message, options);
@@ -56,10 +55,7 @@ export class RunOver extends Error {
   }
 }
 
-/**
- * Value for a report: text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before
- * the cut.
- */
+/** Text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before the cut. */
 export function show(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =
     typeof value === 'string'

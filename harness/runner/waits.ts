@@ -1,39 +1,37 @@
-/** Waits: the time that a check waits for something, by what the target has shown so far. */
+/** Milliseconds that a check waits for something, by what the target has shown so far. */
 
-/** Dependence of waits for one family of things on the target's successes. */
+/** Waits for one family of things, by the target's successes. */
 export interface WaitPolicy {
-  /** Length of a wait after a timeout, as a multiple of the slowest success. */
+  /** Multiple of the slowest success that is waited after a timeout. */
   timesSlowest: number;
-  /** Whether successes of other kinds count too. */
+  /** Counts successes of other kinds too. */
   ofAnyKind?: boolean;
   /** Shortest wait after a timeout, milliseconds. `isKnown`: the target's speed is known. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
-  /** Whether a success restores the full wait of its kind. */
+  /** A success restores the full wait of its kind. */
   forgives?: boolean;
-  /** Whether waits grow with a target that slows down, and halve where it has been much quicker many times. */
+  /** Waits grow with a target that slows down, and halve after many much quicker successes. */
   adapts?: boolean;
   /** Kinds of varying duration, whose quick successes shorten no wait. */
   varying?: readonly string[];
-  /** Kinds that come the same way, or all of them, so that one tells something about the others. */
+  /** Kinds as quick as each other (or all): a success of one tells the speed of the rest. */
   alike?: readonly string[] | 'all';
   /** Share of the patience, by kind. */
   shares?: Readonly<Record<string, number>>;
 }
 
 const SHORTEST_WAIT_MS = 1000;
-/** Successes after which the target's speed is known. */
+/** Successes that show the target's speed. */
 const KNOWN_AFTER = 10;
-/** A healthy target that is held up for a moment takes no longer than this multiple of its slowest success. */
+/** A healthy target that is held up takes no longer than this multiple of its slowest success. */
 const KNOWN_FACTOR = 50;
-/** Shares of a whole wait where the target's speed is known: by default, and after timeouts of similar kinds. */
+/** Shares of a whole wait if the target's speed is known; `alike`: after timeouts of similar kinds. */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
-/** Multiple for a target that slows down during the run. */
+/** Multiple of the slowest success on a slowing target. */
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
-  /**
-   * Answers, streams, events and states of a device. A deployment is shown as archived before its files are waited for.
-   */
+  /** Answers, streams, events and states of a device. Its files are waited for after a deployment shows as archived. */
   device: {
     timesSlowest: 5,
     shortestMs: (patienceMs, isKnown) => Math.min(isKnown ? SHORTEST_WAIT_MS / 2 : SHORTEST_WAIT_MS, patienceMs / 2),
@@ -44,9 +42,8 @@ export const WAIT_POLICIES = {
   },
   /** Answers of a platform. A kind is a method with a path without ids. */
   platform: { timesSlowest: 5, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, forgives: true },
-  /** Effects on the other side of a system. One deployment that is never archived may have many successors that are. */
+  /** Effects on the other side of a system. Many deployments may be archived after one that never is. */
   effect: { timesSlowest: 2, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, adapts: true, alike: 'all' },
-  /** Calls of control. */
   control: { timesSlowest: 0, shortestMs: () => 6000, forgives: true },
 } as const satisfies Record<string, WaitPolicy>;
 
@@ -60,7 +57,6 @@ interface Experience {
 
 const UNKNOWN: Readonly<Experience> = { successes: 0, slowestMs: 0, strict: 0, inVain: 0 };
 
-/** Waits for each kind of thing, by the target's successes so far. */
 export class Waits {
   readonly #policy: WaitPolicy;
   readonly #experiences = new Map<string, Experience>();
@@ -71,9 +67,8 @@ export class Waits {
   }
 
   /**
-   * Milliseconds to wait. The first wait has all the patience; after a timeout, waits of its kind follow the slowest
-   * success, and those of similar kinds are shorter. A timeout in a `lenient` check, one of a SHOULD, shortens no wait
-   * of a MUST.
+   * Milliseconds to wait: all the patience at first; after a timeout, by the slowest success of the kind, and less for
+   * similar kinds. A timeout in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;
@@ -110,17 +105,16 @@ export class Waits {
     for (const seen of this.#experiences.values()) Object.assign(seen, { strict: 0, inVain: 0 });
   }
 
-  /** Number of timeouts of a kind; where a success forgives, since the last one. */
+  /** Timeouts of a kind; if successes forgive, those since the last success. */
   inVain(kind: string): number {
     return this.#experiences.get(kind)?.inVain ?? 0;
   }
 
-  /** Milliseconds of the slowest success; 0 without any. */
   slowestMs(kind: string): number {
     return this.#experiences.get(kind)?.slowestMs ?? 0;
   }
 
-  /** Experience with similar kinds; undefined where it is too little. */
+  /** Experience with similar kinds; undefined if too little. */
   #known(kind: string): Experience | undefined {
     const { adapts, varying, alike = [] } = this.#policy;
     if (adapts !== true || varying?.includes(kind) === true) return undefined;
@@ -133,7 +127,7 @@ export class Waits {
       all.slowestMs = Math.max(all.slowestMs, slowestMs);
       all.strict += strict;
     }
-    // If all kinds share one speed, one timeout and one success are enough to know it.
+    // One timeout and one success tell the speed that all kinds share.
     const isTold = alike === 'all' && all.strict > 0 && all.successes > 0;
     return all.successes >= KNOWN_AFTER || isTold ? all : undefined;
   }

@@ -1,11 +1,9 @@
-/**
- * Learned answers: a refusal that nobody promises or forbids is learned at first sight, and expected from then on.
- */
+/** Learns a refusal that nobody promises or forbids at first sight, and expects the same answer from then on. */
 export class Adoptions<Seen> {
   readonly #known = new Map<string, { answer: string; seen: Seen }>();
 
   /**
-   * Learns the answer, or gives the earlier one that it contradicts. `asked`: the request and the state that it meets.
+   * Learns the answer, or returns the earlier answer that it contradicts. `asked`: request, and state of the target.
    */
   take(asked: string, answer: string, seen: Seen): { answer: string; seen: Seen } | undefined {
     const before = this.#known.get(asked);
@@ -17,7 +15,7 @@ export class Adoptions<Seen> {
     return this.#known.get(asked)?.answer === answer;
   }
 
-  /** Learns the other answer once it has been a finding, so that it is none again. */
+  /** Learns the new answer after a finding, so that the finding is reported once. */
   replace(asked: string, answer: string, seen: Seen): void {
     this.#known.set(asked, { answer, seen });
   }

@@ -1,7 +1,4 @@
-/**
- * Cells that an exploration has visited. A cell has one value in each of its dimensions, such as operation, version and
- * key; cells are generated and counted.
- */
+/** Cells that an exploration has visited, each with one value in each dimension, such as operation, version and key. */
 import type { Draw } from './draw.ts';
 
 export type Cell = Readonly<Record<string, string>>;
@@ -16,7 +13,7 @@ export class Cells {
     for (const pair of pairsOf(cell)) this.#pairs.add(pair);
   }
 
-  /** The candidate of the most pairs that were not visited, and of the rarest cell among several. */
+  /** Candidate with the most unvisited pairs of values; of equals, the one in the rarest cell. */
   rarest<T>(draw: Draw, candidates: readonly [T, ...T[]], cellOf: (candidate: T) => Cell): T {
     const rated = candidates.map((candidate) => {
       const cell = cellOf(candidate);

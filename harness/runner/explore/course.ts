@@ -1,17 +1,17 @@
 import { TooLittleSeen } from '../violation.ts';
 
-/** An exploration that several checks share: each takes it as far as it needs, and the next goes on from there. */
+/** Exploration that several checks share: each continues where the last stopped. */
 export class Course {
   readonly #steps: AsyncGenerator<void, void>;
   #isOver = false;
-  /** Error that ended it early: later checks must not take a part for the whole. */
+  /** Error that ended the steps: no later check may take a part for the whole. */
   #failure: { error: unknown } | undefined;
 
   constructor(steps: AsyncGenerator<void, void>) {
     this.#steps = steps;
   }
 
-  /** Takes further steps until one is enough, or none is left. `signal`: that of the check, which may be cut off. */
+  /** Takes steps until `isEnough`, or none is left. `signal` of the check tells a cut-off from an error. */
   async until(isEnough: () => boolean | Promise<boolean>, signal: AbortSignal): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     try {

@@ -1,15 +1,14 @@
-/** Chance that a seed repeats exactly, whatever else draws. */
+/** Random draws, repeated exactly by their seed. */
 
-/** Draws from one seed, in the order of the calls. */
 export class Draw {
   #state: number;
 
-  /** `seed`: any integer of 32 bits. */
+  /** Seed: any integer of 32 bits. */
   constructor(seed: number) {
     this.#state = seed | 0;
   }
 
-  /** A number from 0 up to 1 (mulberry32). */
+  /** Number in [0, 1) (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -17,7 +16,7 @@ export class Draw {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from 0 up to `count`. */
+  /** Integer from 0 to `count` - 1. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
@@ -32,7 +31,7 @@ export class Draw {
     return items[this.below(items.length)];
   }
 
-  /** At most `count` of them, in an order that is drawn. */
+  /** At most `count` items, in drawn order. */
   some<T>(items: readonly T[], count: number): T[] {
     return this.shuffled(items).slice(0, count);
   }

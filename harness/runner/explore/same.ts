@@ -1,9 +1,9 @@
-/** Whether two values mean the same, however a target writes them. */
+/** Compares two values by meaning, however a target writes them. */
 import { isIso8601 } from '../../contract/shape.ts';
 
 const A_SECOND_MS = 1000;
 
-/** Times as instants (a version may show whole seconds), text as letters, all else as JSON. */
+/** Times compare as instants (a version may show whole seconds), text as letters, all else as JSON. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') {
     if (one === other) return true;
@@ -20,7 +20,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Whether a value has what was written: more members than that may be there. */
+/** Tolerates members of `value` beyond those written. */
 export function holds(written: unknown, value: unknown): boolean {
   if (typeof written !== 'object' || typeof value !== 'object' || written === null || value === null)
     return isSame(written, value);
