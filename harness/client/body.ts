@@ -5,7 +5,6 @@ import type { Patience } from '../common/waiting.ts';
 import { CODINGS } from './codings.ts';
 import { NoAnswer } from './errors.ts';
 
-/** Keeps the first and the last bytes of a stream. */
 export class BothEnds {
   readonly #head: Bytes;
   readonly #tail: Bytes;
@@ -32,33 +31,33 @@ export class BothEnds {
     this.#tail.append(last);
   }
 
-  /** Whole content, or both ends with `…` between them and the total length. */
+  /** Whole content, or both ends with `…` between and the total length. */
   known(): { body: Buffer | string; size?: string } {
     const tail = this.#tail.view();
     const beyond = this.#length - this.#head.length;
     if (tail.length >= beyond) return { body: Buffer.concat([this.head, tail.subarray(tail.length - beyond)]) };
-    // Starts at a character boundary: half a character would hide the rest of a secret from the redactor.
+    // Starts at a character boundary: half a character would hide a secret from the redactor.
     const whole = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80));
     return { body: `${this.head.toString()}…${whole.toString()}`, size: `${this.#length} bytes` };
   }
 }
 
 const MIB = 1024 * 1024;
-/** Largest body, bytes: above a list of a hundred items with a config of 150 KiB each. */
+/** Bytes of a body: more than a list of a hundred items with a config of 150 KiB each. */
 const LARGEST_BODY = 16 * MIB;
-/** Bytes up to which bodies are read concurrently. */
+/** Bytes up to which bodies are read side by side. */
 const SMALL_BODY = MIB;
-/** Limits of JSON in levels and values, far above any answer: more objects would fill the memory. */
+/** Levels and values of JSON, far above any answer: larger values would fill the memory. */
 const DEEPEST_JSON = 500;
 const MOST_VALUES = 250_000;
 
-/** Reads bodies of one target; large ones one by one, so that many do not fill the memory. */
+/** Reads bodies of one target, large ones in turn so that many do not fill the memory. */
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
   /**
-   * Reads the whole body; every chunk renews `patience`. Throws NoAnswer if it is too large, and the body's own error.
+   * Reads the whole body; every chunk renews `patience`. Throws NoAnswer for a large body, and the body's own error.
    */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
@@ -96,8 +95,8 @@ export class BodyReader {
 }
 
 /**
- * Decodes the content codings, which a server may choose if the request names none (RFC 9110, section 12.5.3); stops at
- * an unknown one. Throws NoAnswer if the body is too large or invalid.
+ * Decodes content codings, which a server may choose if the request names none (RFC 9110, section 12.5.3), up to an
+ * unknown coding. Throws NoAnswer if the body is too large or invalid.
  */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());

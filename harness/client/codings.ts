@@ -24,7 +24,6 @@ interface Limit {
 interface Coding {
   unpack(bytes: Buffer, limit: Limit): Promise<Buffer>;
   unpackSync(bytes: Buffer, limit: Limit): Buffer;
-  /** Decodes bytes as they come. */
   decoder(): Transform;
 }
 
@@ -38,7 +37,7 @@ export const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ['zstd', { unpack: promisify(zstdDecompress), unpackSync: zstdDecompressSync, decoder: createZstdDecompress }],
 ]);
 
-/** Body as it comes, decoded where its one content coding is known. */
+/** Decodes a body as it comes, if its one content coding is known. */
 export function decoded(body: Readable, contentEncoding = ''): Readable {
   const coding = CODINGS.get(contentEncoding.trim().toLowerCase());
   return coding === undefined ? body : pipeline(body, coding.decoder(), () => {});

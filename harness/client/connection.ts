@@ -8,25 +8,24 @@ import { Patience } from '../common/waiting.ts';
 import { entranceOf } from './entrance.ts';
 import { classify, errorOf, notConnected, Unreachable } from './errors.ts';
 
-/** Where the target is. */
 export interface Endpoint {
-  /** `http://host:port` or `https://…`; with a socket path the host is only a name. */
+  /** `http://host:port` or `https://…`; a socket path makes the host a mere name. */
   origin: string;
   socketPath?: string;
   /** PEM of certificate authorities to trust besides the system's. */
   ca?: string;
-  /** The file that it was read from, for the `curl` lines. */
+  /** File of `ca`, for `curl` lines. */
   caFile?: string | undefined;
 }
 
-/** The host as a socket takes it (an IPv6 address without brackets), and the port. */
+/** Host as a socket takes it (IPv6 without brackets), and port. */
 function hostAndPort(origin: string): { host: string; port: number; secure: boolean } {
   const { hostname, port, protocol } = new URL(origin);
   const secure = protocol === 'https:';
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (secure ? 443 : 80)), secure };
 }
 
-/** The address for `socat`, which sends bytes that no HTTP client would send. */
+/** Address for `socat`, which sends bytes that no HTTP client would send. */
 export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
   if (socketPath !== undefined) return `UNIX-CONNECT:${socketPath}`;
   const { host, port, secure } = hostAndPort(origin);
@@ -34,16 +33,15 @@ export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
   return secure ? `OPENSSL:${address}${caFile === undefined ? '' : `,cafile=${caFile}`}` : `TCP:${address}`;
 }
 
-/** How long to try to connect, and what ends the connection. */
 export interface Connecting {
-  /** Milliseconds until the connection is there, TLS included. */
+  /** Milliseconds until connected, TLS included. */
   timeoutMs: number;
-  /** Destroys the socket, also once it is connected. */
+  /** Destroys the socket, even once connected. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * A bare connection. Throws Unreachable or NoAnswer, and the reason of an aborted signal. `where` names the target in
+ * Bare connection. Throws Unreachable, NoAnswer, or the reason of an aborted signal. `where` names the target in
  * errors.
  */
 export function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
@@ -69,7 +67,7 @@ function connectOnce(endpoint: Endpoint, where: string, { timeoutMs, signal }: C
     socket.once(ready, () => {
       stop();
       socket.off('error', fail);
-      // An abort must not end the process where nobody listens any more.
+      // Without a listener, the error of an abort would end the process.
       socket.on('error', () => {});
       resolve(socket);
     });
@@ -86,11 +84,11 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   return { socket, ready: 'secureConnect' };
 }
 
-/** The connections of a client, and of all clients that are made from it. */
+/** Pool of connections that clients of one target share. */
 export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
   return new Agent({
-    // A kept-alive connection that the server closes just as a request goes out looks like a broken server.
-    // Over https, where a handshake costs round trips, a short keep-alive is the better bargain.
+    // A server that closes a kept connection just as a request goes out looks broken, so connections close at once.
+    // Over https, where a handshake costs round trips, they stay open briefly.
     pipelining: keepsAlive || endpoint.origin.startsWith('https:') ? 1 : 0,
     keepAliveTimeout: 1000,
     connections: 128,
@@ -101,7 +99,7 @@ export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent
 
 const CONNECT_MS = 10_000;
 
-/** Makes undici's connections, and waits where the listener is full. */
+/** Makes undici's connections, and waits if the listener is full. */
 function connectorFor(endpoint: Endpoint): buildConnector.connector {
   const { origin, socketPath, ca } = endpoint;
   const secure = origin.startsWith('https:');
@@ -115,7 +113,7 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
       .enter(once, CONNECT_MS)
       .then(
         (socket) => {
-          // A TLS socket goes on after an alert, and undici would tell of the end that follows.
+          // After an alert a TLS socket goes on, and undici would report the later end instead.
           if (secure) socket.once('error', (error) => socket.destroy(error));
           done(null, socket);
         },
@@ -124,10 +122,7 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
   };
 }
 
-/**
- * Calls `connected` when the request has a connection and is about to be sent: before that, silence is not the target's
- * doing.
- */
+/** Calls `connected` just before the request is sent: silence until then is not the target's doing. */
 export const noteConnection =
   (connected: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>

@@ -1,5 +1,5 @@
 /**
- * Connects to one listener. Its backlog may be short (5 in Python's `socketserver`), and overflow is no fault: refused
+ * Connects to one listener. A short backlog (5 in Python's `socketserver`) may overflow without fault, so refused
  * connections are tried again after a pause, one at a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,12 +7,12 @@ import { backoffMs } from '../common/waiting.ts';
 import { codeOf } from './errors.ts';
 
 const PAUSES = { firstMs: 5, longestMs: 200 };
-/** Milliseconds since the last success in which a refusal means a full backlog; later it means that nothing listens. */
+/** Milliseconds after a success in which a refusal means a full backlog; later, nothing listens. */
 const MOMENT_MS = 1000;
 const MOST_REFUSALS = 4;
 
 export class Entrance {
-  /** Settles when the last waiter has connected or given up. */
+  /** Settles once the last waiter has connected or given up. */
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #lastEntered = Number.NEGATIVE_INFINITY;

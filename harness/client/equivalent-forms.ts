@@ -1,21 +1,21 @@
 /**
- * Variations of a request that mean the same in HTTP (RFC 9110, RFC 3986), or add parts that a server may ignore. A
- * target that accepts only one serves no other client.
+ * Forms of a request that mean the same in HTTP (RFC 9110, RFC 3986), or add parts that a server may ignore. A target
+ * that accepts only one form serves no other client.
  */
 type Headers = Record<string, string>;
 
 export interface Form {
-  /** Name in words: "with header names in capitals". */
+  /** E.g. "with header names in capitals". */
   readonly name: string;
   readonly headers?: (headers: Headers) => Headers;
-  /** Of the query as text, without its question mark. */
+  /** Changes the query, without its question mark. */
   readonly query?: (query: string) => string;
   readonly chunked?: true;
-  /** Source of the promise that the form makes no difference; without one, a difference is an observation. */
+  /** Source that promises no difference; without it, a difference is an observation. */
   readonly promise?: string;
 }
 
-/** Keeps the order of parameters of one name, which may have a meaning. */
+/** Keeps the order of repeated parameters, which may have a meaning. */
 const reversed = (query: string): string =>
   [...Map.groupBy(query.split('&'), (pair) => pair.split('=')[0]).values()].reverse().flat().join('&');
 
@@ -48,5 +48,4 @@ export const EQUIVALENT_FORMS: readonly Form[] = [
   { name: 'with the body in chunks', chunked: true },
 ];
 
-/** Forms that must make no difference. */
 export const PROMISED_FORMS: readonly Form[] = EQUIVALENT_FORMS.filter(({ promise }) => promise !== undefined);

@@ -1,13 +1,13 @@
-/** Errors of requests without an answer, by whose fault they are. */
+/** Errors of requests without an answer, by fault. */
 
-/** Connection failed: decides nothing about the target. */
+/** Failed connection: decides nothing about the target. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
 /**
- * Connection ended, or fell silent, before a whole answer; or the answer was no HTTP, or above 16 MiB. The target is at
- * fault.
+ * Fault of the target: the connection ended or fell silent before a whole answer, or the answer was no HTTP, or above
+ * 16 MiB.
  */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
@@ -23,14 +23,14 @@ export class NoAnswerInTime extends NoAnswer {
 }
 
 /**
- * Answer still in progress at the time limit, or a block of an event stream above Muster's limit. Neither is wrong, so
- * it decides nothing. An answer above any size of the API is NoAnswer.
+ * Answer in progress at the time limit, or event block above Muster's limit. Neither is wrong, so nothing is decided.
+ * An answer above any size of the API is NoAnswer.
  */
 export class Unfinished extends Error {
   override name = 'Unfinished';
 }
 
-/** System calls that failed for lack of a resource of this machine, with the remedy. */
+/** System calls that lacked a resource of this machine, with the remedy. */
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may open no more files; raise `ulimit -n`',
   ENFILE: 'this machine may open no more files; raise `fs.file-max`',
@@ -41,14 +41,13 @@ const LIMITS: Readonly<Record<string, string>> = {
   EDQUOT: 'the quota of the disk is used up',
 };
 
-/** Codes of connections that could not be made, or that TLS refused. */
 const CONNECT_CODES = new Set([
   ...['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPERM', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
   ...['ENOTSOCK', 'EAGAIN', 'EPROTO', 'EPROTOTYPE', 'UND_ERR_CONNECT_TIMEOUT'],
   ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
 ]);
 
-/** Codes of connections that the target ended, left silent, or used for something other than HTTP. */
+/** Codes of connections that the target ended, left silent, or used for other protocols. */
 const TARGET_CODES = new Set([
   ...['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_SOCKET'],
   ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_BODY_TIMEOUT'],
@@ -109,7 +108,7 @@ export function classify(error: unknown, what: string): Error {
 
 export const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** Limit of this machine named by an error or its cause, in words; otherwise undefined. */
+/** Limit of this machine in an error or its cause, in words; otherwise undefined. */
 export function limitIn(error: unknown): string | undefined {
   const code = codeOf(error) ?? '';
   const limit = LIMITS[code];
@@ -130,13 +129,13 @@ export function codeOf(error: unknown): string | undefined {
 
 export const nothingListens = (error: unknown): boolean => ['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '');
 
-/** Whether the other side closed a connection before a whole answer. */
+/** True if the other side closed before a whole answer. */
 export const wasClosed = (error: unknown): boolean => !isConnecting(error) && WORDS[codeOf(error) ?? ''] === CLOSED;
 
 const isConnecting = (error: unknown): boolean =>
   [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
 
-/** By name as well: the parser's errors have a code only if llhttp gives one. */
+/** Matches the name too: llhttp gives the parser's errors no code at times. */
 const isBadHttp = (error: unknown): boolean =>
   [...causesOf(error)].some(
     (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
@@ -147,7 +146,7 @@ export function describe(error: unknown): string {
   const code = codeOf(error);
   const words = WORDS[code ?? ''];
   if (words !== undefined) return words;
-  // Reason alone: the message has memory addresses and lines of OpenSSL's sources.
+  // Takes the reason: the message has addresses and OpenSSL's lines.
   if (error instanceof Error && 'reason' in error && code?.startsWith('ERR_SSL_') === true)
     return `TLS: ${String(error.reason)}`;
   return error instanceof Error ? error.message || (code ?? error.name) : String(error);

@@ -17,15 +17,14 @@ export interface OpenClient {
   path: string;
   types: readonly string[];
   /**
-   * Milliseconds until a reconnection, unless the server sends `retry`. Default 20: the package's 3 s would delay a
-   * check.
+   * Milliseconds before a reconnection; `retry` of the server replaces it. Default 20: the package's 3 s delay a check.
    */
   reconnectMs?: number;
-  /** Opens each connection. Default: that of the HTTP client. An error that is no missing answer ends the client. */
+  /** Opens each connection. Default: by the HTTP client. Any error but a missing answer ends the client. */
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
-/** Bytes, above the need of any check: the client closes before a server fills the memory. */
+/** Bytes until the client closes, above the need of a check: no server fills the memory. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MESSAGE_BYTES = 500;
 
@@ -78,7 +77,7 @@ export class EventSourceClient {
         this.#changes.announce();
       });
     }
-    // Closed here, because it would reconnect after the check.
+    // Closed here, or it would reconnect after the check.
     http.signal?.addEventListener('abort', () => this.close(), { once: true });
     if (http.signal?.aborted === true) this.close();
     this.#source.addEventListener('error', (event) => {
@@ -87,13 +86,13 @@ export class EventSourceClient {
     });
   }
 
-  /** Whether the client gave up, as on an answer that is no event stream. */
+  /** True if the client gave up, as on an answer that is no event stream. */
   get closed(): boolean {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
   /**
-   * Resolves with a matching message, earlier ones included. Each message renews the time. Throws StreamTimeout, or the
+   * Resolves with a matching message, even an earlier one. Each message renews the time. Throws StreamTimeout, or the
    * error of `open`.
    */
   async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
@@ -117,7 +116,8 @@ export class EventSourceClient {
   }
 
   /**
-   * Breaks the connection like a restart of the agent. The client reconnects after `meanwhile`, whose error is thrown.
+   * Breaks the connection as a restart of the agent does, and lets the client reconnect after `meanwhile`, whose error
+   * it throws.
    */
   async cut(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -146,12 +146,12 @@ export class EventSourceClient {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Puts a `retry` block before the body, and counts its bytes. A `retry` of the server takes precedence. */
+/** Puts a `retry` block before the body, and counts bytes. A `retry` of the server has precedence. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
-      // Bytes that may become a byte order mark, which must stay first.
+      // First bytes: a byte order mark must stay first.
       let mark: Buffer | undefined = Buffer.alloc(0);
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
@@ -167,9 +167,9 @@ function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: num
           yield isMark ? Buffer.concat([BOM, block, begun.subarray(BOM.length)]) : Buffer.concat([block, begun]);
         }
       } catch {
-        // A broken connection ends the body; the client handles it.
+        // The client handles a broken connection.
       }
-      // Part of a mark alone: no event, but the time of reconnection counts.
+      // Part of a mark holds no event, but `retry` still counts.
       if (mark !== undefined) yield block;
     })(),
     { objectMode: true },

@@ -1,6 +1,5 @@
 /**
- * Observations of a target for rules: whole answers and frames of event streams; of watched traffic also requests and
- * ends of exchanges.
+ * Observations of a target for rules: whole answers and frames; of watched traffic also requests and ends of exchanges.
  */
 import type { SseFrame } from './sse-parser.ts';
 
@@ -18,7 +17,6 @@ export interface AnswerSeen {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Undefined if the body is no JSON. */
   readonly json: unknown;
 }
 
@@ -28,33 +26,33 @@ export interface RequestSeen {
   /** Path and query as received. */
   readonly target: string;
   readonly path: string;
-  /** Headers that rules read; names in lower case. */
+  /** Headers that rules read, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined until it is whole, and if it is unknown. Empty if there is none. */
+  /** Undefined until whole, and if unknown. Empty without a body. */
   readonly body?: string | undefined;
-  /** One object for each connection; behind a proxy one for each request, which stays open. */
+  /** Object for each connection; behind a proxy for each request, and always open. */
   readonly connection: { readonly open: boolean };
-  /** Identity of clients of one kind; several clients may share it. */
+  /** Kind of client; several clients may share it. */
   readonly client: string;
   readonly at: number;
 }
 
-/** End of a watched exchange: whole, cut off by a side, or unseen. */
+/** End of a watched exchange; nobody saw an `unseen` end. */
 export interface Over {
   readonly ended: 'whole' | 'server' | 'client' | 'unseen';
   readonly at: number;
   readonly status?: number;
-  /** Headers that rules read; names in lower case. */
+  /** Headers that rules read, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Incomplete last block of its event stream. */
+  /** Incomplete last block of the event stream. */
   readonly torn?: string;
-  /** Beginning of an incomplete body that is no event stream by content type. */
+  /** Beginning of an incomplete body, unless an event stream by content type. */
   readonly began?: string;
 }
 
 /** `asked` is redacted, and updated as the answer comes. `request` is present for watched traffic. */
 export type Happening =
-  /** `path`: of the request, below the origin, with query. */
+  /** Path of the request below the origin, with query. */
   | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
   /** `stream`: the same object for each frame of a stream. */
   | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }

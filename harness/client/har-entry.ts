@@ -2,7 +2,7 @@
 import { defined } from '../common/defined.ts';
 import type { Recorded } from './recorder.ts';
 
-/** Exchange without secrets. `error`: reason for an incomplete answer. */
+/** `error`: reason for an incomplete answer. */
 export type HarExchange = Omit<Recorded, 'curl' | 'raw' | 'times'> & { curl?: string };
 
 const UNKNOWN = -1;
@@ -30,7 +30,7 @@ export function harEntry(exchange: HarExchange): object {
   };
 }
 
-/** Response; status 0 stands for none. */
+/** Status 0 stands for no response. */
 function responseOf({ status = 0, response_headers: received = {}, response_body: body }: HarExchange): object {
   const size = body === undefined ? 0 : Buffer.byteLength(body);
   return {

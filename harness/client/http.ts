@@ -1,4 +1,4 @@
-/** HTTP to the target, over a unix socket or TCP. Every exchange is recorded. */
+/** HTTP client, over a unix socket or TCP; records every exchange. */
 
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -14,14 +14,13 @@ import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, w
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
-// A request that waits for its answer, and for how long it does.
 
-/** Characters of an address in an error: a finding must have room for what went wrong. */
+/** Characters of an address in an error: a finding must have room for the problem. */
 const LONGEST_SHOWN_URL = 300;
-/** A whole answer may take that many times as long as its head. */
+/** Time for a whole answer, as a multiple of its head's. */
 export const LONGEST_ANSWER = 6;
 
-/** A request on its way. */
+/** Unfinished request. */
 export interface Pending {
   request: Pick<Dispatcher.RequestOptions, 'method' | 'path' | 'headers' | 'body'>;
   timeoutMs: number;
@@ -31,14 +30,14 @@ export interface Pending {
   patience: Patience;
   /** Aborts when the time is up, with the bound that has passed. */
   over: AbortController;
-  /** What was last waited for. */
+  /** Part last waited for. */
   stage: 'connecting' | 'head' | 'body';
-  /** Ends the watch over the time. */
+  /** Ends the clock. */
   stop(): void;
 }
 
 /**
- * Why a request was given up: before it had a connection the target has done nothing wrong, and slow is not wrong
+ * Reason to give a request up. Without a connection the target did nothing wrong, and a slow answer is not wrong
  * either.
  */
 export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatience, timeoutMs: number): Error {
@@ -49,10 +48,7 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
 
-/**
- * The same promise, but rejected at once when the signal aborts: undici waits for the connection before it looks at the
- * signal.
- */
+/** Rejects at once when the signal aborts: undici waits for a connection before it looks at the signal. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -67,46 +63,40 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
 
 export type { Endpoint } from './connection.ts';
 
-/** One request. */
 export interface HttpRequest {
   method?: string;
-  /** Below the client's base path unless `absolute`. Already encoded. */
+  /** Encoded path, below the client's base path unless `absolute`. */
   path: string;
-  /** Leaves the base path out. */
   absolute?: boolean;
-  /** Name and value pairs, encoded here; a string is sent as it is. */
+  /** Pairs, encoded here; a string is sent as it is. */
   query?: Query;
-  /** Added to the client's own; `undefined` removes one of those. */
+  /** Added to the client's own; `undefined` removes a header. */
   headers?: Record<string, string | undefined>;
-  /** An object is sent as JSON; text and bytes as they are. */
+  /** Objects are sent as JSON, text and bytes as they are. */
   body?: unknown;
   /** Sends the body in two pieces, cut within its first character of several bytes, or in its middle. */
   isCut?: boolean | undefined;
   /**
-   * Milliseconds until the head of the answer has come, and then for each pause in its body. All of it may take six
-   * times that.
+   * Milliseconds until the head of the answer, and for each pause in its body. The whole answer may take six times as
+   * long.
    */
   timeoutMs?: number;
 }
 
-/** A whole answer. */
 export interface HttpResponse {
   status: number;
-  /** Names in lower case, repeated ones joined with `, `. */
+  /** Names in lower case, repeated headers joined with `, `. */
   headers: Record<string, string>;
-  /** The body without its content codings. */
+  /** Body without its content codings. */
   bytes: Buffer;
   readonly text: string;
-  /**
-   * The body as JSON; `undefined` when it is not JSON, or is far more than an answer can hold (500 levels, 250,000
-   * values).
-   */
+  /** Body as JSON; `undefined` if it is not JSON, or exceeds 500 levels or 250,000 values, far above an answer. */
   readonly json: unknown;
   durationMs: number;
   recorded: Recorded;
 }
 
-/** An answer whose body is read as it comes. */
+/** Answer whose body is read as it comes. */
 export interface OpenResponse {
   status: number;
   headers: Record<string, string>;
@@ -116,46 +106,44 @@ export interface OpenResponse {
   abort(): void;
 }
 
-/** How a client reaches its target, and what it sends with every request. */
 export interface HttpClientOptions {
   endpoint: Endpoint;
   /** E.g. `/v0.2`. */
   basePath?: string;
-  /** Sent with every request: credentials, version. */
+  /** Sent with all requests: credentials, version. */
   headers?: Record<string, string>;
   recorder?: Recorder;
-  /** Default for `HttpRequest.timeoutMs`: 10 seconds. */
+  /** Default of `HttpRequest.timeoutMs`: 10 seconds. */
   timeoutMs?: number;
   signal?: AbortSignal;
-  /** Sends nothing but GET and HEAD: any other request throws before anything is sent. */
+  /** Throws for any request but GET and HEAD, before it is sent. */
   readOnly?: boolean;
   /**
-   * Sends further requests on a connection that is open, whoever asked on it before. A GET whose connection is closed
-   * at that moment is sent once more.
+   * Keeps connections open for further requests of any client. Repeats a GET once if the server closes its connection
+   * at that moment.
    */
   keepsAlive?: boolean;
-  /** Form of its requests. Default: that of the recorder. */
+  /** Form of the requests. Default: the recorder's. */
   form?: Form | undefined;
 }
 
-/** What the clients of one target share. */
+/** Shared by clients of one target. */
 interface Shared {
   agent: Agent;
-  /** Its connections stay open. */
+  /** Kept connections. */
   kept: Agent;
   bodies: BodyReader;
 }
 
 /**
- * HTTP client of the checks. It follows no redirects, and sends nothing twice but a GET whose kept connection was
- * closed: a check must see what the target does. It connects again where the listener is full.
+ * HTTP client of the checks. Follows no redirects and repeats nothing but a GET whose kept connection was closed, so
+ * that a check sees what the target does. Connects again if the listener is full.
  */
 export class HttpClient {
   readonly endpoint: Endpoint;
   readonly basePath: string;
   readonly headers: Record<string, string>;
   readonly recorder: Recorder;
-  /** Ends every request and connection of this client. */
   readonly signal: AbortSignal | undefined;
   readonly #timeoutMs: number;
   readonly #options: HttpClientOptions;
@@ -176,24 +164,21 @@ export class HttpClient {
     };
   }
 
-  /**
-   * The same target and connections, with some options replaced: another recorder, no credentials, another base path.
-   */
+  /** Client of the same target and connections, e.g. with another recorder, no credentials or another base path. */
   with(change: Partial<Omit<HttpClientOptions, 'endpoint'>>): HttpClient {
     return new HttpClient({ ...this.#options, ...change }, this.#shared);
   }
 
-  /** Form of its requests; undefined for the usual one. */
+  /** Form of the requests; undefined for the usual one. */
   get form(): Form | undefined {
     return this.#options.form ?? this.recorder.form;
   }
 
-  /** GET; throws as `request` does. */
   get(path: string, options: Omit<HttpRequest, 'path' | 'method'> = {}): Promise<HttpResponse> {
     return this.request({ ...options, path, method: 'GET' });
   }
 
-  /** POST, with a body as JSON unless it is text or bytes; throws as `request` does. */
+  /** Sends the body as JSON unless it is text or bytes; throws as `request` does. */
   post(
     path: string,
     body?: unknown,
@@ -203,8 +188,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request and reads the whole answer, up to 16 MiB. Throws Unreachable, NoAnswer, or Unfinished when bytes
-   * still come after six times `timeoutMs`.
+   * Reads the whole answer, up to 16 MiB. Throws Unreachable, NoAnswer, or Unfinished if bytes still come after six
+   * times `timeoutMs`.
    */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const exchange = this.#begin(request, LONGEST_ANSWER);
@@ -229,8 +214,7 @@ export class HttpClient {
   }
 
   /**
-   * Resolves when the head of the answer is there. `timeoutMs` bounds that alone: the body may never end. Throws
-   * likewise.
+   * Resolves at the head of the answer, which alone `timeoutMs` bounds: a body may never end. Throws as `request` does.
    */
   async open(request: HttpRequest): Promise<OpenResponse> {
     const exchange = this.#begin(request, 1);
@@ -244,26 +228,24 @@ export class HttpClient {
   }
 
   /**
-   * A bare connection to the target, for bytes that no HTTP client would send. It ends with the client's signal. Throws
+   * Opens a bare connection, for bytes that no HTTP client would send. It ends with the client's signal. Throws
    * Unreachable or NoAnswer.
    */
   connect(options: Partial<Connecting> = {}): Promise<Socket> {
     return openSocket(this.endpoint, this.describe(), { timeoutMs: this.#timeoutMs, signal: this.signal, ...options });
   }
 
-  /** The address of the target in words. */
   describe(): string {
     return this.endpoint.socketPath === undefined
       ? this.endpoint.origin + this.basePath
       : `unix:${this.endpoint.socketPath}`;
   }
 
-  /** Ends all connections, also those of clients made by `with`. */
+  /** Ends all connections, even of clients made by `with`. */
   async close(): Promise<void> {
     await Promise.all([this.#shared.agent.destroy(), this.#shared.kept.destroy()]);
   }
 
-  /** Records a request, and starts the time for its answer. */
   #begin(request: HttpRequest, longest: number): Pending {
     const { method = 'GET', timeoutMs = this.#timeoutMs } = request;
     if (this.#options.readOnly === true && method !== 'GET' && method !== 'HEAD')
@@ -315,7 +297,7 @@ export class HttpClient {
     };
   }
 
-  /** Sends the request. Resolves when the head of its answer is there. */
+  /** Sends the request. Resolves at the head of the answer. */
   async #head(exchange: Pending): Promise<OpenResponse> {
     const { request, over, recorded } = exchange;
     const ended = new AbortController();
@@ -331,7 +313,7 @@ export class HttpClient {
     const ask = (through: Agent) => unlessAborted(through.compose(connected).request(options), signal);
     const answer = await (this.#options.keepsAlive === true
       ? ask(kept).catch((error: unknown) => {
-          // A server may close an idle connection just as a request goes out: every client asks once more.
+          // A server may close an idle connection as a request goes out: every client asks once more.
           if (signal.aborted || request.method !== 'GET' || !wasClosed(error)) throw error;
           return ask(kept);
         })
@@ -342,7 +324,7 @@ export class HttpClient {
     recorded.status = answer.statusCode;
     recorded.response_headers = this.recorder.headers(received);
     recorded.duration_ms = performance.now() - exchange.started;
-    // A reader of the body sees its errors; without a reader, an abort must not end the process.
+    // Without a reader of the body, an abort would end the process.
     answer.body.on('error', () => {});
     return { status: answer.statusCode, headers: received, body: answer.body, recorded, abort: () => ended.abort() };
   }
@@ -361,7 +343,7 @@ export class HttpClient {
   }
 }
 
-/** Milliseconds between two pieces: without a pause the system may send them as one. */
+/** Milliseconds between two pieces: the system joins pieces without a pause. */
 const PIECES_MS = 5;
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {
@@ -372,14 +354,14 @@ async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {
   yield bytes.subarray(place);
 }
 
-/** The query of a request. One that is text stays as it is, as does one that is in the path already. */
+/** Leaves a query as it is if it is text, or part of the path. */
 function written({ path, query }: HttpRequest, form: Partial<Form>): string {
   const text = queryText(query);
   if (form.query === undefined || typeof query === 'string' || path.includes('?')) return text;
   return queryText(form.query(text.slice(1)));
 }
 
-/** Text and JSON are made when they are first read: many answers are only counted. */
+/** Makes text and JSON on first use: many answers are only counted. */
 function wholeAnswer({ status, headers, recorded }: OpenResponse, bytes: Buffer): HttpResponse {
   let text: string | undefined;
   let json: { value: unknown } | undefined;

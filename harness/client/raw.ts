@@ -1,5 +1,5 @@
 /**
- * HTTP/1.1 as bytes, because no client sends malformed, split or unfinished requests. Answers are parsed strictly (RFC
+ * HTTP/1.1 as bytes, for malformed, split or unfinished requests, which no client sends. Parses answers strictly (RFC
  * 9112): wrong framing must not pass for an answer.
  */
 
@@ -12,24 +12,24 @@ import { type HttpClient, LONGEST_ANSWER } from './http.ts';
 import type { Recorded } from './recorder.ts';
 import { LONGEST_LINE, runnable } from './request-forms.ts';
 
-/** Whole answer. Header names are in lower case, repeated ones joined with `, `. */
+/** Header names are in lower case, repeated headers joined with `, `. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** Whether the server closes the connection after it (RFC 9112, section 9.3). */
+  /** True if the server then closes the connection (RFC 9112, section 9.3). */
   closes: boolean;
 }
 
 type Head = Omit<RawResponse, 'body'> & { length: number };
 
-/** Undefined: incomplete, or no HTTP/1.1. Malformed: wrong framing, so that the end is unknown. */
+/** Undefined: incomplete, or no HTTP/1.1. Malformed: wrong framing, so the end is unknown. */
 type Parsed<T> = T | undefined | 'malformed';
 
 const CRLF = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** First answer in `bytes`, and its length. An answer without a length is whole when the connection closes. */
+/** First answer in `bytes`, and its length. Without a length, an answer ends with the connection. */
 export function parseResponse(
   bytes: Buffer,
   method: string,
@@ -44,7 +44,7 @@ export function parseResponse(
   return { response: { ...rest, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
-/** Head of the first answer in `bytes`, and its length; undefined if it is incomplete or no HTTP/1.1. */
+/** Head of the first answer, and its length; undefined if incomplete or no HTTP/1.1. */
 export function parseHead(bytes: Buffer): Head | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
@@ -87,11 +87,11 @@ function bodyOf(
   if (coded !== undefined) {
     const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
     const chunked = codings.filter((coding) => coding === 'chunked').length;
-    // An empty list member is forbidden (RFC 9110, section 5.6.1.1), and clients read it differently.
+    // RFC 9110, section 5.6.1.1, forbids an empty list member, and clients disagree about it.
     if (written !== undefined || chunked > 1 || codings.includes('')) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);
   }
-  // Until the connection closes: without a length, and after a coding without an end of its own.
+  // Without a length or an end of its own, a body lasts until the connection closes.
   if (written === undefined) return closed ? { content: bytes, length: bytes.length } : undefined;
   const length = numberOf(written, DECIMAL);
   if (length === undefined) return 'malformed';
@@ -101,11 +101,11 @@ function bodyOf(
 const DECIMAL = { digits: /^\d{1,15}$/, base: 10 };
 const HEXADECIMAL = { digits: /^[\da-f]{1,12}$/i, base: 16 };
 
-/** Size of digits alone; undefined for any other text, and above the exact integers. */
+/** Undefined for anything but digits, and above the exact integers. */
 const numberOf = (text: string, { digits, base }: { digits: RegExp; base: number }): number | undefined =>
   digits.test(text) ? Number.parseInt(text, base) : undefined;
 
-/** Chunks up to that of size 0 with its trailers (RFC 9112, section 7.1). */
+/** Chunks up to size 0 with its trailers (RFC 9112, section 7.1). */
 function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
@@ -145,8 +145,8 @@ export type RawEnd = 'answered' | 'refused' | 'closed' | 'timeout' | 'malformed'
 export interface RawExchange {
   responses: RawResponse[];
   /**
-   * `answered`: all expected answers came; `refused`: an answer's status is not accepted; `closed`: the server closed
-   * before; `timeout`: nothing more came in time; `malformed`: wrong framing, or more than 4 MiB.
+   * `answered`: all answers came; `refused`: a status is not accepted; `closed`: the server closed before; `timeout`:
+   * nothing more came in time; `malformed`: wrong framing, or more than 4 MiB.
    */
   end: RawEnd;
   rest: Buffer;
@@ -156,16 +156,15 @@ export interface RawOptions {
   /** Milliseconds to connect, and then between bytes. */
   within: number;
   answers?: number;
-  /** Methods of the requests, in order, since an answer to HEAD has no body. Default: all GET. */
+  /** Methods of the requests, since an answer to HEAD has no body. Default: all GET. */
   methods?: readonly string[];
   /**
-   * Accepts a status. Another one ends the exchange at the head, because the body may be an endless stream. Default:
-   * all.
+   * Any other status ends the exchange at the head, because the body may be an endless stream. Default: accepts all.
    */
   accepts?(status: number): boolean;
 }
 
-/** Bytes, above any answer to such a request. */
+/** Bytes, above any answer to a raw request. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
@@ -175,7 +174,7 @@ const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
 };
 
 /**
- * Sends the parts one by one, and reads the answers. Throws Unreachable, Unfinished if bytes still come after six times
+ * Sends the parts in turn, and reads the answers. Throws Unreachable, Unfinished if bytes still come after six times
  * `within`, and the reason of the client's signal.
  */
 export async function exchange(
@@ -217,7 +216,7 @@ function keepAnswer({ recorder }: HttpClient, recorded: Recorded, answer: RawRes
   recorder.received(recorded, answer.body);
 }
 
-/** Ends with the first of: the answers, the end of the connection, the end of patience. */
+/** Ends at the last answer, the end of the connection, or the end of patience. */
 async function readAnswers(
   socket: Socket,
   { within, answers = 1, methods = [], accepts }: RawOptions,
@@ -273,11 +272,11 @@ function askedBy(text: string, origin: string): Pick<Recorded, 'method' | 'url'>
 
 function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
-  // Masked before it is escaped.
+  // Masks before it escapes.
   const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), LONGEST_LINE);
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll("'", "'\\''").replaceAll('%', '%%');
   const seconds = Math.max(1, Math.ceil(within / 1000));
-  // Timeouts for socat: otherwise it stops reading once the request is sent, or never ends.
+  // socat without timeouts stops reading once the request is sent, or never ends.
   const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
   return http.recorder.add({
     ...askedBy(text, http.endpoint.origin),
@@ -298,7 +297,7 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   }
 }
 
-/** Request as text, with the client's headers, credentials included, and a Host unless one is given. */
+/** Request text with the client's headers, credentials included, and a Host unless given. */
 export function requestText(
   http: HttpClient,
   request: { method?: string; target: string; headers?: readonly string[]; version?: string; body?: string },

@@ -24,15 +24,15 @@ export interface Recorded {
   duration_ms: number;
   curl: string;
   raw?: true;
-  /** Number of repetitions with the same answer; absent for one. */
+  /** Repetitions with the same answer; absent for one. */
   times?: number;
 }
 
 export interface DriveStep {
   what: string;
-  /** Shell line that repeats the call; absent if there is none. */
+  /** Shell line that repeats the call, if any. */
   line?: string;
-  /** Set if the exchange before it still waited for its answer. */
+  /** Set if the exchange before was still without an answer. */
   beside?: true;
   ids?: Readonly<Record<string, string>>;
 }
@@ -47,7 +47,7 @@ interface Kept {
 interface Whole {
   readonly body: string | Buffer;
   readonly ended: boolean;
-  /** Total length if the body is only a beginning. */
+  /** Total length, if the body is only a beginning. */
   readonly size?: string | undefined;
 }
 
@@ -67,15 +67,15 @@ const COUNTED = {
 } as const;
 
 const BODY_LIMIT = 4096;
-/** Bytes of a body decoded for its beginning: more than shown, since masks are shorter than secrets. */
+/** Bytes decoded of a body: more than shown, since masks are shorter than secrets. */
 const DECODED = 64 * 1024;
 const URL_LIMIT = 2000;
 const HEADER_LIMIT = 1000;
 const MOST_HEADERS = 200;
-/** Exchanges kept of a long check, and bytes of whole bodies kept for the last ones. */
+/** Exchanges kept of a long check, and bytes of whole bodies kept for the last. */
 const KEPT = 50;
 const KEPT_BYTES = 512 * 1024;
-/** Longest script for a reader, in steps. */
+/** Most steps of a readable script. */
 const MOST_STEPS = 100;
 
 function pathOf(url: string): string {
@@ -94,7 +94,7 @@ function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, '
   };
 }
 
-/** Whether request and answer are the same, apart from answer headers, which contain times. */
+/** Ignores durations and answer headers, which contain times. */
 const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
 const withoutTimes = ({ duration_ms: _, response_headers: __, ...exchange }: Recorded): object => exchange;
 
@@ -111,7 +111,6 @@ export class Recorder {
 
   /** Called with each whole answer and each frame. Must not throw. */
   readonly happened: (happening: Happening) => void;
-  /** Variation of the recorded requests. Default: the usual form. */
   readonly form: Form | undefined;
 
   constructor(redactor: Redactor = new Redactor(), happened: (happening: Happening) => void = () => {}, form?: Form) {
@@ -126,7 +125,7 @@ export class Recorder {
   }
 
   /**
-   * Exchanges most relevant to `about`, with that part of their bodies. Repeated polls with the same answer count as
+   * Exchanges most relevant to `about`, with the relevant part of their bodies. Polls with the same answer count as
    * one.
    */
   evidence(about: Telling, most: number): Recorded[] {
@@ -155,8 +154,7 @@ export class Recorder {
   }
 
   /**
-   * Start of the first of the last `count` exchanges, milliseconds of `performance.now()`; with fewer exchanges, of the
-   * check.
+   * Start of the first of the last `count` exchanges, milliseconds of `performance.now()`; with fewer, of the check.
    */
   beginOfLast(count: number): number {
     const first = this.#exchanges.at(-count)?.exchange;
@@ -174,7 +172,7 @@ export class Recorder {
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
-  /** Timeline for a check that is the server itself, which adds its own marks. */
+  /** Timeline for a check that is itself the server, and adds its own marks. */
   get axis(): Axis {
     return this.#timeline;
   }
@@ -195,7 +193,7 @@ export class Recorder {
     return this.#driven;
   }
 
-  /** Forgets all steps except drives; returns the drives, for `restore`. */
+  /** Forgets all steps except drives, and returns those for `restore`. */
   keepDrives(): Snapshot {
     const { exchanges, steps, marks } = this.snapshot();
     const drives: Snapshot = {
@@ -207,13 +205,9 @@ export class Recorder {
     return drives;
   }
 
-  /**
-   * Adds a drive, redacted, before the call is made. `restarts`: it stops or starts the agent. Ids are added to the
-   * result later.
-   */
+  /** Adds a drive, redacted, before its call. `restarts`: stops or starts the agent. The call adds ids later. */
   drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): DriveStep {
     const clean = line === undefined ? undefined : this.redactor.text(line);
-    // A masked line would not work.
     const last = this.#exchanges.at(-1)?.exchange;
     const waiting = last !== undefined && last.status === undefined && last.error === undefined;
     const drive: DriveStep = {
@@ -227,7 +221,7 @@ export class Recorder {
     return drive;
   }
 
-  /** Adds an exchange, redacted. A stream goes on filling the result. `isOnAxis`: its marks exist already. */
+  /** Adds an exchange, redacted; a stream fills it later. `isOnAxis`: its marks exist already. */
   add(exchange: Recorded, { isOnAxis = false }: { isOnAxis?: boolean } = {}): Recorded {
     const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {
@@ -247,7 +241,7 @@ export class Recorder {
     return clean;
   }
 
-  /** Sets the body of an answer. `ended: false`: it was broken off; `size`: total length of an incomplete body. */
+  /** Sets the body of an answer. `ended: false`: broken off; `size`: total length of an incomplete body. */
   received(
     exchange: Recorded,
     body: string | Buffer,

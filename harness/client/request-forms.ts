@@ -3,10 +3,10 @@
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
-/** Parameters, which are encoded, or a string, which is sent as it is. */
+/** Parameters are encoded; a string is sent as it is. */
 export type Query = Parameters | string;
 
-/** Headers with lower-case names; `undefined` in `change` removes one. */
+/** Lower-case names; `undefined` in `change` removes a header. */
 export function mergeHeaders(
   base: Record<string, string>,
   change: Record<string, string | undefined> = {},
@@ -30,7 +30,7 @@ export function queryText(query: Query | undefined): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** Bytes or text to send. Sets `content-type` to JSON if it is absent. */
+/** Sets `content-type` to JSON if absent. */
 export function bodyOf(body: unknown, headers: Record<string, string>): string | Buffer | undefined {
   if (body === undefined) return undefined;
   if (body instanceof Uint8Array) return Buffer.from(body);
@@ -38,7 +38,7 @@ export function bodyOf(body: unknown, headers: Record<string, string>): string |
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Headers with lower-case names, repeated ones joined with `, `. */
+/** Lower-case names, repeated headers joined with `, `. */
 export function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -47,7 +47,7 @@ export function flatten(headers: Record<string, string | string[] | undefined>):
   );
 }
 
-/** Query of `/events`. Commas between types stay unescaped; an escaped one would belong to a type. */
+/** Query of `/events`. Keeps commas between types unescaped: an escaped comma belongs to a type. */
 export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
   const pairs: string[] = [];
   if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
@@ -64,9 +64,9 @@ export interface CurlParts {
   body?: string | undefined;
   /** Milliseconds that the request waited for its answer. */
   timeoutMs: number;
-  /** Event stream: curl must not buffer. */
+  /** Keeps curl from buffering. */
   stream?: boolean;
-  /** Environment variable of a secret; undefined for one that is wrong on purpose. */
+  /** Environment variable of a secret; undefined for a secret wrong on purpose. */
   variable(secret: string): string | undefined;
 }
 
@@ -74,7 +74,7 @@ export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
-/** Credential as its variable, so that the line works elsewhere and contains no secret. */
+/** Variable for a credential, so that the line works elsewhere and holds no secret. */
 function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
   if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
   const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
@@ -85,10 +85,10 @@ function credential(name: string, value: string, { variable }: CurlParts): strin
 /** Seconds, enough for a heartbeat every 30 s on an endless stream. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
-/** Characters; longer lines cannot be pasted, and a shell may reject them. */
+/** Characters; nobody can paste longer lines, and a shell may reject them. */
 export const LONGEST_LINE = 4000;
 
-/** Shell line that repeats a request and ends by itself; a shell comment if it would be too long. */
+/** Shell line that repeats a request and ends by itself; a shell comment if too long. */
 export function curlLine(parts: CurlParts): string {
   const { body } = parts;
   const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;

@@ -1,6 +1,6 @@
 /**
- * Parses an event stream into frames and comments by the WHATWG standard. Keeps what parsers for clients drop:
- * comments, offsets, line ends, invalid bytes and unfinished blocks.
+ * Parses an event stream by the WHATWG standard. Keeps what parsers of clients drop: comments, offsets, line ends,
+ * invalid bytes and unfinished blocks.
  */
 
 import { Bytes } from '../common/bytes.ts';
@@ -13,12 +13,12 @@ export interface SseFrame {
   data?: string;
   retry?: string;
   fields: readonly { name: string; value: string }[];
-  /** Whether a client dispatches an event: only for blocks with `data`. */
+  /** Set only for blocks with `data`, which alone a client dispatches. */
   dispatched: boolean;
   /** `Last-Event-ID` of a client from here on. */
   lastEventId: string;
   at: number;
-  /** Offset of its end in the stream, after the blank line. */
+  /** Offset in the stream after the closing blank line. */
   end: number;
 }
 
@@ -29,11 +29,11 @@ export interface SseComment {
   end: number;
 }
 
-/** Bytes of memory of a frame or comment beside its text. */
+/** Bytes of memory for a frame or comment beside its text. */
 const OBJECT_BYTES = 700;
 const FIELD_BYTES = 200;
 
-/** Bytes of memory of a frame, at two a character. */
+/** Bytes of memory, at two a character. */
 export const frameBytes = ({ fields }: SseFrame): number =>
   fields.reduce((sum, { name, value }) => sum + FIELD_BYTES + 2 * (name.length + value.length), OBJECT_BYTES);
 
@@ -76,7 +76,7 @@ export class BlockTooLarge extends Error {
   }
 }
 
-/** Parses one stream. Throws BlockTooLarge. */
+/** Throws BlockTooLarge. */
 export class SseParser {
   readonly framing: SseFraming = {
     bom: false,
@@ -111,17 +111,16 @@ export class SseParser {
     return this.#bytes;
   }
 
-  /** Bytes of memory of the unfinished line and block, at two a character. */
+  /** Bytes of memory of the unfinished line and block. */
   get held(): number {
     return this.#carry.capacity + 2 * this.#blockBytes;
   }
 
-  /** Whether a line or block is unfinished. A client drops it at the end of the stream. */
+  /** True within a line or block, which a client drops at the end of the stream. */
   get unfinished(): boolean {
     return this.#dropped || this.#carry.length > 0 || this.#fields.length > 0;
   }
 
-  /** Ends the stream, and drops an unfinished block. */
   end(): void {
     this.#dropped = this.unfinished;
     this.#carry.clear();
@@ -142,7 +141,7 @@ export class SseParser {
     return this.#lastEventId;
   }
 
-  /** Parses the next chunk. `at`: its arrival, milliseconds. */
+  /** Parses the next chunk. `at`: arrival, milliseconds. */
   push(chunk: Uint8Array, at: number): void {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
@@ -159,7 +158,7 @@ export class SseParser {
       if (byte !== LF && byte !== CR) continue;
       const line = this.#line(chunk.subarray(start, index));
       start = index + 1;
-      // A carriage return ends the line at once; a line feed that belongs to it may come in the next chunk.
+      // A carriage return ends the line at once; its line feed may come in the next chunk.
       if (byte === CR) this.#afterCr = true;
       else this.framing.lf += 1;
       this.#take(line, at, this.#bytes + start);

@@ -1,4 +1,4 @@
-/** Subscription to the event stream (sections 6.1 and 6.2) that owns its bytes: every wait has a bound and a reason. */
+/** Subscription to the event stream (sections 6.1 and 6.2): every wait has a bound and a reason. */
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
@@ -23,8 +23,8 @@ import type { StreamMarks } from './timeline.ts';
 const KEPT_WHEN_DROPPING = 0.75;
 
 /**
- * Sequence with bounded cost, such as bytes. Indices count from the first item ever pushed. Drops only items marked as
- * read, oldest first.
+ * Sequence of bounded cost, such as bytes. Indices count from the first item ever pushed. Drops only read items, oldest
+ * first.
  */
 export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
@@ -48,7 +48,6 @@ export class Recent<T> implements Iterable<T> {
     return this.#first;
   }
 
-  /** Cost of the unread items. */
   get unreadCost(): number {
     return this.#unreadCost;
   }
@@ -58,7 +57,6 @@ export class Recent<T> implements Iterable<T> {
     this.#unreadCost += this.#costOf(item);
   }
 
-  /** Marks items before `index` as read. */
   read(index: number): void {
     for (; this.#unread < Math.min(index, this.length); this.#unread += 1) {
       const cost = this.#cost(this.#unread);
@@ -68,7 +66,7 @@ export class Recent<T> implements Iterable<T> {
     if (this.#readCost > this.#limit) this.#drop();
   }
 
-  /** Drops a quarter at once: each drop moves all other items. */
+  /** Drops a quarter at once: a drop moves all items left. */
   #drop(): void {
     let dropped = 0;
     for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.#first + dropped < this.#unread; dropped += 1) {
@@ -78,7 +76,7 @@ export class Recent<T> implements Iterable<T> {
     this.#first += dropped;
   }
 
-  /** Item at an index, from the end if negative; undefined if it is missing or dropped. */
+  /** Item at an index, from the end if negative; undefined if missing or dropped. */
   at(index: number): T | undefined {
     return this.#items[index < 0 ? this.#items.length + index : index - this.#first];
   }
@@ -108,7 +106,7 @@ export class Recent<T> implements Iterable<T> {
 export { StreamEnded, StreamTimeout, type StreamWait } from './stream-wait.ts';
 
 export interface OpenEvents {
-  /** Cursor in the query, sent as it is, so that malformed ones can be tried. */
+  /** Cursor in the query, sent as it is, even malformed. */
   after?: string | number | bigint;
   lastEventId?: string | number | bigint;
   types?: readonly string[];
@@ -117,28 +115,25 @@ export interface OpenEvents {
   headers?: Record<string, string | undefined>;
   /** Milliseconds for the head of the answer. Default: the client's. */
   within?: number;
-  /** Starts paused, like a subscriber that has stopped reading. */
+  /** Starts paused, as a subscriber that has stopped reading. */
   paused?: boolean;
   /** Maps each frame; undefined drops it. Default: unchanged. */
   read?: (frame: SseFrame) => SseFrame | undefined;
-  /** Drops the connection after this many bytes of the body; ignores later bytes. */
+  /** Drops the connection after this many bytes of the body; ignores the rest. */
   cutAfterBytes?: number;
 }
 
-/**
- * Cause of the end: the server, a broken connection, `close()`, a cut after a number of bytes, or a block above the
- * limit.
- */
+/** Cause of the end: the server, a broken connection, `close()`, `cutAfterBytes`, or a block above the limit. */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 
 const MIB = 1024 * 1024;
 /** Bytes of unread frames at which reading pauses. */
 const MOST_UNREAD = 2 * MIB;
-/** Bytes of read frames kept. A check that needs more collects them itself. */
+/** Bytes of read frames kept; a check collects more itself. */
 const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
-/** Bytes of the end, for the record. */
+/** Bytes of the end to record. */
 const TAIL = 16 * 1024;
 
 /**
@@ -161,7 +156,7 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
   return new EventStream(response, options, http.recorder);
 }
 
-/** Open event stream. `next` gives frames one by one. Memory is bounded. */
+/** Open event stream of bounded memory. `next` gives frames one by one. */
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -177,7 +172,7 @@ export class EventStream {
   readonly #marks: StreamMarks | undefined;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
-  /** First and last bytes: a finding is about one of them. */
+  /** First and last bytes: findings are about these. */
   readonly #ends = new BothEnds(MAX_OTHER_BODY, TAIL);
   #bytes = 0;
   #read = 0;
@@ -219,7 +214,6 @@ export class EventStream {
     return this.#bytes;
   }
 
-  /** Whether the stream stops inside a block. */
   get unfinished(): boolean {
     return this.#parser.unfinished;
   }
@@ -240,7 +234,7 @@ export class EventStream {
     return frame;
   }
 
-  /** Waits for a comment or frame beyond `seen`, which counts as read. */
+  /** Waits for a comment or frame beyond `seen`, which it marks read. */
   activity(seen: { frames: number; comments: number }, wait: StreamWait): Promise<true> {
     this.#looked(seen.frames);
     return this.#until(
@@ -251,8 +245,8 @@ export class EventStream {
   }
 
   /**
-   * Resolves after `quietMs` without a frame, at the end of the stream, or after `within`. Takes a sample only, because
-   * silence proves nothing about later frames. `quietMs` as a function is evaluated after each frame.
+   * Resolves after `quietMs` without a frame, at the end of the stream, or after `within`: a sample only, as silence
+   * proves nothing about later frames. Evaluates a function `quietMs` after each frame.
    */
   async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
@@ -269,7 +263,7 @@ export class EventStream {
     }
   }
 
-  /** Resolves at the end of the stream with the beginning of the body, for answers that are no stream. */
+  /** Beginning of the body at the end of the stream, for answers that are no stream. */
   async rest(wait: StreamWait): Promise<string> {
     await this.#until(
       () => (this.#ended === undefined ? undefined : true),
@@ -304,7 +298,7 @@ export class EventStream {
     try {
       await this.#held();
       for await (const chunk of decoded(this.#response.body, this.headers['content-encoding'])) {
-        // A chunk after `close` would be parsed from the middle of a line.
+        // The parser would start a chunk after `close` within a line.
         if (this.#ended !== undefined) break;
         this.#take(chunk as Buffer, performance.now());
         if (this.#ended !== undefined) break;

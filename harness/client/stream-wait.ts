@@ -3,11 +3,11 @@ import { type Changes, Patience, socketsRead } from '../common/waiting.ts';
 
 export interface StreamWait {
   /**
-   * Milliseconds without progress towards the goal: comments and empty lines are no progress towards a frame. Time in
-   * which this process is held up does not count.
+   * Milliseconds without progress: comments and empty lines are none towards a frame. Standstills of this process do
+   * not count.
    */
   within: number;
-  /** Milliseconds in total, for samples and for frames that must not come. Default: the limit of the check. */
+  /** Milliseconds in total, for samples and for frames that must not come. Default: the check's limit. */
   atMost?: number;
   /** Words that complete "waited for …". */
   for: string;
@@ -42,7 +42,7 @@ export async function untilReady<T>(ready: () => T | undefined, wait: StreamWait
       late = false;
       await stream.changes.next(patience.leftMs);
     } else if (!late) {
-      // Reads sockets once more: bytes may have arrived behind the timer.
+      // Reads sockets once more: bytes may wait behind the timer.
       late = true;
       await socketsRead();
     } else {

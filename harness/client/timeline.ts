@@ -1,12 +1,10 @@
-/**
- * Timeline of a check: drives, requests, and events on each stream; for a client under test, with the check as server.
- */
+/** Timeline of a check: drives, requests, and events on each stream; also of a client under test. */
 import { defined } from '../common/defined.ts';
 
 /**
- * `drive`: call of control. `restart`: stop or start of the target. `request`: request with its answer. `stream`: open
- * event stream; `frame` and `heartbeat` came on it, `sent` was written to it by a check as server, `cut` ended it by
- * the check, `end` by the target or a break. `printed`: output of a client. `end` without a stream: end of the target.
+ * `drive`: call of control. `restart`: stop or start of the target. `request`: with its answer. `stream`: open event
+ * stream, with `frame` and `heartbeat`; a check as server marks `sent` bytes and its `cut`. `end`: by the target or a
+ * break; without a stream, of the target itself. `printed`: output of a client.
  */
 export const MARK_KINDS = [
   ...(['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'sent'] as const),
@@ -24,13 +22,13 @@ export interface Mark {
   count?: number;
 }
 
-/** Cuts a text to `limit` characters. The mark shows a Redactor that a secret may be cut. */
+/** Cuts a text to `limit` characters. The `…` tells a Redactor that a secret may be cut. */
 export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 const MOST = 150;
 /** Milliseconds within which marks of a stream form one burst. */
 const BURST_MS = 20;
-/** Characters kept of a text, and shown. */
+/** Characters of a text: kept, and shown. */
 const KEPT_STEPS = 1000;
 const SHOWN = 160;
 /** Characters shown of bytes and of a client's output, which findings are about. */
@@ -39,7 +37,7 @@ const SHOWN_WHOLE = 400;
 export class Timeline {
   /** Milliseconds of `performance.now()`. */
   readonly began = performance.now();
-  /** Unredacted: most are dropped before they are shown. */
+  /** Unredacted: only marks shown need it. */
   readonly kept: Mark[] = [];
   /** Counts by kind, dropped marks included. */
   readonly counts = new Map<MarkKind, number>();
@@ -57,7 +55,6 @@ export class Timeline {
     });
   }
 
-  /** Adds a mark; `ended` sets its end. */
   add(kind: MarkKind, what: string, stream?: number): Mark {
     const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
     this.#count(kind);
@@ -110,7 +107,7 @@ export class Timeline {
     this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;
-    // Keeps first and last of a burst; of bytes, all pieces.
+    // Keeps first and last of a burst; of sent bytes, all.
     last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
   }
 

@@ -1,6 +1,6 @@
-/** `User-Agent` of a run: a target must not recognise a test by a header. */
+/** `User-Agent` of a run: no target may know a test by its header. */
 
-/** Values of published clients; one sends none. */
+/** Published clients; one sends none. */
 const USUAL = [
   'curl/8.14.1',
   'python-requests/2.32.5',
@@ -12,5 +12,5 @@ const USUAL = [
   undefined,
 ] as const;
 
-/** `User-Agent` for a seed; undefined for none. */
+/** Undefined for none. */
 export const usualUserAgent = (seed: number): string | undefined => USUAL[seed % USUAL.length];
