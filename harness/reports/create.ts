@@ -27,7 +27,7 @@ const FORMATS: readonly ReportFormat[] = [
 
 export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name);
 
-/** Formats in words, for help: `pretty, json, … or github, each with =FILE`. */
+/** E.g. `pretty, json, … or github, each with =FILE`. */
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
@@ -55,7 +55,7 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
   });
 }
 
-/** File of the first JSON report among the values of `--report`, for `muster replay`. */
+/** First JSON report with a file, for `muster replay`. */
 export function jsonReportFile(specs: readonly string[]): string | undefined {
   return specs.map(parse).find(({ format, file }) => format === jsonFormat && file !== undefined)?.file;
 }
@@ -72,7 +72,7 @@ function documentReporter(format: DocumentFormat, path: string | undefined, { st
   };
 }
 
-/** Masks a report before it is formatted, because escaping could hide a secret. */
+/** Masks first, because the escapes of a format could hide a secret. */
 function redacting(reporter: Reporter, redactor: Redactor): Reporter {
   return {
     ...reporter,

@@ -1,4 +1,4 @@
-/** Orders and words shared by the reports for people. */
+/** Order and words that reports for people share. */
 
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
@@ -9,7 +9,7 @@ import { countInWords } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
-/** Failures that are all shown open; of more, only the first is. */
+/** Failures shown open; of more, only the first is open. */
 export const AT_ONCE = 3;
 
 export interface SectionGroup {
@@ -18,7 +18,7 @@ export interface SectionGroup {
   checks: CheckResult[];
 }
 
-/** Checks by section, in the order of the specification; stale baseline entries, without a section, come last. */
+/** Follows the order of the specification; stale baseline entries, without a section, come last. */
 export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
   const groups = Map.groupBy(checks, (check) => check.section);
   return [...groups]
@@ -30,7 +30,7 @@ export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
     }));
 }
 
-/** Ids of checks with an outcome, by reason, the most frequent first. */
+/** Ids of checks with an outcome, by reason, most frequent first. */
 export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
   const groups = Map.groupBy(
     checks.filter((check) => check.outcome === outcome),
@@ -50,14 +50,14 @@ export interface FindingGroup {
   blocked: CheckResult[];
 }
 
-/** Failures and warnings by cause, the most telling first; each is in one group. */
+/** Failures and warnings by cause, most telling first, each in one group. */
 export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
   const findings = new Map(checks.filter(isFinding).map((result) => [result.id, result]));
   const leadOf = (id: string): string => {
     const seen = new Set([id]);
     for (let at = id; ; ) {
       const next = findings.get(at)?.consequence_of;
-      // A lead may be excused by the baseline: its consequences then lead themselves.
+      // Consequences of a lead that the baseline excuses lead themselves.
       if (next === undefined || !findings.has(next) || seen.has(next)) return at;
       seen.add(next);
       at = next;
@@ -150,11 +150,9 @@ export const differencesIn = ({ declarations }: Report): string[] =>
 
 export const NOT_AS_DECLARED = 'Not as declared: checks rest on what a target says of itself';
 
-/** Finding from which it may follow; undefined for a lead. */
 export const followsIn = ({ consequence_of: lead }: CheckResult): string | undefined =>
   lead === undefined ? undefined : `may follow from ${lead}`;
 
-/** Allowance that later checks make for a failure; undefined without one. */
 export const allowanceIn = ({ deviation }: CheckResult): string | undefined =>
   deviation && `checks allow for it: ${deviation.allowance}`;
 
@@ -175,7 +173,7 @@ export const lines = (...parts: readonly (string | readonly string[] | false | u
 
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Finding as plain text, for formats with one field for it. The JSON report has all parts in full. */
+/** Plain text, for formats with one field. The JSON report has all parts. */
 export function findingText(result: CheckResult): string {
   const line = (label: string, text: string | undefined): string | undefined =>
     text === undefined ? undefined : `${label.padEnd(10)} ${printable(text)}`;
@@ -209,7 +207,7 @@ export function counterexample({ counterexample: value }: CheckResult): string |
   return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
-/** Characters of a command: a shell may reject longer ones. */
+/** Characters of a command: a shell may reject longer lines. */
 const TRY = 4000;
 
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>

@@ -1,4 +1,4 @@
-/** Report formats. Each has its own file, and an entry in the list of `create.ts`. */
+/** Report formats, each with a file of its own and an entry in `create.ts`. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import { type Output, type Paint, painter } from '../common/terminal.ts';
@@ -23,14 +23,14 @@ export interface DocumentFormat {
   document(report: Report): string;
 }
 
-/** Format for people, or for a service that follows the run. Its reports are redacted before. */
+/** Format for people, or for a service that follows the run. Gets redacted reports. */
 export interface LiveFormat {
   readonly name: string;
   /** @param file absolute path for the report, in place of the format's usual destination */
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
 }
 
-/** Format and file of a value `FORMAT` or `FORMAT=FILE`. Throws UsageError with the accepted values. */
+/** Reads `FORMAT` or `FORMAT=FILE`. Throws UsageError with the accepted formats. */
 export function formatOf<F extends { readonly name: string }>(
   spec: string,
   formats: readonly F[],
@@ -48,7 +48,7 @@ export function formatOf<F extends { readonly name: string }>(
 
 export type ReportFormat = DocumentFormat | LiveFormat;
 
-/** Writes a report, whole or not at all. Throws LimitReached on a full disk; other reports are still written. */
+/** Writes a report whole or not at all. Throws LimitReached on a full disk; other reports are still written. */
 export function writeReport(path: string, text: string, write: typeof writeWhole = writeWhole): void {
   try {
     write(path, text);
@@ -58,7 +58,7 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
   }
 }
 
-/** Tries the file of a report; undefined: stdout. Throws UsageError when another one goes there. */
+/** Tries the file of a report; undefined is stdout. Throws UsageError if another report has that place. */
 export function claimPlace(places: Set<string | undefined>, spec: string, file: string | undefined) {
   const path = file === undefined ? undefined : prepareFile(`--report ${spec}`, file);
   if (places.has(path) && (path === undefined || isOneFile(path)))
@@ -67,7 +67,7 @@ export function claimPlace(places: Set<string | undefined>, spec: string, file: 
   return path;
 }
 
-/** Writer of each requested format, to its file or to stdout. Throws UsageError, before the work. */
+/** Writes each format to its file or to stdout. Throws UsageError before the work. */
 export function reportWriter<F extends { readonly name: string }>(
   specs: readonly string[],
   formats: readonly F[],
@@ -87,6 +87,6 @@ export function reportWriter<F extends { readonly name: string }>(
   };
 }
 
-/** Colours on the terminal, none in a file. */
+/** Colours on a terminal only. */
 export const paintOf = ({ stdout, env }: Pick<ReporterOptions, 'stdout' | 'env'>, isTerminal: boolean): Paint =>
   painter(stdout, isTerminal ? env : { NO_COLOR: '1' });

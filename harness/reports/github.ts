@@ -17,10 +17,10 @@ import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** Annotations of a kind that GitHub shows from one step; it drops more silently. */
+/** Annotations of a kind that GitHub shows from a step; it drops others silently. */
 const LIMIT = 10;
 
-/** A file receives the summary in place of `$GITHUB_STEP_SUMMARY`. */
+/** A file replaces `$GITHUB_STEP_SUMMARY`. */
 export const githubFormat: LiveFormat = {
   name: 'github',
   reporter: ({ stdout, env }, file) => ({
@@ -34,8 +34,8 @@ export const githubFormat: LiveFormat = {
 };
 
 /**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding stands for its consequences. A
- * blocked check is a warning, since no requirement failed. The last one counts those beyond the limit.
+ * Workflow commands: errors worst first, then warnings, then the verdict. A finding stands for its consequences; a
+ * blocked check warns, since no requirement failed. The last command counts those beyond the limit.
  */
 export function annotations(report: Report): string[] {
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];

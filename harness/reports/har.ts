@@ -1,6 +1,6 @@
 /**
- * HAR 1.2: the exchanges of each finding, a page each, for tools that show or repeat them. All begin at the start of
- * the run, because Muster keeps no time of a single exchange.
+ * HAR 1.2: exchanges of findings, a page each, for tools that show or repeat them. All begin with the run, because
+ * Muster keeps no time of a single exchange.
  */
 import { harEntry } from '../client/har-entry.ts';
 import { printableJson } from '../common/terminal.ts';

@@ -39,7 +39,7 @@ import {
 import type { DocumentFormat } from './format.ts';
 import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
-/** Streams drawn, the latest ones. */
+/** Streams drawn, the latest. */
 const MOST_STREAMS = 8;
 
 const WORDS: Record<MarkKind, string> = {
@@ -61,8 +61,8 @@ interface Lane {
 }
 
 /**
- * Timeline of a check with lanes for drives, requests, each stream and a client's output, and the same as a list, for
- * readers who cannot see it. Needs no script; empty for fewer than two marks.
+ * Timeline with lanes for drives, requests, streams and a client's output, and a list of the same for readers who
+ * cannot see it. Needs no script; empty below two marks.
  */
 export function timelineOf(marks: readonly Mark[]): Markup {
   if (marks.length < 2) return NOTHING;
@@ -211,7 +211,7 @@ function coverage(report: Report): Markup {
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 
-/** Hidden until the script, which searches, shows it. */
+/** Hidden until its script shows it. */
 const SEARCH = html`<form class="search" role="search" hidden>
 <label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label>
 <output aria-live="polite"></output></form>`;
@@ -301,11 +301,11 @@ function observed(report: Report): Markup {
   )}</dl>`;
 }
 
-/** Characters of an inline counterexample, and of the line of a closed card. */
+/** Characters of an inline counterexample, and of a closed card's line. */
 const SHORT = 120;
 const BRIEF = 120;
 
-/** Finding. `open`: shown in full, otherwise as one line until a click. */
+/** `open`: shows all; otherwise a line until a click. */
 function findingCard({ lead: result, consequences, blocked }: FindingGroup, open: boolean): Markup {
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
@@ -334,7 +334,7 @@ ${followers(consequences)}${held(blocked)}</div></details>
 `;
 }
 
-/** Anchor inside a closed element, so that a browser opens it, with or without a script. */
+/** Anchor in a closed element, which a browser then opens, even without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
 function clause({ clause: quoted, section: number }: CheckResult): Markup {

@@ -212,7 +212,7 @@ export const jsonReportShape = objectShape(
   { title: 'Muster JSON report' },
 );
 
-/** JSON value of a user's file. Throws UsageError with the file. */
+/** Throws UsageError with the file. */
 export function readJson(file: string): unknown {
   let text: string;
   try {
@@ -230,7 +230,7 @@ export function readJson(file: string): unknown {
 export const looksLikeReport = (value: unknown): value is ReportLike =>
   isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
-/** Report in a JSON value. Throws UsageError with the file and the first invalid members. */
+/** Throws UsageError with the file and the first invalid members. */
 export function reportFrom(value: ReportLike, file: string): Report {
   if (jsonReportShape.is(value)) return value as unknown as Report;
   const problems = jsonReportShape.problems(value).slice(0, SHOWN);

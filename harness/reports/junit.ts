@@ -88,7 +88,7 @@ function testCase(result: CheckResult, report: Report): string {
   ]);
 }
 
-/** Failure of a check that fails the run; `by` names the cause or option. */
+/** `by`: cause or option that made the check fail the run. */
 function failure(result: CheckResult, detail: string, by: string | undefined): string {
   const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
   const rate = howOften(result);
@@ -132,13 +132,13 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
   };
 }
 
-/** UTC without an offset, as readers of the format expect. */
+/** UTC without an offset, as readers of JUnit expect. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
 
-/** Escaped text; characters that XML 1.0 lacks are spelled out. */
+/** Spells out characters that XML 1.0 lacks. */
 const xmlText = (text: string): string => escapeText(writable(text));
 
-/** Escaped attribute, with line breaks that a parser would turn into spaces. */
+/** Keeps line breaks, which a parser would turn into spaces. */
 const xmlAttribute = (text: string): string =>
   escapeAttribute(writable(text)).replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
 

@@ -35,7 +35,6 @@ import { coverageLine, headlineOf } from './verdict.ts';
 const LIMIT = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
-/** Exchanges of a finding, the most relevant ones. */
 const EXCHANGES = 3;
 
 export function markdownReport(report: Report): string {

@@ -36,13 +36,12 @@ export const COLOURS = {
 } as const;
 
 const LABEL = 11;
-/** Exchanges shown of a finding, the most relevant ones. */
 const EXCHANGES = 3;
 /** Findings shown in full; others take three lines. */
 const WHOLE = 5;
-/** Consequences of a finding shown, a line each. */
+/** Consequences shown, a line each. */
 const FOLLOWERS = 12;
-/** Lines of a script, shown for the first finding only; other reports have all. */
+/** Lines of the first finding's script; other reports have all. */
 const SCRIPT = 40;
 const NAMED = 6;
 
@@ -124,7 +123,7 @@ export function findingLines(
   ];
 }
 
-/** Commands that show the finding again, unwrapped: a terminal may break a line, a copy must not. */
+/** Commands that show the finding again, unwrapped so that a copy is whole. */
 function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const line = tryLine(result);
   const script = scriptLines(result);

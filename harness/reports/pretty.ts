@@ -44,7 +44,7 @@ import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
 const REDRAW_MS = 100;
 const REMIND_MS = 15_000;
-/** Columns for the spinner and the sign that more checks run. */
+/** Columns of the spinner and of the sign for more checks. */
 const SPARE = 8;
 
 /** Progress of a run: one redrawn line on a terminal, elsewhere a line every 15 s. */
@@ -92,7 +92,7 @@ export class Progress {
     this.#area.clear();
   }
 
-  /** `41 of 88 · 1 failed · waiting for device.events.long-lived (31 s), …`. */
+  /** E.g. `41 of 88 · 1 failed · waiting for device.events.long-lived (31 s), …`. */
   line(columns = this.#output.columns ?? 80): string {
     const counted = (['fail', 'blocked'] as const).map((outcome) => {
       const count = this.#ended.filter((ended) => ended === outcome).length;
@@ -124,13 +124,13 @@ const WIDEST = 110;
 /** Observations shown of a check; the JSON and HTML reports have all. */
 const NOTED = 2;
 
-/** Reasons for checks that do not apply, those of most checks. */
+/** Reasons for checks that do not apply, most frequent first. */
 const REASONS = 5;
 
-/** Outcomes listed under their section even without `--verbose`. */
+/** Outcomes listed even without `--verbose`. */
 const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn', 'undecided']);
 
-/** A file receives the whole output, without colours. */
+/** A file gets the whole output, without colours. */
 export const prettyFormat: LiveFormat = {
   name: 'pretty',
   reporter(options, file) {
@@ -147,7 +147,6 @@ export const prettyFormat: LiveFormat = {
   },
 };
 
-/** Shows progress during the run, and the report at its end. */
 export function prettyReporter(
   { env, verbose = false }: Pick<ReporterOptions, 'env' | 'verbose'>,
   output: Output,
@@ -198,7 +197,7 @@ export function prettyText(given: Report, options: PrettyOptions): string {
     .join('\n');
 }
 
-/** Fields of a check that may have several lines; each is indented where it is shown. */
+/** Fields with line breaks, which each place indents. */
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
 
 const printableReport = ({ checks, unreachable, ...report }: Report): Report => ({
@@ -207,7 +206,7 @@ const printableReport = ({ checks, unreachable, ...report }: Report): Report => 
   checks: checks.map(printableResult),
 });
 
-/** Leaves bodies and counterexamples as they are: their rendering escapes more than control characters. */
+/** Leaves bodies and counterexamples as they are: their renderers escape more than control characters. */
 const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
   ...printableValue(result, printableLine),
   ...Object.fromEntries(LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]]))),
@@ -248,7 +247,7 @@ function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): 
   ];
 }
 
-/** Reason why the target was not reached; a command to try is not wrapped. */
+/** Leaves commands to try unwrapped. */
 function unreachableBlocks(report: Report, options: PrettyOptions): string[][] {
   const [why = '', ...hints] = printable(report.unreachable ?? '').split(/ (?=Try: )/);
   return [

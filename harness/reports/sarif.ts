@@ -1,7 +1,7 @@
 /**
- * SARIF 2.1.0 (OASIS) as code scanning takes it: it shows every result as an alert, wants locations that are relative
- * and the same in every run, and knows an alert again by `primaryLocationLineHash`. So results are problems alone, and
- * checks without an answer are notifications.
+ * SARIF 2.1.0 (OASIS) for code scanning, which shows each result as an alert, wants relative locations that never
+ * change, and knows an alert again by `primaryLocationLineHash`. Results are problems alone; checks without an answer
+ * are notifications.
  */
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
@@ -17,7 +17,7 @@ export const sarifFormat: DocumentFormat = {
   document: (report) => `${printableJson(documentOf(report), 2)}\n`,
 };
 
-/** Levels of notifications, by the outcome of a check that no result tells of. */
+/** Levels of notifications for checks without a result. */
 const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
   blocked: 'error',
   fixed: 'warning',
@@ -83,7 +83,7 @@ function resultOf(check: CheckResult, { api }: Report, ruleIndex: number): objec
     message: { text: findingText(check) },
     locations: [
       {
-        // No file is at fault: a name that is the same on every machine stands for the API.
+        // No file is at fault: a name of the API, the same everywhere, stands for one.
         physicalLocation: { artifactLocation: { uri: `muster/${api}` }, region: { startLine: 1 } },
         logicalLocations: [{ fullyQualifiedName: id, kind: 'resource' }],
       },

@@ -7,7 +7,6 @@ import { differencesIn, findingsOf, lines, plural } from './findings.ts';
 export interface Headline {
   word: string;
   good: boolean;
-  /** Sentence that claims no more than was found. */
   meaning: string;
 }
 
@@ -15,7 +14,7 @@ export interface Verdict extends Headline {
   kind: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
 }
 
-/** Verdict of a report. Claims nothing about undecided checks, and conformance only to a named profile. */
+/** Claims nothing about undecided checks, and conformance only to a named profile. */
 export function verdict(report: Report): Verdict {
   const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
   const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });
@@ -54,7 +53,7 @@ export const conformantTo = ({
   requirements_version: date,
 }: Pick<Report, 'profile' | 'requirements_version'>) => `${profile}, ${date}`;
 
-/** Failures of a run: MUSTs, and the SHOULDs that this run counts as failures. */
+/** MUSTs, and SHOULDs that this run counts as failures. */
 function failuresIn(report: Report): string[] {
   const { summary } = report;
   const leads = findingsOf(report, 'fail').map(({ lead }) => lead);
@@ -79,7 +78,7 @@ function troubleOf(report: Report): string[] {
   const faults = checks.filter(({ fault }) => fault === true).length;
   const blocked = summary.blocked - faults;
   const { undecided } = report.profile_coverage;
-  // Blocked checks have a reason of their own above.
+  // Blocked checks have a reason above.
   const open = undecided.filter(({ why }) => why !== 'blocked');
   return lines(
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
@@ -140,7 +139,7 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
   return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
 }
 
-/** Coverage in words: `28 of 88 checks decided: 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
+/** E.g. `28 of 88 checks decided: 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
 export function decided(coverage: Coverage): string {
   const { checks, decided: count, undecided } = coverage;
   const reasons = reasonsOf(undecided);
@@ -155,11 +154,11 @@ const reasonsOf = (undecided: Coverage['undecided']): string[] =>
 export const isUndriven = ({ undecided }: Coverage): boolean =>
   undecided.some(({ needs }) => needs?.includes('drive') === true);
 
-/** Colour of a headline: a good one is not green if little was tried. */
+/** Keeps a good headline from green if little was tried. */
 export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
   good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 
-/** Coverage for the first lines; undefined if it would distract from an unreachable target or a replay. */
+/** Undefined if it would distract from an unreachable target or a replay. */
 export const coverageLine = (report: Report): string | undefined =>
   showsCoverage(report) ? decided(report.coverage) : undefined;
 

@@ -29,14 +29,13 @@ import {
   suitesDigest,
 } from './statement.ts';
 
-/** Suites of this Muster, for comparison with a certificate. */
 export interface OwnSuites {
   version: string;
   suites: SuitesDigest;
   checkIds(api: string, profile: string, requirements: string): readonly string[];
-  /** `sha256:…` of a requirement set of an API; undefined if this Muster lacks the date. */
+  /** Undefined if this Muster lacks the date. */
   requirementsDigest(api: string, date: string): string | undefined;
-  /** Requirement that a check decides; undefined if this Muster lacks the check. */
+  /** Undefined if this Muster lacks the check. */
   requirementOf(api: string, id: string): string | undefined;
   newestRequirements: string;
 }
@@ -47,7 +46,7 @@ export interface VerifyOptions {
   now?: Date;
   /** Milliseconds since the beginning of the run. */
   maxAgeMs?: number;
-  /** Oldest date of requirements that is accepted. */
+  /** Oldest date of requirements accepted (YYYY-MM-DD). */
   atLeast?: string;
 }
 
@@ -103,7 +102,6 @@ export function verifyCertificate(file: string, publicKey: KeyObject, options: V
   return content;
 }
 
-/** Compares the test-result predicate with Muster's own. */
 function consistent({ predicate }: Statement): void {
   const { verdicts } = predicate.muster;
   const ids = verdicts.map((verdict) => verdict.id);
@@ -131,7 +129,7 @@ function complete({ predicate }: Statement): void {
   if (predicate.muster.verdicts.every(isOpen)) throw new Refused('no check ran');
 }
 
-/** Checks that digests belong to the subject, and the reader's digest is among them. */
+/** Digests belong to the subject, and include the reader's. */
 function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {
   const digest = what?.digest.sha256;
   const named = muster.artifact?.digest.sha256;
@@ -152,7 +150,7 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
 /** Milliseconds of tolerance for clocks and time zones: a day. */
 const CLOCK_SLACK_MS = 86_400_000;
 
-/** Checks that the run began after its requirements were written, before now, and not too long ago. */
+/** A run begins after its requirements were written, before now, and not too long ago. */
 function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeMs, atLeast }: VerifyOptions): void {
   const { started_at: started, requirements_version: date, valid_until: until } = muster;
   const written = Date.parse(date);
@@ -170,12 +168,12 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its requirements are of ${date}, and those of ${atLeast} or later are asked for`);
 }
 
-/** Compares requirement sets, which never change once released, across versions of Muster. */
+/** Released requirement sets never change, so versions of Muster can compare theirs. */
 function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
   const { api, requirements_version: date } = muster;
   const named = configuration.find(({ name }) => name === requirementsName(api, date));
   const here = own.requirementsDigest(api, date);
-  // Sets are only added, so a missing older one never existed.
+  // Sets are only added: a missing older date had none.
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
     throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
@@ -209,7 +207,7 @@ const API_NAMES = {
   client: 'a client',
 };
 
-/** Kind of a control that ends Muster's own process, so that a kill is certain. */
+/** Control that ends Muster's own process, so that a kill is certain. */
 const OWN_PROCESS = 'process';
 
 export interface Claims {
@@ -219,7 +217,6 @@ export interface Claims {
   not: string[];
 }
 
-/** Verdict of a certificate, in the words of a run. */
 export const verdictOf = ({ result, muster }: Predicate): string =>
   `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}: ${conformantTo(muster)}`;
 
@@ -233,7 +230,7 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
       return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
     });
 
-/** Claims of a verified certificate. With `own`, also whether its suites are those of this Muster. */
+/** Claims of a verified certificate; `own` adds a comparison with this Muster's suites. */
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
   const { muster, result } = predicate;
   const named = (...outcomes: Outcome[]): string[] =>
@@ -291,7 +288,7 @@ const WAYS: Readonly<Record<string, string>> = {
   executable: "--command 'PROGRAM …'",
 };
 
-/** Checks that the profile has in the newest requirements beyond those of the run. */
+/** Checks of the profile in the newest requirements beyond the run's. */
 function newerRequirements({ api, profile, requirements_version: date }: Predicate['muster'], own: OwnSuites): string {
   const newest = own.newestRequirements;
   if (newest <= date) return `No later requirements than those of ${date} were known to this muster.`;
@@ -304,7 +301,6 @@ function newerRequirements({ api, profile, requirements_version: date }: Predica
 
 const FEW = 5;
 
-/** Command with which a customer repeats the run on a copy. */
 const runYourself = ({ api, digest_of: of, profile, requirements_version: requirements, seed }: Predicate['muster']) =>
   `muster check ${api} ${WAYS[of] ?? '…'} --profile ${profile} --requirements ${requirements} --seed ${seed}`;
 
@@ -363,7 +359,7 @@ const BADGES: Record<Verdict['kind'], [words: string, colour: string]> = {
 };
 const HEIGHT = 20;
 
-/** Badge of a run as an SVG document, for a README. Claims no more than the run. */
+/** SVG badge for a README, which claims no more than the run. */
 export function badge(report: Report): string {
   const { kind, meaning } = verdict(report);
   const left = `muster ${report.api}`;
@@ -385,12 +381,12 @@ font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 `.markup;
 }
 
-/** Width by the average of a letter, in pixels; `textLength` makes it exact. */
+/** Pixels by the average of a letter; `textLength` makes it exact. */
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
 
-/** Signs certificates of runs with one key, into one file. */
+/** Signs certificates with one key, into one file. */
 export interface Issuer {
-  /** Writes the certificate. Throws Refused for an incomplete run, and writes nothing. */
+  /** Throws Refused for an incomplete run, and writes nothing then. */
   issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 

@@ -54,12 +54,11 @@ function whyNotMade(place: string, error: unknown): string {
     : 'is there already, and is not overwritten';
 }
 
-/** Private key in PEM form. Throws UsageError. */
 export function readPrivateKey(file: string): KeyObject {
   return read(file, 'private', (pem) => createPrivateKey(pem));
 }
 
-/** Public key in PEM form. Throws UsageError, also for a private key. */
+/** Throws UsageError, also for a private key. */
 export function readPublicKey(file: string): KeyObject {
   return read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
@@ -85,10 +84,7 @@ function read(file: string, kind: string, make: (pem: string) => KeyObject): Key
   return key;
 }
 
-/**
- * Parses JSON. Throws SyntaxError, also for an object with two members of one name, of which readers take different
- * ones.
- */
+/** Throws SyntaxError, also for two members of one name: readers disagree on which counts. */
 export function parseStrict(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const twice = repeatedName(text);
@@ -96,9 +92,8 @@ export function parseStrict(text: string): unknown {
   return value;
 }
 
-/** Name that an object in a JSON text has twice. */
 function repeatedName(text: string): string | undefined {
-  /** Names so far of each open object; undefined for an array. */
+  /** Names so far in each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let nameIsNext = false;
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
@@ -132,7 +127,6 @@ const envelope = shape(
 );
 export type Envelope = Static<typeof envelope.schema>;
 
-/** Certificate is not trusted; the message says why. */
 export class Refused extends Error {
   override name = 'Refused';
 }
@@ -152,7 +146,7 @@ export function seal(payload: Buffer, privateKey: KeyObject): string {
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-/** Payload of an envelope whose signature `publicKey` verifies. Throws Refused. */
+/** Payload of an envelope that `publicKey` verifies. Throws Refused. */
 export function open(text: string, publicKey: KeyObject): Buffer {
   const parsed = parseSigned(text);
   if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
@@ -161,7 +155,7 @@ export function open(text: string, publicKey: KeyObject): Buffer {
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
   const [signature, other] = parsed.signatures;
-  // The key id is an optional hint; the signature decides.
+  // The signature decides; the key id is an optional hint.
   if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
     const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);

@@ -25,7 +25,7 @@ import { Refused } from './envelope.ts';
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
-/** A day, in UTC. */
+/** Date in UTC. */
 export const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 const text = Type.String();
@@ -92,7 +92,7 @@ export type Statement = Static<typeof statement.schema>;
 export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
-/** Outcomes that fail in a certificate: an excused check failed all the same, and a flaky one does not hold. */
+/** Outcomes that fail in a certificate: an excused check failed, and a flaky check does not hold. */
 const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
 
 type Decided = Pick<CheckResult, 'outcome' | 'fails_by'>;
@@ -100,7 +100,6 @@ type Decided = Pick<CheckResult, 'outcome' | 'fails_by'>;
 export const isFailed = ({ outcome, fails_by: by }: Decided): boolean => FAILED.includes(outcome) || by !== undefined;
 export const isWarned = ({ outcome, fails_by: by }: Decided): boolean => outcome === 'warn' && by === undefined;
 
-/** Reason why a run cannot be certified; undefined if it can. */
 export function whyNotCertifiable(report: Report): string | undefined {
   const { summary, target, narrowed_by: narrowed } = report;
   if (narrowed.length > 0) return `the run was narrowed by ${narrowed.join(', ')}: run the whole profile`;
@@ -132,7 +131,7 @@ export function whyNotCertifiable(report: Report): string | undefined {
   return undefined;
 }
 
-/** Words of the signer: the last day of validity (UTC), and the name, with the place where the key is published. */
+/** `validUntil`: last day of validity (UTC). `signer`: name, and place where the key is published. */
 export interface SignersWords {
   validUntil?: string | undefined;
   signer?: string | undefined;
@@ -145,7 +144,7 @@ function lastDay({ started_at: started }: Report): string {
   return day.toISOString().slice(0, 10);
 }
 
-/** Statement about a run. Throws Refused if it cannot be certified. */
+/** Throws Refused if the run cannot be certified. */
 export function statementOf(report: Report, suites: SuitesDigest, words: SignersWords = {}): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
@@ -205,7 +204,7 @@ function hexOf(digest: string): string {
   return hex;
 }
 
-/** Subject by precedence: a measured digest, a file named by the tester, the name itself. */
+/** Names the subject by a measured digest, else by a file of the tester, else by its name. */
 function subjectOf(target: TargetDescription): Statement['subject'][number] {
   const label = [target.name ?? target.executable ?? target.artifact?.name ?? target.kind, target.version];
   const name = label.filter((part) => part !== undefined).join(' ');
@@ -227,12 +226,12 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
   };
 }
 
-/** Digest of a subject known only by name and version: SHA-256 of `{"name":…,"version":…}`. */
+/** SHA-256 of `{"name":…,"version":…}`, for a subject known by name and version alone. */
 export function declaredDigest(name: string, version: string): string {
   return createHash('sha256').update(JSON.stringify({ name, version })).digest('hex');
 }
 
-/** Verdict without evidence: readers of a certificate cannot repeat the run. */
+/** Leaves out evidence: readers of a certificate cannot repeat the run. */
 function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
@@ -254,19 +253,19 @@ function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
 }
 
 export interface SuitesDigest {
-  /** Lowercase hex SHA-256. */
+  /** In lowercase hex. */
   sha256: string;
   files: number;
-  /** `source`: TypeScript of a checkout. `package`: compiled files of the published package. Their digests differ. */
+  /** `source`: TypeScript of a checkout. `package`: compiled files, with another digest. */
   form: 'source' | 'package';
 }
 
 const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
 
-/** Folder above `harness/`: of the checkout, or of `dist/`. */
+/** Folder above `harness/`: of the checkout, or `dist/`. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Digest as by `find … | sort | sha256sum | sha256sum` over these files, without tests. */
+/** Digest of `find … | sort | sha256sum | sha256sum` over these files, without tests. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))

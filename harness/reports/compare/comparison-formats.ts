@@ -18,13 +18,12 @@ import {
 } from './comparison.ts';
 import type { Said } from './entries.ts';
 
-/** Columns of a row beside its marks, and least columns of a label above them. */
+/** Columns of a row beside its marks, and minimum for a label above. */
 const ROW = 56;
 const HEAD = 8;
 const SAYS = 22;
-/** Ids of changed checks in the text; the page has all. */
+/** Changed checks named in the text; the page has all. */
 const NAMED = 6;
-/** Reasons shown for undecided checks, the most frequent first. */
 const REASONS = 3;
 
 export function compareText(comparison: Comparison, verdict: GateVerdict, paint: Paint, columns: number): string {
@@ -134,9 +133,7 @@ const valuesOf = ({ values }: ChoiceRow, columns: number): string[] =>
     ([numbers, value = '– not observed']) => `${numbers}  ${cutTo(printable(value), columns)}`,
   );
 
-/**
- * Changes between two entries. `lacks`: index of the entry that did not decide the check, relative to the later one.
- */
+/** Changes between two entries. `lacks`: offset from the later entry to the one that did not decide. */
 const CHANGES = [
   { of: 'regressions', symbol: '✗', tone: 'fail', words: 'hold no longer' },
   { of: 'undecided', symbol: '?', tone: 'blocked', words: 'not decided any more', lacks: 0 },
@@ -171,7 +168,7 @@ function whyOpen({ outcomes, findings }: RequirementRow, index: number): string 
 const headingOf = ({ entries }: Comparison, { to }: Changes): string =>
   `From ${[entries[to - 1], entries[to]].map((entry) => cutTo(printable(entry?.label ?? ''), LABEL)).join(' to ')}`;
 
-/** Lines of a step. Without the share if there is only one step, since the closing lines have it. */
+/** Lines of a step. The closing lines have the share of a single step. */
 function changes(comparison: Comparison, step: Changes, paint: Paint, columns: number): string[] {
   const said = changesIn(step).flatMap(({ symbol, words, names }) => {
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more (--report html)` : '';

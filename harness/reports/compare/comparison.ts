@@ -35,14 +35,14 @@ export interface ChoiceRow {
 export interface Changes {
   /** Index of the later entry. */
   to: number;
-  /** Numbers of checks: in the requirement set, decided in both entries, and flaky among the latter. */
+  /** Numbers of checks: in the set, decided by both entries, and flaky among those decided. */
   checks: number;
   both: number;
   flaky: number;
   regressions: RequirementRow[];
   undecided: RequirementRow[];
   undecidedBefore: RequirementRow[];
-  /** Decided by one entry only, because the other's requirement set lacks it. */
+  /** Decided by one entry alone, as the other's set lacks the check. */
   inOneSet: RequirementRow[];
   mended: RequirementRow[];
   behaviour: ChoiceRow[];
@@ -50,7 +50,7 @@ export interface Changes {
 
 type Outcomes = ReadonlySet<Outcome | undefined>;
 const HELD: Outcomes = new Set(['pass', 'fixed']);
-/** Outcomes that do not hold; a flaky check counts, whatever its last outcome. */
+/** Outcomes that do not hold; flaky counts, whatever its last outcome. */
 const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
 const DECIDED = HELD.union(BROKEN);
 const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
@@ -114,15 +114,15 @@ const differencesFirst = <T extends { differs: boolean }>(
   return rows.toSorted((a, b) => weight(b) - weight(a));
 };
 
-/** Weight of a difference: consequences of other findings come later. */
+/** Orders differences: consequences of other findings come later. */
 const tellingOf = (row: RequirementRow): number =>
   judgedApart(row) ? (row.findings.some((said) => said?.consequence_of !== undefined) ? 1 : 2) : 0;
 
-/** Whether two entries decided a check differently; an undecided check tells less. */
+/** Counts decided outcomes only: an undecided check tells less. */
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
 
-/** Share of the requirement set that both decided, e.g. `58 of 90 checks decided by both, 32 by neither`. */
+/** E.g. `58 of 90 checks decided by both, 32 by neither`. */
 export function shareOf({ checks, both, flaky, undecided, undecidedBefore, inOneSet }: Changes): string {
   const alone = undecided.length + undecidedBefore.length;
   return lines(
@@ -163,7 +163,7 @@ function saidOf({ expected, actual, reason, consequence_of }: EntryCheck): Said 
   return Object.keys(said).length === 0 ? undefined : said;
 }
 
-/** Strictest level: a SHOULD inside the check of a MUST has level SHOULD in one report and MUST in the other. */
+/** A SHOULD inside the check of a MUST has level SHOULD in one report and MUST in the other. */
 const strictest = (checks: readonly EntryCheck[]): Level =>
   LEVELS.find((level) => checks.some((check) => check.level === level)) ?? 'INFO';
 
@@ -177,7 +177,7 @@ function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
   });
 }
 
-/** Choices by check and name. Several values of one name become one, sorted. */
+/** Choices by check and name. Several values of a name become one, sorted. */
 function choicesOf({ checks }: Entry): Map<string, { check: string; name: string; value: string }> {
   const all = checks.flatMap(({ id, observed }) => (observed ?? []).map((choice) => ({ check: id, ...choice })));
   const groups = Map.groupBy(all, ({ check, name }) => `${check}\n${name}`);
@@ -192,18 +192,15 @@ function choicesOf({ checks }: Entry): Map<string, { check: string; name: string
 }
 
 export const GATES = ['none', 'regressions', 'behaviour'] as const;
-/**
- * `regressions`: held requirements must hold. `behaviour`: in addition, no choice may change where the specification is
- * silent.
- */
+/** `regressions`: requirements that held must hold. `behaviour`: no free choice may change either. */
 export type Gate = (typeof GATES)[number];
 
 export interface GateVerdict {
   word: 'COMPARED' | 'NO REGRESSION' | 'REGRESSED' | 'CHANGED' | 'UNDECIDED';
   share: string;
-  /** `warn`: without a gate, if a requirement broke or became undecided. */
+  /** `warn`: without a gate, a requirement broke or became undecided. */
   tone: 'pass' | 'warn' | 'fail';
-  /** Exit code: 0, 1 for a refusal, 2 if undecided. */
+  /** 0, 1 for a refusal, 2 if undecided. */
   code: number;
   meaning: string;
 }

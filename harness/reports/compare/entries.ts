@@ -9,12 +9,12 @@ import { type Statement, statement } from '../certificate/statement.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
 
 export interface Entry {
-  /** Heading of its column: `agent 1.3.0`, or the distinct part of its file or command. Unique after `labelled`. */
+  /** Heading of the column: `agent 1.3.0`, or the distinct part of its file or command. `labelled` makes it unique. */
   label: string;
   name?: string;
   source: string;
   api: Api;
-  /** Date of its requirement set, and its number of checks: a narrowed run lists fewer. */
+  /** Date of the requirement set, and its checks: a narrowed run lists fewer. */
   requirementsVersion: string;
   size: number;
   startedAt: string;
@@ -37,7 +37,7 @@ export function readEntries(paths: readonly string[]): Entry[] {
   return paths.flatMap((path) => (isFolder(path) ? historyIn(path) : [entryIn(path)]));
 }
 
-/** Labels entries by target if these differ, otherwise by file or command; equal labels get a number. */
+/** Labels by target if targets differ, otherwise by file or command; numbers equal labels. */
 export function labelled(given: readonly Entry[]): Entry[] {
   const names = new Set(given.map(({ name }) => name));
   const start = names.size === given.length && !names.has(undefined) ? undefined : commonStart(given);
@@ -50,7 +50,7 @@ export function labelled(given: readonly Entry[]): Entry[] {
   });
 }
 
-/** Characters of a command that all labels may share at the start. */
+/** Characters at the start that all labels may share. */
 const LONGEST_START = 24;
 
 function shortened(source: string, start: string): string {
@@ -64,7 +64,7 @@ function commonStart([first, ...others]: readonly Entry[]): string {
   return starts.findLast((start) => others.every(({ source }) => `${source} `.startsWith(start))) ?? '';
 }
 
-/** Entry of a report from `source`: a file, or the checked image or command. */
+/** `source`: file, checked image or command. */
 export function entryOf(report: Report, source: string): Entry {
   const { api, target, started_at: startedAt, checks, coverage, requirements_version: requirementsVersion } = report;
   // Stale baseline entries have no section.
@@ -115,7 +115,7 @@ function entryFrom(value: unknown, file: string): Entry | undefined {
   return certified === undefined ? undefined : entryOfCertificate(certified, file);
 }
 
-/** Statement of an envelope, without a look at the signature: `muster verify` checks it. */
+/** Reads the statement without its signature, which `muster verify` checks. */
 export function certifiedBy(value: unknown): Statement | undefined {
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;

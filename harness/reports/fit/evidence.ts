@@ -1,4 +1,4 @@
-/** Evidence of `muster fit`: runs about one implementation, or about an agent and a platform together. */
+/** Evidence of `muster fit`: runs of one implementation, or of an agent and a platform together. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../common/defined.ts';
@@ -10,17 +10,17 @@ import { certifiedBy } from '../compare/entries.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
 import { verdict } from '../verdict.ts';
 
-/** `unknown`: not decided, or by a certificate that has ended. */
+/** `unknown`: undecided, or a certificate that has ended. */
 export type Answer = 'yes' | 'no' | 'unknown';
 
 export interface Subject {
   name: string;
   version?: string;
-  /** `sha256:…` of what ran, or of the file that the tester names. */
+  /** `sha256:…` of what ran, or of the tester's file. */
   digest?: string;
 }
 
-/** One run. `platform`: that of a system run, where it is named. */
+/** `platform`: of a system run, if named. */
 export interface Evidence {
   file: string;
   api: Api;

@@ -1,4 +1,4 @@
-/** Decides which agents, platforms and clients fit together, by the evidence about them. */
+/** Decides by evidence which agents, platforms and clients fit together. */
 import { EXIT } from '../../common/usage.ts';
 import { DEVICE_JOBS, PLATFORM_JOBS } from '../../contract/client.ts';
 import type { Api } from '../../runner/types.ts';
@@ -10,7 +10,7 @@ export type Role = (typeof ROLES)[number];
 
 const API_OF = { agent: 'device', platform: 'platform', client: 'client' } as const satisfies Record<Role, Api>;
 
-/** Selectors by role: `NAME`, `NAME@VERSION` or `sha256:…`. None takes the newest version of each name. */
+/** Selectors by role: `NAME`, `NAME@VERSION` or `sha256:…`. Default: the newest version of each name. */
 export type Wanted = { readonly [R in Role]?: readonly string[] | undefined };
 
 export interface Piece extends Subject {
@@ -20,7 +20,7 @@ export interface Piece extends Subject {
 export interface Pair {
   pieces: readonly [Piece, Piece];
   answer: Answer;
-  /** Reason, a sentence; names the files that decide it. */
+  /** Sentence that names the deciding files. */
   why: string;
 }
 
@@ -31,7 +31,7 @@ export interface Fit {
   meaning: string;
 }
 
-/** Every pair of the wanted pieces, and one answer for all of them. */
+/** All pairs of the wanted pieces, and one answer for all pairs. */
 export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
   const pieces = { agent: [], platform: [], client: [] } as Record<Role, Piece[]>;
   for (const role of ROLES) pieces[role] = piecesOf(role, evidence, wanted[role]);
@@ -49,7 +49,7 @@ export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
   return { pairs, answer: 'unknown', code: EXIT.incomplete, meaning };
 }
 
-/** A piece that a selector names and no evidence knows is one, too: its pairs are unknown. */
+/** A selector without evidence makes a piece too, whose pairs are unknown. */
 function piecesOf(role: Role, evidence: readonly Evidence[], selectors: readonly string[] | undefined): Piece[] {
   const newestFirst = evidence.flatMap((each) => subjectIn(role, each) ?? []).toReversed();
   const names = [...new Set(newestFirst.map(({ name }) => name))].sort();
@@ -69,13 +69,13 @@ function subjectIn(role: Role, { api, subject, platform }: Evidence): Subject | 
   return role === 'platform' ? platform : undefined;
 }
 
-/** Whether evidence about one is about the other: a digest tells builds of one version apart where both have one. */
+/** Compares digests only if both have one: they tell builds of one version apart. */
 const isSame = (one: Subject, other: Subject | undefined): boolean =>
   one.name === other?.name &&
   one.version === other.version &&
   (one.digest ?? other.digest) === (other.digest ?? one.digest);
 
-/** Newest run, and of runs that began together the one that says least good. */
+/** Newest run; of runs that began together, the worst. */
 function newest(evidence: readonly Evidence[]): Evidence | undefined {
   const last = evidence.at(-1)?.startedAt;
   const together = evidence.filter(({ startedAt }) => startedAt === last);
@@ -84,7 +84,7 @@ function newest(evidence: readonly Evidence[]): Evidence | undefined {
 
 const said = ({ words, file }: Evidence): string => `${words} (${file})`;
 
-/** An agent and a platform share a protocol of their own, which only a run of both decides. */
+/** Only a run of both decides: an agent and a platform have a protocol of their own. */
 function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]): Pair {
   const runs = evidence.filter(
     (each) => each.api === 'system' && isSame(agent, each.subject) && isSame(platform, each.platform),
@@ -96,8 +96,8 @@ function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]):
 }
 
 /**
- * A server and a client that each keep to the API's specification fit without having met. None where the client does
- * not use that API.
+ * Fits a server and a client that each keep to the API's specification, even if they never met. Empty if the client
+ * does not use that API.
  */
 function byContract(server: Piece, client: Piece, evidence: readonly Evidence[]): Pair | [] {
   const pieces = [server, client] as const;
