@@ -10,7 +10,7 @@ type Shown = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'ess
 
 export type CataloguedCheck = Required<Pick<Check<never>, Shown>> & {
   waits: boolean;
-  /** Whether it only judges exchanges of other checks. */
+  /** True if it only judges exchanges of other checks. */
   rule: boolean;
   profiles: string[];
 };
@@ -73,8 +73,8 @@ export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
 /**
- * Catalogue in the order of the specification. `date` chooses an older requirement set. Throws UsageError if a suite
- * lacks it.
+ * Follows the order of the specification. `date` chooses an older requirement set. Throws UsageError if a suite lacks
+ * it.
  */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();

@@ -125,7 +125,7 @@ export interface Checked<T extends CheckTable, Context> {
   options: T;
   examples: NonNullable<Command['examples']>;
   suite(): Promise<Suite<Context>>;
-  /** Checks at a time. Default: that of the runner. */
+  /** Checks at a time. Default: the runner's. */
   concurrency?: number;
   open(options: OptionsOf<T>, opening: Opening): Promise<OpenedTarget<Context>>;
 }
@@ -219,7 +219,7 @@ export type OwnPlatformArguments = OptionsOf<typeof ownPlatformOptions>;
 export const ownPlatform = (args: OwnPlatformArguments, file: Partial<TargetFile> | undefined): OwnPlatform =>
   mergedFields(ownPlatformFields, given(ownPlatformFields, args), file?.control?.platform);
 
-/** Throws UsageError for the first option of Muster's own platform. `except`: options with another meaning here. */
+/** Throws UsageError for the first option of Muster's own platform, `except` those with another meaning. */
 export function refuseOwnPlatform(args: OwnPlatformArguments, instead: string, except: readonly string[] = []): void {
   const names = Object.keys(ownPlatformOptions) as (keyof OwnPlatformArguments)[];
   const first = names.find((name) => (args[name] ?? false) !== false && !except.includes(name));

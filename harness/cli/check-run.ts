@@ -1,4 +1,4 @@
-/** Runs a suite on an opened target and reports; shared by `muster check` and `muster replay`. */
+/** Runs a suite on an opened target and reports, for `muster check` and `muster replay`. */
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -49,7 +49,7 @@ import {
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 
-/** Resolves with the exit code. Opens the target itself, so that an interrupt during its start closes it. */
+/** Resolves with the exit code. Opens the target too, so that an interrupt of its start closes it. */
 export async function runAndReport<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -65,7 +65,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const kept = storable(checked.options, options);
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
-  // Planned before the start, to refuse a wrong id or report early.
+  // Plans before the start, to refuse a wrong id or report early.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
@@ -98,10 +98,10 @@ export async function runAndReport<T extends CheckTable, Context>(
       listeners: reporters,
       settle: (results) => {
         target.conclude();
-        // Compared and written without secrets.
+        // Compares and writes without secrets.
         return evidence.settle(redactor.value(results));
       },
-      // A finding that the baseline is about to excuse ends no run.
+      // The baseline will excuse findings, so none ends the run.
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
@@ -127,9 +127,7 @@ function tellOutput({ checks }: Report, written: string): void {
   if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
 }
 
-/**
- * Resolves with the report even if some files could not be written, e.g. on a full disk. Rejects on any other error.
- */
+/** Resolves even if some files could not be written, e.g. on a full disk. Rejects on any other error. */
 async function ranWith<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
@@ -151,7 +149,7 @@ async function ranWith<Context>(
   }
 }
 
-/** Resolves when the user ends the target; at once if there is none to keep. */
+/** Resolves when the user ends the target; at once without one. */
 async function keepUp(
   target: TargetDescription,
   { unreachable, interrupted }: Report,
@@ -173,7 +171,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   ...defined({ profile: args.profile, requirements: args.requirements }),
 });
 
-/** Patterns of `--fail-on should` and `--fail-on should=ID,6.2`; `*` stands for every SHOULD. Throws UsageError. */
+/** Patterns of `--fail-on should=ID,6.2`; `*` for a bare `should`. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
     const [matched, named = '*'] = /^should(?:=(.+))?$/.exec(text) ?? [];
@@ -189,13 +187,13 @@ async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: 
   return typeof named === 'string' ? ['*'] : named;
 }
 
-/** Narrows the plan to the checks themselves: `--only` also takes a requirement, for all its checks. */
+/** Keeps these checks alone: `--only` with a requirement's id would take all its checks. */
 const onlyChecks = <Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> => ({
   ...plan,
   checks: plan.checks.filter(({ check: { id } }) => checks.some(({ check }) => check === id)),
 });
 
-/** Narrows the plan to the checks that `--last-failed` left open. Throws UsageError if none is in it. */
+/** Throws UsageError if the plan has no check that `--last-failed` left open. */
 function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
   if (left === undefined) return plan;
   const { file, open } = left;
@@ -230,7 +228,7 @@ function aboutRun<T extends CheckTable, Context>(
 const isAbort = (error: unknown, signal: AbortSignal): boolean =>
   error === signal.reason || (error instanceof Error && error.name === 'AbortError');
 
-/** Masks secrets in an error, because every error is printed. */
+/** Masks secrets, because every error is printed. */
 function redacted(error: unknown, redactor: Redactor): unknown {
   if (!(error instanceof Error)) return error;
   const stack = redactor.text(error.stack ?? '');
@@ -240,8 +238,7 @@ function redacted(error: unknown, redactor: Redactor): unknown {
 }
 
 /**
- * Demands of `--require` and `--min-decided`. Throws UsageError for a capability that this kind of target lacks, and
- * for an invalid number of checks.
+ * Throws UsageError for a capability in `--require` that such a target never has, and for an invalid `--min-decided`.
  */
 function demandsOf(api: Api, args: PlanArguments): Demands {
   const least = args['min-decided'];
@@ -274,8 +271,8 @@ type Evidence = 'baseline' | 'update-baseline' | 'certificate' | 'key' | 'valid-
 export type EvidenceArguments = Pick<PlanArguments, Evidence | 'only' | 'section' | 'fast' | 'last-failed'>;
 
 /**
- * Evidence beside the reports: an updated baseline, a certificate, a badge. Prepared before the run. Throws UsageError
- * for unreadable or unwritable files, and for contradicting options.
+ * Prepares evidence before the run: an updated baseline, a certificate, a badge. Throws UsageError for unreadable or
+ * unwritable files, and for options that exclude each other.
  */
 export function prepareEvidence(
   args: EvidenceArguments,
@@ -318,7 +315,7 @@ export function prepareEvidence(
       if (update) updated = updatedBaseline(results, baseline, today, scope);
       return applyBaseline(results, updated ?? baseline, today, scope);
     },
-    /** Writes the evidence. Returns the exit code, which is worse than the report's if a certificate is refused. */
+    /** Writes the evidence. Returns the exit code, which a refused certificate makes worse. */
     finish(report: Report, say: (text: string) => void): number {
       if (path !== undefined && updated !== undefined) {
         const { known, changes } = updated;

@@ -24,12 +24,12 @@ import {
 } from './options.ts';
 import { VERSION } from './version.ts';
 
-/** Word with which the scripts of `muster completion` ask; the typed words follow. */
+/** Word by which scripts of `muster completion` ask; the typed words follow. */
 const COMPLETING = '--get-yargs-completions';
 
 export type Invocation = ParsedCommand | { text: string };
 
-/** Throws UsageError with every mistake. `folder`: start of the search for the config file; absent: no config file. */
+/** Throws UsageError with every mistake. `folder`: where the search for a config file starts; absent: no search. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
@@ -68,7 +68,7 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   };
 }
 
-/** Makes typed paths absolute: a command with options from a file runs in that file's folder. */
+/** Makes typed paths absolute: options from a file move the command to its folder. */
 const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
@@ -89,7 +89,7 @@ function configName(named: unknown): string | undefined {
 
 const STARTED = ['image', 'command', 'target'];
 const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];
-/** Options that replace the whole target of a config file: otherwise its agent would be started too. */
+/** Options that replace the whole target of a config file, so that its agent is not started. */
 const INSTEAD: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(STARTED.map((name) => [name, STARTED])),
   ...Object.fromEntries(['url', 'socket', 'discovery', 'target'].map((name) => [name, WHOLE_TARGET])),
@@ -131,7 +131,7 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
-/** Completions, one a line. Options only after a dash: an empty answer makes the shell offer files. */
+/** Completions, one a line. Options follow a dash: an empty answer makes the shell offer files. */
 async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
   const { text } = await parse(declareCommands(root(), loaded), words);
   const begun = words.at(-1)?.startsWith('-') === true;
@@ -160,7 +160,7 @@ const root = (): Argv =>
     .option(CONFIG, { type: 'string', describe: `File with options of commands [default: ${CONFIG_FILE}]` })
     .exitProcess(false)
     .strict(false)
-    // Mistakes in options are reported below, all at once.
+    // Mistakes in options are reported together, below.
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });
@@ -195,10 +195,7 @@ interface Split {
   [option: string]: unknown;
 }
 
-/**
- * Leaves yargs once a command is found: after a handler that returns, yargs renders the help for 100 ms, in case of a
- * mistake.
- */
+/** Leaves yargs once a command is found: after a handler returns, yargs renders help for 100 ms. */
 class Chosen extends Error {
   readonly chosen: Found;
   readonly parsed: Split;
@@ -241,7 +238,7 @@ function declareOptions(argv: Argv, { options, examples = [], epilogue }: AnyCom
   return epilogue === undefined ? argv : argv.epilogue(epilogue);
 }
 
-/** Keeps numbers as text: yargs takes an empty one for 0. */
+/** Keeps numbers as text: yargs takes an empty number for 0. */
 function yargsOption(spec: OptionSpec): Options {
   return {
     describe: spec.describe,
@@ -256,7 +253,7 @@ function yargsOption(spec: OptionSpec): Options {
   };
 }
 
-/** Wrong name of a command, or one that is missing where one `isNeeded`. */
+/** Wrong name of a command, or a missing name if `isNeeded`. */
 function commandMistake(typed: readonly string[], isNeeded: boolean): UsageError | undefined {
   const entry = COMMANDS.find(({ name }) => name === typed[0]);
   const isGroup = entry !== undefined && 'members' in entry;
@@ -291,7 +288,7 @@ interface Typed {
   words: readonly string[];
 }
 
-/** Options by the table of the command. Throws UsageError with all mistakes, one a line. */
+/** Throws UsageError with all mistakes, one a line. */
 function readOptions(typed: Typed): GivenOptions {
   const given: Record<string, OptionValue> = {};
   const mistakes = [...unknownWords(typed)];
@@ -352,7 +349,7 @@ function readOption(name: string, spec: OptionSpec, typed: Typed): Read {
   return { value: spec.array === true ? read : (read[0] ?? '') };
 }
 
-/** Searches the words for `--fast=maybe`, which yargs reads as false and drops. */
+/** Finds `--fast=maybe`, which yargs reads as false and drops. */
 function readFlag(name: string, value: unknown, words: readonly string[]): Read {
   const wrong = words.some((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word));
   if (wrong) return `--${name}: takes no value`;

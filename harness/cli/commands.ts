@@ -1,4 +1,4 @@
-/** Commands in the order of the help. Each is loaded when it is named. */
+/** Commands in the order of the help; a command is loaded by its name. */
 import type { AnyCommand } from './options.ts';
 
 export interface CommandEntry {

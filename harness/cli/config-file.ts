@@ -1,4 +1,4 @@
-/** `muster.yaml`: options of commands, shared by everybody who works in a repository. Typed options take precedence. */
+/** `muster.yaml`: options of commands for everybody in a repository. Typed options have precedence. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
@@ -9,7 +9,7 @@ import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
 export interface Configured {
   /** Path relative to the user's folder. */
   file: string;
-  /** Folder of the file; its paths are relative to it. */
+  /** Folder of the file, to which its paths are relative. */
   folder: string;
   values: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
@@ -29,7 +29,7 @@ export async function configured(
   const file = named === undefined ? findConfig(from) : resolve(from, named);
   if (file === undefined) return undefined;
   const shown = relative(from, file);
-  // Loaded on demand: most commands run without a file.
+  // Loads on demand, as most commands run without a file.
   const { readYaml } = await import('../common/yaml.ts');
   const all = mapOf(readYaml(named === undefined ? 'options in' : '--config', file, shown).value, shown, 'commands');
   const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {
@@ -47,7 +47,7 @@ export async function configured(
   return { file: shown, folder: dirname(file), values: Object.fromEntries(values) };
 }
 
-/** Nearest config file up to the root of the repository; outside a repository, in this folder only. */
+/** Nearest config file up to the root of the repository; elsewhere, in this folder only. */
 function findConfig(from: string): string | undefined {
   const folders = [from];
   while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {
@@ -62,7 +62,7 @@ function findConfig(from: string): string | undefined {
   return folders.map((folder) => join(folder, CONFIG_FILE)).find(isTaken);
 }
 
-/** Whether nobody but this user and root can have made or changed it: a command in it is run. */
+/** True if only this user and root can change the file, since its command is run. */
 function isOwn(path: string): boolean {
   const { uid, mode } = statSync(path);
   return (uid === process.getuid?.() || uid === 0) && (mode & OTHERS_WRITE) === 0;
@@ -70,7 +70,6 @@ function isOwn(path: string): boolean {
 
 const OTHERS_WRITE = 0o002;
 
-/** Names of commands, or of the members of a group. */
 export function namesBelow(path: readonly string[]): string[] {
   const group = COMMANDS.find(({ name }) => name === path[0]);
   const entries = path.length === 0 ? COMMANDS : group !== undefined && 'members' in group ? group.members : [];
@@ -97,7 +96,7 @@ function typedValue(value: unknown, where: string): string | boolean | readonly 
   throw new UsageError(`${where}: must be a text, a number, true, false or a list of texts`);
 }
 
-/** Reason why a file cannot hold the option, and the right source. */
+/** Reason why a file cannot hold the option, with its right source. */
 export function notInFile(name: string, spec: OptionSpec): string | undefined {
   if (spec.secret !== undefined) return `${name}: a file holds no secrets; set ${spec.secret} in the environment`;
   return spec.positional === true ? `${name}: is typed, after the command` : undefined;
@@ -139,7 +138,7 @@ function schemaOf({ type, range = {}, choices, array, describe }: OptionSpec): o
     ...(from !== undefined && { minimum: from }),
     ...(to !== undefined && { maximum: to }),
   };
-  // A text may look like a number, as an id does.
+  // A text, such as an id, may look like a number.
   const value = type === 'string' && choices === undefined ? { type: ['string', 'number'] } : one;
   return { description: describe, ...(array === true ? { anyOf: [value, { type: 'array', items: value }] } : value) };
 }

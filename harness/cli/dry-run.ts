@@ -12,7 +12,7 @@ import { allOf } from './records.ts';
 
 const COLLECTIONS = 'devices groups config_types config_schemas config_instances releases deployments'.split(' ');
 
-/** `run`: carries out the same checks with other options, and gives their exit code. */
+/** `run`: carries out the same checks with other options; resolves with the exit code. */
 export async function dryRun(
   wanted: { url: string | undefined; seed: number | undefined; dialect: Dialect | undefined },
   run: (change: { url: string; 'api-key': string; seed: number; report: string[] }) => Promise<number>,
@@ -47,7 +47,6 @@ export async function dryRun(
   }
 }
 
-/** Number of records by collection. */
 async function countsOf(http: HttpClient): Promise<Record<string, number>> {
   const counts = COLLECTIONS.map(
     async (name): Promise<[string, number]> => [name, (await allOf(http, `/${name}`)).length],

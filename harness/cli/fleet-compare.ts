@@ -9,7 +9,7 @@ import { EXIT, UsageError } from '../common/usage.ts';
 export const isFleet = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
 
-/** Result of a fleet. Throws UsageError with the file. */
+/** Throws UsageError with the file. */
 export function fleetIn(file: string): FleetResult {
   try {
     return readResult(file);
@@ -19,13 +19,12 @@ export function fleetIn(file: string): FleetResult {
   }
 }
 
-/** Two runs, their differences, and the exit code. `isGate`: a regression fails. */
+/** `isGate`: a regression fails. */
 export interface ComparedFleets extends FleetComparison {
   files: readonly [string, string];
   code: number;
 }
 
-/** Compares the last result with the one before it. */
 export function comparedFleets(files: readonly string[], isGate: boolean): ComparedFleets {
   const [first, second] = files.slice(-2);
   if (first === undefined || second === undefined)
@@ -48,7 +47,7 @@ const MARKS = {
   new: ['not measured before', 'dim'],
 } as const;
 
-/** Lists the figures of the whole run, and those of a phase or class that changed. */
+/** Figures of the whole run, and changed figures of phases and classes. */
 export function fleetsText(compared: ComparedFleets, paint: Paint): string {
   const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
   const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');

@@ -17,7 +17,6 @@ import type { ServerAddress } from '../watch/request-evidence.ts';
 import type { Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
-/** Share of a processor for the judging. */
 const MOST_BUSY = 0.05;
 /** Milliseconds of processor time saved for a burst: at most, and at the start. */
 const MOST_SAVED_MS = 250;
@@ -40,9 +39,9 @@ export class FleetJudge implements AnswerJudge {
   #answers = 0;
   #judged = 0;
   #dropped = 0;
-  /** Moment at which the thread was ready, and its processor time by then. */
+  /** Moment when the thread was ready, and its processor time until then. */
   #ready: { at: number; spentMs: number } | undefined;
-  /** Milliseconds of processor time available, with moment and time spent of the last reckoning. */
+  /** Milliseconds of processor time to spend; `at` and `spentMs` are of the last reckoning. */
   #saved = { ms: FIRST_SAVED_MS, at: 0, spentMs: 0 };
 
   constructor({ url }: Pick<PlatformAddress, 'url'>) {
@@ -59,7 +58,7 @@ export class FleetJudge implements AnswerJudge {
         this.#isReady.resolve();
       },
     });
-    // Confirmed once the thread has loaded the rules.
+    // The thread confirms once it has loaded the rules.
     this.#worker.post({ kind: 'traffic', traffic: [] });
   }
 
@@ -145,7 +144,7 @@ export class FleetJudge implements AnswerJudge {
 const LONGEST = 500;
 const short = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`);
 
-/** Exchange as a relay would have seen it, on its own connection. */
+/** Exchange as a relay sees it, on a connection of its own. */
 function trafficOf(of: Exchange, exchange: number, base: string): Traffic[] {
   const { at, ms, method, path, headers, status, answered, sent, body } = of;
   const end = at + ms;

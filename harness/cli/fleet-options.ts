@@ -90,7 +90,7 @@ export const fleetOptions = {
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
-/** Shard from `2/8`, or from `auto` inside a Kubernetes Indexed Job. Throws UsageError. */
+/** Shard from `2/8`, or from `auto` in a Kubernetes Indexed Job. Throws UsageError. */
 export function shardFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -114,7 +114,7 @@ export function shardFrom(
   return { index, count };
 }
 
-/** Id of a run from its option or MUSTER_RUN_ID: a folder name, or `auto`. Throws UsageError. */
+/** Run id from its option or MUSTER_RUN_ID: a folder name, or `auto`. Throws UsageError. */
 export function runIdFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -128,8 +128,8 @@ export function runIdFrom(
 }
 
 /**
- * Scenario by name or file, with the uplink replaced if one is given. Throws UsageError with line and column, and for a
- * phase that does not suit the uplink.
+ * Scenario by name or file, with another uplink if given. Throws UsageError with line and column, also for a phase that
+ * the uplink cannot serve.
  */
 export function scenarioFrom({
   scenario: name,
@@ -144,7 +144,7 @@ export function scenarioFrom({
   return { ...scenario, uplink };
 }
 
-/** The scenario with that many requests a second in each phase that has traffic, shared out as it was. */
+/** Scales the traffic of each phase to `rate` requests a second in all, with the same shares. */
 function atRate(scenario: Scenario, rate: number): Scenario {
   const rateOf = (phase: Phase, name: (typeof TRAFFIC_NAMES)[number]): number => ratePerSecond(phase[name] ?? '0/s');
   const phases = scenario.phases.map((phase): Phase => {
@@ -159,7 +159,7 @@ function atRate(scenario: Scenario, rate: number): Scenario {
   throw new UsageError(`--rate: the scenario ${scenario.name} has no traffic to set; accepted: ${accepted}`);
 }
 
-/** Set by the fleet or its connections; another value would break them. */
+/** Headers that the fleet or its connections set; others would break them. */
 const OWN_HEADERS = [
   ...['x-api-key', 'authorization', 'host', 'connection', 'content-.*', 'transfer-encoding'],
   ...Object.values(DIALECT_NAMES).flatMap(({ versionHeader, agentHeaderPrefix: agent }) => [
@@ -168,7 +168,7 @@ const OWN_HEADERS = [
   ]),
 ];
 
-/** Headers by name, from lines such as `X-Tenant: acme`. Throws UsageError, which never shows a value. */
+/** Headers from lines such as `X-Tenant: acme`. Throws UsageError, which never shows a value. */
 export function headersFrom(lines: readonly string[] = []): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [name = '', ...rest] = line.split(':');
@@ -211,7 +211,7 @@ export function readScenario(name: string): { scenario: Scenario; text: string }
   }
 }
 
-/** Looks in a checkout and in the published package, whose compiled modules lie one level deeper. */
+/** Looks in a checkout, and in the published package, whose modules lie one level deeper. */
 function readyScenarios(): Map<string, string> {
   const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
@@ -219,7 +219,7 @@ function readyScenarios(): Map<string, string> {
   return new Map(names.sort().map((name) => [name.replace('.yaml', ''), join(dir ?? '', name)]));
 }
 
-/** Defect by robot index, from texts such as `seam-gap@137`. Throws UsageError. */
+/** Defects by robot index, from texts such as `seam-gap@137`. Throws UsageError. */
 export async function defectsFrom(
   texts: readonly string[] | undefined,
   robots: number,
@@ -240,7 +240,7 @@ export async function defectsFrom(
   );
 }
 
-/** Ids of devices, one a line; `#` begins a comment. Throws UsageError. */
+/** Device ids, one a line; `#` begins a comment. Throws UsageError. */
 export function devicesFrom(file: string): string[] {
   const refuse = (why: string) =>
     new UsageError(`--devices: ${file}${why}; accepted: a file with an id on each line, and comments after #`);
@@ -258,7 +258,7 @@ export function devicesFrom(file: string): string[] {
   return devices;
 }
 
-/** Throws UsageError for the first invalid expression. `scenario`: defines the parts that expressions may name. */
+/** Throws UsageError for the first invalid expression. `scenario` defines the parts that expressions may name. */
 export function conditionsFrom(
   expressions: readonly string[] = [],
   { option = '--threshold', scenario }: { option?: string; scenario?: Scenario } = {},
@@ -272,8 +272,8 @@ export function conditionsFrom(
 }
 
 /**
- * Warnings about classes without a robot. `conditions`: beside those of the scenario. Throws UsageError if the run is
- * to measure such a class.
+ * Warnings about classes without a robot. `conditions`: in addition to the scenario's. Throws UsageError if the run
+ * measures such a class.
  */
 export function emptyClasses(scenario: Scenario, robots: number, conditions: readonly string[]): string[] {
   const { classes = {}, phases, thresholds = [], abort_on = [] } = scenario;

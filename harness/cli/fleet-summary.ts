@@ -1,4 +1,4 @@
-/** Summarises a fleet on one screen: figures, thresholds, and whether the figures are reliable. */
+/** Summary of a fleet on one screen: figures, thresholds, and whether the figures are reliable. */
 
 import { join, relative } from 'node:path';
 import process from 'node:process';
@@ -32,7 +32,7 @@ const CELL_COLUMNS = 11;
 const TEXT_COLUMNS = 100;
 const MOST_LISTED = 10;
 
-/** End of each leg of a roll-out; the first begins with the POST. */
+/** Ends of a roll-out's legs; the first begins with the POST. */
 const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   command: 'POST → sync begins',
   sync: '→ content is here',
@@ -68,8 +68,8 @@ const EXIT_WORDS: Record<Ending, string> = {
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Prints the result of `work`: figures before the files are written, then their place. Resolves with the exit code; an
- * unwritten result is no success. Rejects with the error of `work`, except OutputError.
+ * Prints figures before the files are written, then their place. Resolves with the exit code, never a success without
+ * files. Rejects with the error of `work`, except OutputError.
  */
 export async function showFleetResult(
   signal: AbortSignal,
@@ -92,9 +92,9 @@ export async function showFleetResult(
   return code;
 }
 
-/** Summary for a terminal, printed before the files of the run exist. `paint`: see `painter`. */
+/** Printed before the files of the run exist. `paint`: see `painter`. */
 export function summaryText(given: FleetResult, paint: Paint): string {
-  // Reasons and notes contain texts of platform and robots. Histograms and series are not shown here.
+  // Texts of platform and robots are in reasons and notes. No histogram or series is shown.
   const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
   const { robots, seed } = result;
@@ -174,7 +174,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   const count = digits(requests).padStart(CELL_COLUMNS);
   const pace = `${count} in ${readableDuration(seconds * 1000)}: ${aSecond} a second`;
   const asked = requests === 0 || seconds === 0 ? [] : [`${'requests'.padEnd(NAME_COLUMNS)}${pace}`];
-  // Not among the errors: the device may be off.
+  // Apart from errors: the device may be off.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
@@ -233,7 +233,7 @@ function outcome(result: FleetResult, paint: Paint): string[] {
   ];
 }
 
-/** Verdict on the generator; without a good mark for an incomplete run. */
+/** Verdict on the generator, never good for an incomplete run. */
 function verdict(result: FleetResult, paint: Paint): string[] {
   const [mark, format, words] = VERDICT_WORDS[result.verdict];
   return [

@@ -1,6 +1,4 @@
-/**
- * Manifests of a fleet run on a cluster: an Indexed Job with the shards as pods, and a Job that merges their results.
- */
+/** Manifests of a fleet run on a cluster: an Indexed Job with a pod a shard, and a Job that merges results. */
 
 import { Document } from 'yaml';
 import { memoryOf, robotCost, sensibleWorkers } from '../../simulators/fleet/run/capacity.ts';
@@ -11,16 +9,15 @@ export interface ShardResources {
   cpu: string;
   memory: string;
   memoryLimit: string;
-  /** Memory disk for the files of robots; counts as memory of the pod. */
+  /** Size of the memory disk for robots' files, part of `memory`. */
   files: string;
 }
 
 const MIB = 2 ** 20;
-/** Share of the memory in use; the preflight of a shard leaves the same rest free. */
+/** Share of memory used; a shard's preflight leaves the same rest free. */
 const USED = 0.85;
-/** Robots that one processor brings up. */
 const ROBOTS_PER_CPU = 5000;
-/** Factor of the memory disk: the files fill half of it at most, and event logs grow with each roll-out. */
+/** Factor of the memory disk: files fill half at most, and event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
 /** `robots`: of the largest shard. */
@@ -51,10 +48,7 @@ export interface ClusterRun {
   image: string;
   secret: string;
   volume: { claim: string } | { storage: string };
-  /**
-   * Way of results to the pod that merges: a volume that all pods share, or the network, with a volume for that pod
-   * alone.
-   */
+  /** Way of results to the merging pod: a volume that all pods share, or the network and a volume of its own. */
   results: 'volume' | 'network';
   resources: ShardResources;
   timeout: string;
@@ -130,7 +124,7 @@ const claimOf = (run: ClusterRun, storage: string) => ({
   },
 });
 
-/** Job of the shards. A failed shard is not run again, which would be another run, and leaves the others measuring. */
+/** Never restarts a failed shard, which would be another run; the others go on measuring. */
 const shardsOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
@@ -182,7 +176,7 @@ const shardOf = (run: ClusterRun) => ({
   args: ['fleet', ...shardArguments(run.fleetArguments), ...delivering(run)],
   env: [
     { name: 'MUSTER_SHARDS', value: String(run.shards) },
-    // Distinguishes an index that runs again from one of another Job.
+    // Tells a repeated index from an index of another Job.
     { name: 'MUSTER_JOB_UID', valueFrom: jobUid() },
     { name: 'MUSTER_API_KEY', valueFrom: { secretKeyRef: { name: run.secret, key: 'api-key' } } },
     ...(run.results === 'network'
@@ -200,14 +194,14 @@ const shardOf = (run: ClusterRun) => ({
     { name: 'results', mountPath: RESULTS },
     { name: 'scenario', mountPath: '/scenario', readOnly: true },
     { name: 'temporary', mountPath: '/tmp' },
-    // Holds the files of robots; the default of 64 MiB suffices for about 800.
+    // Holds the files of robots: the default of 64 MiB lasts for about 800.
     { name: 'memory', mountPath: '/dev/shm' },
   ],
 });
 
 /**
- * Delivery over the network. Names robots by pod: without the shared volume a pod has new keys, and a platform refuses
- * a known robot with a new key.
+ * Sends results over the network. Names robots by pod: without a shared volume a pod has new keys, and a platform
+ * refuses a known robot with a new key.
  */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
@@ -251,10 +245,10 @@ const resultsOf = (run: ClusterRun) => ({
   persistentVolumeClaim: { claimName: claimName(run) },
 });
 
-/** Exit codes of Muster itself: those above 128 are of signals. */
+/** Exit codes of Muster; those above 128 come from signals. */
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
-/** Resumes a merge in another pod after a kill or a drained node; its own exit codes are final. */
+/** Resumes a merge in another pod after a kill or a drained node; Muster's exit codes are final. */
 const RESUMED = {
   backoffLimit: 3,
   podFailurePolicy: {

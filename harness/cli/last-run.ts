@@ -1,7 +1,6 @@
 /**
- * Remembers runs of this machine, a file a target in the user's state folder: outcomes by check id, and in the file
- * name a digest of the options that reached the target. `--last-failed` selects the open checks. `replay` uses a
- * command, address or file of a report only if a run that used it is remembered, since a report may come from anybody.
+ * Remembers runs of this machine in the user's state folder, a file a target. `--last-failed` selects their open
+ * checks. `replay` uses a target from a report only if a remembered run did, since a report may come from anybody.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -33,10 +32,10 @@ export interface Remembered {
   readonly open: readonly string[];
 }
 
-/** Targets remembered; beyond that the oldest runs are dropped. */
+/** Targets remembered; a new target drops the oldest run. */
 const MOST = 500;
 
-/** Options that start nothing, reach nothing and open no file: only these are taken from any report. */
+/** Options that any report may set, as they start nothing, reach nothing and open no file. */
 const DATA: readonly string[] =
   'profile requirements patience read-only identify api-version capability name target-version'.split(' ');
 
@@ -58,7 +57,7 @@ function fileFor(api: Api, options: GivenOptions, env: Environment): string {
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
-/** Whether a run of this user on this machine, from this folder, reached its target this way. */
+/** True if this user reached the target this way before, on this machine and from this folder. */
 export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 
@@ -94,11 +93,6 @@ function read(file: string): LastRun | undefined {
   }
 }
 
-/**
- * Stores the outcomes of a run. Checks outside the run keep theirs; all do if no target was reached.
- *
- * @returns reason why it could not be stored
- */
 export function remember(
   api: Api,
   options: GivenOptions,
@@ -120,7 +114,7 @@ export function remember(
   }
 }
 
-/** Outcome to store: a SHOULD that fails the run counts as failed. */
+/** A SHOULD that fails the run counts as failed. */
 const outcomeOf = ({ outcome, fails_by: by }: CheckResult): Outcome =>
   outcome === 'warn' && by !== undefined ? 'fail' : outcome;
 

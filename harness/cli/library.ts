@@ -45,16 +45,13 @@ export type {
   SystemContext,
 } from '../targets/opened.ts';
 
-/** Throws RangeError. */
 function patience(ms: number): number {
   const most = LONGEST_PATIENCE_SECONDS * 1000;
   if (ms > 0 && ms <= most) return ms;
   throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
 }
 
-/**
- * Opens a Device API. Throws UsageError for options that name no target; one that does not answer has `unreachable`.
- */
+/** Throws UsageError for options that name no target; a silent target has `unreachable`. */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -62,9 +59,7 @@ export async function openDevice(
   return openDeviceTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/**
- * Opens a Platform API. Throws UsageError for options that name no target; one that does not answer has `unreachable`.
- */
+/** Throws UsageError for options that name no target; a silent target has `unreachable`. */
 export async function openPlatform(
   options: Omit<PlatformTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -72,7 +67,7 @@ export async function openPlatform(
   return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens a client, which is started once for each situation. Throws UsageError for options that name none. */
+/** Opens a client, to be started once for each situation. Throws UsageError for options that name none. */
 export async function openClient(
   options: Omit<ClientTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -80,7 +75,7 @@ export async function openClient(
   return openClientTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens an agent and its platform as one target, which closes both. */
+/** Opens an agent and its platform as one target, whose end closes both. */
 export async function openSystem(
   { device, platform, deviceId }: SystemOptions,
   patienceMs: number = PATIENCE_MS,
@@ -97,23 +92,22 @@ export async function openSystem(
 export interface SystemOptions {
   device: Parameters<typeof openDevice>[0];
   platform: Parameters<typeof openPlatform>[0];
-  /** Id of the agent's device on the platform, or a function that finds it once the agent serves. */
+  /** Device id of the agent on the platform, or a function that finds it once the agent serves. */
   deviceId: string | (() => Promise<string>);
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
-  /** Repeats a run exactly. Default: a new one, named in the report. */
+  /** Seed that repeats a run. Default: a new seed, named in the report. */
   seed?: number;
-  /** Factor for the runs of every property. Default 1; less with `fast`. */
+  /** Factor for property runs. Default 1; less with `fast`. */
   runs?: number;
-  /** Runs of every check. Default 1. */
   repeat?: number;
   signal?: AbortSignal;
   /** Decisions required for an exit code other than 2. */
   demands?: Demands;
 }
 
-/** Opens the target, runs the suite, closes the target. The report's `exit_code` is that of `muster check`. */
+/** Opens the target, runs the suite, closes the target. `exit_code` of the report is that of `muster check`. */
 export async function check<Context>(
   suite: Suite<Context>,
   open: () => Promise<OpenedTarget<Context>>,
@@ -121,7 +115,7 @@ export async function check<Context>(
 ): Promise<Report> {
   const { seed = randomInt(2 ** 31), runs, repeat, signal, demands, ...plan } = options;
   await using target = await open();
-  // Awaited here, so that the target stays open until the end of the run.
+  // Keeps the target open until the end of the run.
   return await runSuite(suite, {
     plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
     target: target.description,

@@ -1,7 +1,4 @@
-/**
- * Command `muster`, once Node can run it: decides exit codes and messages for usage errors and for failures of Muster
- * itself.
- */
+/** Command `muster`, once Node can run it: exit codes and messages for usage errors and failures of Muster itself. */
 import '../common/node22.ts';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,13 +51,13 @@ async function parseOrPrint(all: readonly string[], folder?: string): Promise<Pa
 
 function report(error: unknown): void {
   const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
-  // Made inert: a message may contain bytes of a target.
+  // A message may contain bytes of a target.
   process.stderr.write(inert(`muster: ${printable(words ?? String(error))}\n`));
 }
 
 /**
- * Enters the caller's folder: `npm run muster` runs in the root of the checkout and passes that folder in INIT_CWD, and
- * paths on the command line are relative to it.
+ * Enters the caller's folder, to which paths are relative: `npm run muster` runs in the root of the checkout, with that
+ * folder in INIT_CWD.
  */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
@@ -68,7 +65,7 @@ function enterCallersFolder(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
   process.chdir(called);
-  // Removed, so that child processes keep their own folder.
+  // Child processes keep their own folder.
   delete process.env['INIT_CWD'];
 }
 

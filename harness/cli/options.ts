@@ -1,7 +1,4 @@
-/**
- * Options of commands, declared as data. Parsing, help, completion, validation, the line that repeats a run and the
- * options in a report follow from these tables.
- */
+/** Options of commands as data, for parsing, help, completion, validation, the line that repeats a run, and reports. */
 
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
@@ -23,13 +20,13 @@ export interface OptionSpec {
   array?: true;
   positional?: true;
   conflicts?: string;
-  /** Path at the end of its value, if there is one. */
+  /** Path at the end of the value, if any. */
   path?: (value: string) => string | undefined;
-  /** Environment variable in place of the value. Reports and replay lines never hold the value. */
+  /** Environment variable that holds the value; reports and replay lines never do. */
   secret?: string;
 }
 
-/** Bounds, inclusive except `above`. */
+/** Inclusive except `above`. */
 export interface Range {
   whole?: true;
   above?: number;
@@ -58,7 +55,7 @@ type AlwaysThere<T extends OptionTable> = {
   [K in keyof T]: T[K] extends { default: unknown } | { required: true } | { type: 'boolean' } ? K : never;
 }[keyof T];
 
-/** Options as a command reads them: with defaults, and absent flags `false`. */
+/** Options with their defaults; absent flags are `false`. */
 export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]: Held<T[K]> } & {
   readonly [K in Exclude<keyof T, AlwaysThere<T>>]?: Held<T[K]>;
 };
@@ -141,7 +138,7 @@ export function complete<T extends OptionTable>(table: T, given: GivenOptions): 
   return Object.fromEntries(filled) as OptionsOf<T>;
 }
 
-/** Options that differ from their default, without secrets: stored in a report, and the start of a replay. */
+/** Options other than defaults, without secrets: a report stores these for replays. */
 export function storable(table: OptionTable, options: Readonly<Record<string, unknown>>): GivenOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => {
@@ -151,11 +148,11 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-/** Options as typed words; secrets masked. */
+/** Masks secrets. */
 export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   wordsOf(path, table, options, () => '***', String);
 
-/** Options as a shell line; secrets as their variables. */
+/** Shell line with secrets as their variables. */
 export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
 
@@ -186,7 +183,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 const NARROWEST = 40;
 const WIDEST = 100;
 
-/** Width of wrapped text in columns: from COLUMNS or the terminal, within 40 and 100. */
+/** Columns of wrapped text: from COLUMNS or the terminal, within 40 and 100. */
 export function columns(env: Readonly<Record<string, string | undefined>> = process.env): number {
   const wanted = /^[1-9]\d*$/.test(env['COLUMNS'] ?? '') ? Number(env['COLUMNS']) : (process.stdout.columns ?? WIDEST);
   return Math.max(NARROWEST, Math.min(WIDEST, wanted));
@@ -199,7 +196,7 @@ export const consoleOptions = {
   'ui-port': CONSOLE.whole('Port of the page; implies --ui', { from: 0, to: 65_535, defaultText: 'any free one' }),
 } as const satisfies OptionTable;
 
-/** Port of the console, 0 for any; undefined without one. */
+/** Port of the console, 0 for any; undefined without it. */
 export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | undefined {
   return args['ui-port'] ?? (args.ui ? 0 : undefined);
 }
@@ -207,7 +204,7 @@ export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | un
 export const WEB = ['http:', 'https:'] as const;
 export const MQTT = ['mqtt:', 'mqtts:'] as const;
 
-/** Address with one of these schemes. Throws UsageError. */
+/** Throws UsageError for any other scheme. */
 export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.parse(text);
   if (url !== null && schemes.includes(url.protocol)) return url;
@@ -216,7 +213,6 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
   );
 }
 
-/** Text of the file that an option names. Throws UsageError. */
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
 /** Milliseconds. A timer of Node fires at once above 24 days. */
@@ -229,11 +225,11 @@ export function timeFrom(option: string, text: string): number {
   throw new UsageError(`--${option} ${text}: must be above 0, and 24h at most`);
 }
 
-/** Whether an option among `given` excludes this one. */
+/** True if an option in `given` excludes this one. */
 export const isExcluded = (name: string, given: object, table: OptionTable): boolean =>
   Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
 
-/** Certificate and private key from the files of `--NAME-cert` and `--NAME-key`. Throws UsageError. */
+/** Reads the files of `--NAME-cert` and `--NAME-key`. Throws UsageError. */
 export function pairFrom(name: string, cert: string | undefined, key: string | undefined) {
   if (cert === undefined && key === undefined) return undefined;
   const options = [`${name}-cert`, `${name}-key`] as const;

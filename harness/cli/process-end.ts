@@ -1,6 +1,6 @@
 /**
- * Ends the process early: on a signal of the user, an output that cannot be written, or an unhandled error, which is a
- * fault in Muster. Without a handler, Node would exit with the code of a failed MUST.
+ * Ends the process early: on a signal, an output that cannot be written, or an unhandled error, which is a fault in
+ * Muster. Node itself would exit with the code of a failed MUST.
  */
 
 import process from 'node:process';
@@ -13,8 +13,8 @@ let handler: Handler | undefined;
 let mayOutputsFail = false;
 
 /**
- * Goes on without an output that fails, so that files are still written. A full disk or another fault is named on the
- * other output, and turns a good exit code into `EXIT.harness`; a reader that left (`| head`, a terminal) does not.
+ * Goes on without a failed output, so that files are still written. A fault such as a full disk is named on the other
+ * output, and makes a good exit code `EXIT.harness`; a reader that left (`| head`, a terminal) does not.
  */
 export function watchOutputs(): void {
   for (const [name, stream, other] of [
@@ -32,7 +32,7 @@ export function watchOutputs(): void {
   }
 }
 
-/** Tolerates every fault of an output until disposal: clients depend on the process more than on its messages. */
+/** Tolerates faults of outputs until disposal: clients need the process more than its messages. */
 export function outputsMayFail(): Disposable {
   mayOutputsFail = true;
   return {
@@ -42,7 +42,7 @@ export function outputsMayFail(): Disposable {
   };
 }
 
-/** Passes the first fault to `take` alone until disposal; `take` ends the work in progress. */
+/** Passes the first fault to `take` alone until disposal; `take` ends the work. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
   return {
@@ -58,7 +58,7 @@ export function watchForFaults(report: Handler): void {
     process.on(event, (error: unknown) => {
       report(error);
       const take = handler;
-      // Taken once: a second fault means that the command does not come to its end.
+      // A second fault means that the command does not end.
       handler = undefined;
       if (take === undefined) process.exit(EXIT.harness);
       take(error);
@@ -67,8 +67,8 @@ export function watchForFaults(report: Handler): void {
 }
 
 /**
- * Aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM, until disposal, so that resources are closed and a
- * report is written; a second signal exits at once. Signals within `togetherMs` milliseconds count as one.
+ * Aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM until disposal, to close resources and write a report;
+ * a second signal exits at once. Signals within `togetherMs` milliseconds count as one.
  */
 export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();

@@ -1,7 +1,7 @@
-/** Records of a platform, for commands that count or clean them. */
+/** Records of a platform, to count or clean. */
 import type { HttpClient, HttpResponse } from '../client/http.ts';
 
-/** A list is not served, or is none. */
+/** Unserved list, or none. */
 export class NoListError extends Error {
   override name = 'NoListError';
 }
@@ -10,10 +10,10 @@ export type Item = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 30_000;
 const PAGE = 100;
-/** A list that others fill meanwhile need not end. */
+/** A list that others fill meanwhile may never end. */
 const MOST_PAGES = 10_000;
 
-/** All items of a list, page by page (section 8). Throws NoListError, or the errors of HttpClient. */
+/** Reads a list page by page (section 8). Throws NoListError, or the errors of HttpClient. */
 export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
   const all = new Map<unknown, Item>();
   for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {
@@ -28,6 +28,6 @@ export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
   return [...all.values()];
 }
 
-/** Status and beginning of the body, without secrets of the client. */
+/** Masks secrets of the client. */
 export const describeAnswer = ({ recorder: { redactor } }: HttpClient, { status, text }: HttpResponse): string =>
   `HTTP ${status} ${redactor.text(text).slice(0, 400)}`;

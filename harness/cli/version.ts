@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const PACKAGE = readPackage();
 
-/** Version of the package: beside the sources in a checkout, one level up when compiled. */
+/** Reads the package, beside the sources in a checkout, one level up when compiled. */
 export const VERSION: string = PACKAGE.version ?? '0.0.0';
 
 export const OLDEST_NODE: string = PACKAGE.engines?.node?.replace('>=', '') ?? '0';
@@ -15,7 +15,7 @@ function readPackage(): { version?: string; engines?: { node?: string } } {
       };
       if (found.name === 'muster-conformance') return found;
     } catch {
-      // Not at this place.
+      // Next place.
     }
   }
   return {};

@@ -21,8 +21,8 @@ import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 /**
- * Registers every check as a test. A check that does not apply is skipped with its reason; a broken MUST and a blocked
- * check fail the test; a broken SHOULD leaves an annotation.
+ * Registers checks as tests. One that does not apply is skipped with its reason; a broken MUST and a blocked check
+ * fail; a broken SHOULD leaves an annotation.
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,
@@ -30,7 +30,7 @@ export function describeSuite<Context>(
   options: CheckOptions = {},
 ): void {
   const { seed = randomInt(2 ** 31), signal = new AbortController().signal, ...planOptions } = options;
-  // All capabilities: those of the target are known only once it is open, so some tests are skipped then.
+  // Plans with all capabilities, as the target is not open yet; some tests are skipped later.
   const plan = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
   const { checks } = plan;
   const { runs = plan.runs } = options;
@@ -66,7 +66,7 @@ export function describeSuite<Context>(
         }
       });
     };
-    // Order of the runner: checks that disturb the target come last.
+    // Runner's order: disturbing checks come last.
     register('shared');
     register('exclusive');
     register('disruptive');

@@ -19,7 +19,7 @@ import {
 } from '../check-options.ts';
 import { type Command, complete, type OptionTable, optionsIn } from '../options.ts';
 
-/** Command of a check; loads the runner only when it runs. */
+/** Loads the runner only when the command runs. */
 const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, Context>): Command<T> => ({
   options: checked.options,
   examples: checked.examples,
@@ -30,7 +30,7 @@ const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, C
   },
 });
 
-/** Shortens a fast run on a silent target: its first answer may take only the patience. */
+/** Shortens a fast run on a silent target: the first answer may take the patience only. */
 const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>
   fast ? { firstAnswerMs: patienceMs } : {};
 

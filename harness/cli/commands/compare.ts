@@ -115,7 +115,6 @@ const FLEET_FORMATS = [
   { name: 'json', text: fleetsJson },
 ] as const;
 
-/** Compares the results of two fleets. */
 function fleets(files: readonly string[], { gate, report = ['pretty'] }: Args): number {
   const write = reportWriter(report, FLEET_FORMATS, process.stdout);
   const compared = comparedFleets(files, gate !== 'none');
@@ -160,7 +159,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** Checks images and commands, and reads their reports. Resolves with the exit code after an interrupt. */
+/** Checks images and commands, and reads the reports. Resolves with the exit code after an interrupt. */
 async function checked(
   { image = [], command: lines = [], api, out }: Args,
   context: CommandContext,

@@ -2,8 +2,8 @@
 import process from 'node:process';
 import { command, OPTION } from '../options.ts';
 
-// Each script sets SHELL, which names the login shell, to the asking shell: yargs chooses its answer by it. Errors are
-// discarded, as they would appear in the prompt. Without an answer files are offered.
+// Each script names its shell in SHELL, by which yargs chooses its answer, and discards errors, which would appear in
+// the prompt. Without an answer the shell offers files.
 
 const bash = `_muster() {
   local word="\${COMP_WORDS[COMP_CWORD]}"
@@ -39,7 +39,7 @@ const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 export const completion = command({
   options: {
-    // Required instead of read from $SHELL, which may name another shell.
+    // $SHELL may name another shell, so the user names it.
     shell: OPTION.oneOf(SHELLS, 'Shell that will read the script', { positional: true, required: true }),
   },
   examples: [

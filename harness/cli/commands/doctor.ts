@@ -1,4 +1,4 @@
-/** `muster doctor`: a probe for each capability that a user may need. Probes clean up after themselves. */
+/** `muster doctor`: probes each capability that a user may need, and cleans up. */
 
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
@@ -83,7 +83,7 @@ interface Probe {
 interface Finding extends Omit<Probe, 'probe'> {
   ok: boolean;
   seen: string;
-  /** Whether the probe timed out and still waits. */
+  /** True if the probe timed out and still waits. */
   waits: boolean;
 }
 
@@ -96,7 +96,7 @@ const FREE_BYTES = 16 * 2 ** 20;
 const ROBOTS = 200;
 
 const PROBES: readonly Probe[] = [
-  // Always passes: the launcher rejects an older Node.
+  // Passes always: the launcher rejects an older Node.
   { group: NEEDED, name: 'Node', probe: () => `${process.versions.node}, and ${OLDEST_NODE} or later is needed` },
   { group: NEEDED, name: 'Muster', probe: () => VERSION },
   {
@@ -158,7 +158,7 @@ async function unlessSilent<T>(work: Promise<T>): Promise<T> {
 
 async function unixSocket(): Promise<string> {
   using folder = temporary();
-  // Longest name of a socket of Muster.
+  // Longest name of Muster's sockets.
   const path = join(folder.path, 'control.sock');
   const { close } = await listenUnix(
     path,
@@ -195,13 +195,13 @@ function temporaryFolder(): string {
   return seen;
 }
 
-/** Folder with the longest name of Muster's folders with sockets. */
+/** Longest name among Muster's folders with sockets. */
 function temporary(): { path: string } & Disposable {
   const path = ownedFolder('doctor');
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Imports the package: an installed one may fail to load. */
+/** Imports the package, which may fail though installed. */
 async function testcontainers(): Promise<string> {
   await import('testcontainers');
   return 'installed';

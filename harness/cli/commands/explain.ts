@@ -80,7 +80,6 @@ const fieldsIn =
   (label: string, text: string): string[] =>
     hanging(paint('dim', label), wrap(text, columns - 14), 2, 10);
 
-/** First lines of an explanation: a name with its kind, and its meaning. */
 const headOf = (name: string, kind: string, meaning: string, paint: Paint, columns: number): string[] => [
   `${paint('bold', name)}  ${paint('dim', kind)}`,
   '',

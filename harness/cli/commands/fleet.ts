@@ -121,8 +121,8 @@ async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
 /**
- * Output folder and identity of the run. Throws UsageError, PreflightError if the folder is not writable, and
- * NoRunError if no run is announced in time.
+ * Output folder and identity of the run. Throws UsageError, PreflightError for an unwritable folder, and NoRunError
+ * without a run in time.
  */
 async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
@@ -132,7 +132,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   if (id !== undefined && shard === undefined)
     throw new UsageError('--run-id: needs --shard; a fleet on one machine has its --out to itself');
   if (shard === undefined) return { out };
-  // A folder for each shard: every pod of a job has the same arguments.
+  // Pods of a job share their arguments, so each shard has a folder.
   if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
   const jobId = process.env['MUSTER_JOB_UID'] || undefined;
   const runId = id === 'auto' || mirror !== undefined ? await awaitedRun(args, mirror, { startWithinMs, signal }) : id;
@@ -140,7 +140,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   return { out: join(out, runId, shardFolder(shard)), shard, identity };
 }
 
-/** Waits for the run id. Throws UsageError if the merge rejects the token, which no wait would change. */
+/** Throws UsageError if the merge rejects the token: waiting would not help. */
 async function awaitedRun(
   args: FleetArguments,
   mirror: Mirror | undefined,
@@ -148,7 +148,7 @@ async function awaitedRun(
 ): Promise<string> {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
-  // Tried first: `muster merge` cannot announce a run on a volume that this pod cannot write to.
+  // Tries the volume first: `muster merge` can announce no run if this pod cannot write.
   createFolders({ out, stateDir: resolve(args.state) });
   if (mirror !== undefined) {
     const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');
@@ -161,10 +161,10 @@ async function awaitedRun(
   return await announcedRun(out, startWithinMs, signal);
 }
 
-/** Leaves the reason for `muster merge`, which would otherwise wait for this shard until its timeout. */
+/** Tells `muster merge` the reason, or it would wait for this shard until its timeout. */
 function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   if (shard === undefined || identity === undefined) return;
-  // Another process owns the folder: it has a result or signs of life.
+  // A result or sign of life shows that another process owns the folder.
   if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
   try {
     writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });
@@ -191,7 +191,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     robots,
     platform,
     seed: args.seed,
-    // Thousands of keys of 2048 bits, which other platforms require, take minutes.
+    // Thousands of keys of 2048 bits take minutes, but other platforms require these.
     keyBits: args['key-bits'] ?? scenario.key_bits ?? (args.platform === 'embedded' ? 1024 : 2048),
     stateDir: resolve(args.state),
     thresholds: conditionsFrom(args.threshold, { scenario }),

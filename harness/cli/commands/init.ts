@@ -121,7 +121,7 @@ export const init = command({
   },
 });
 
-/** Writes a file; if it exists, prints the text for it instead. */
+/** Writes a file, or prints the text for a file that exists. */
 function writeNew(file: string, text: string): void {
   if (existsSync(file)) {
     process.stdout.write(`${file} is there already; add this to it:\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`);
@@ -132,7 +132,7 @@ function writeNew(file: string, text: string): void {
   process.stdout.write(`wrote ${file}\n`);
 }
 
-/** Asks on a terminal for missing options. Throws UsageError without a terminal. */
+/** Asks for missing options. Throws UsageError without a terminal. */
 async function answers(asked: Asked) {
   const given = REACHED.filter((name) => asked[name] !== undefined);
   if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')}: give one of them`);

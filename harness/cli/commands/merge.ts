@@ -96,7 +96,7 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   );
 }
 
-/** Receives results of shards without a shared disk. Throws UsageError. */
+/** Receives results of shards that share no disk. Throws UsageError. */
 async function served(
   args: OptionsOf<typeof options>,
   dir: string,

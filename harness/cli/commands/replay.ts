@@ -1,6 +1,6 @@
 /**
- * `muster replay`: runs exactly the counterexamples of a JSON report again, in this process, with its requirements,
- * seeds and inputs. Its target is used only if a run on this machine used it; otherwise it must be named.
+ * `muster replay`: repeats the counterexamples of a JSON report in this process, with its requirements, seeds and
+ * inputs. Uses the report's target only if a run on this machine did; otherwise the user must name one.
  */
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
@@ -61,7 +61,7 @@ export const replay = command({
   },
 });
 
-/** Options of the run that may be reused, read like a command line. Throws UsageError with the options to add. */
+/** Reads the reusable options of a run like a command line. Throws UsageError with the options to add. */
 async function optionsBefore(
   { api, options }: ReplayableReport,
   file: string,
@@ -97,7 +97,7 @@ function readReport(file: string): ReplayableReport {
   return reportFrom(report, file) as ReplayableReport;
 }
 
-/** Checks to run for a finding: a rule needs the checks that saw it broken. */
+/** A rule needs the checks that saw it broken. */
 const toRunFor = (finding: CheckResult): Again['checks'] => [
   coordinatesOf(finding),
   ...(finding.seen_by ?? []).map((check) => ({ check })),
@@ -108,7 +108,7 @@ function chosen(report: Report, file: string, only: readonly string[] | undefine
   if (failed.length === 0)
     throw new UsageError(`${file}: nothing failed in this report, so there is nothing to replay`);
   if (only === undefined) return failed;
-  // An exact id first: it is often a prefix of other ids.
+  // Prefers an exact id, which is often a prefix of others.
   const takesIn = (pattern: string) => (check: CheckResult) =>
     failed.some(({ id }) => id === pattern) ? check.id === pattern : isNamed(pattern, check.id, check.requirement_id);
   const unknown = only.find((pattern) => !failed.some(takesIn(pattern)));

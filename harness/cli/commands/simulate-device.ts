@@ -83,7 +83,6 @@ const KNOWN = { simulator: 'device', defects: deviceDefects, variants: deviceVar
 
 type Arguments = OptionsOf<typeof deviceOptions>;
 
-/** Throws UsageError with the option and the accepted values. */
 function settingsOf(args: Arguments): ProcessSettings {
   const heartbeatMs = timeFrom('heartbeat', args.heartbeat);
   const { uplink, dir, defect = [], variant = [], fault = [], name, seed } = args;

@@ -67,7 +67,6 @@ export const platformOptionTable = {
 
 export type SimulatePlatformArguments = OptionsOf<typeof platformOptionTable>;
 
-/** Throws UsageError with the option and the accepted values. */
 export async function platformOptions(args: SimulatePlatformArguments, log: Logger): Promise<PlatformOptions> {
   const { parseFaults } = await import('../../../simulators/platform/faults.ts');
   const { KeyRing, SCOPES } = await import('../../../simulators/platform/keys.ts');
@@ -100,7 +99,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   };
 }
 
-/** Refuses an address that others can reach if requests need no valid key. */
+/** Refuses an address that others can reach unless requests need a valid key. */
 async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOptions['behaviour']): Promise<string> {
   if (urlHost(host) === undefined)
     throw new UsageError(
@@ -132,8 +131,8 @@ async function controlOf({
 }
 
 /**
- * Splits key and scopes at the last `=`, since a key may contain one: only if a known resource name follows, so that a
- * wrong scope is an error instead of part of an unlimited key.
+ * Splits key and scopes at the last `=`, as a key may contain one; only before a known resource, so that a wrong scope
+ * is an error and no part of a key without limits.
  */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
@@ -169,7 +168,7 @@ async function known() {
   return { simulator: 'platform', defects: platformDefects, variants: platformVariants } as const;
 }
 
-/** Fields that no code logs on purpose; masked in case one does. */
+/** Masked in case any code logs these fields. */
 const NAMES = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'];
 const SECRETS = NAMES.flatMap((name) =>
   name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
@@ -216,7 +215,7 @@ export const simulatePlatformCommand = command({
       ...defined({
         mqtt: platform.mqttUrl,
         control: platform.controlUrl,
-        // Only generated secrets: the user knows the others.
+        // Prints generated secrets: the user knows others.
         control_token: options.control && options.control.token === undefined ? platform.controlToken : undefined,
         ui: platform.uiUrl,
         api_key: options.keys === undefined ? platform.apiKey : undefined,

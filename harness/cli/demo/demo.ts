@@ -32,10 +32,10 @@ import { VERSION } from '../version.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 
-/** Bits of a key. A real agent's key pair takes seconds to make; the demo's own platform accepts these. */
+/** Bits of a key: an agent's usual key takes seconds to make, and the demo's platform accepts small ones. */
 const DEMO_KEY_BITS = 1024;
 
-/** Devices with a past beside the robots: a dozen show every state of a deployment, so that its check decides. */
+/** Devices with a past: a dozen show every state of a deployment, so that its check decides. */
 const PAST_DEVICES = 12;
 
 interface Demo {
@@ -47,7 +47,7 @@ interface Demo {
   signal: AbortSignal;
 }
 
-/** Resolves with the exit code. Rejects with the signal's reason on an interrupt, after closing everything. */
+/** Resolves with the exit code. Rejects with the signal's reason, after closing everything. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
@@ -64,7 +64,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   mkdirSync(out, { recursive: true });
   const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
 
-  // A robot of its own: driving one of the fleet would disturb the fleet's verdict on streams.
+  // Robot outside the fleet: driving one of the fleet would spoil the fleet's verdict on streams.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
   stack.use(
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
@@ -220,7 +220,7 @@ export class DemoScreen {
       ended = true;
       this.done(label, text, { good, startedMs });
     };
-    /** Ignores calls after the end: a fleet reports its robots for as long as it runs. */
+    /** Ignores late calls: a fleet reports its robots as long as it runs. */
     const update = (done: number, doing: string): void => {
       if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
     };

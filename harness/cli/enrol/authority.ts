@@ -1,4 +1,4 @@
-/** Makes a certificate authority for one run, and server certificates for loopback (RFC 5280, in DER). */
+/** Certificate authority for one run, and server certificates for loopback (RFC 5280, in DER). */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 export interface ServerCertificate {
@@ -11,18 +11,17 @@ export interface Authority extends ServerCertificate {
 }
 
 const VALID_MS = 7 * 86_400_000;
-/** Milliseconds before now from which a certificate is valid: clocks of machines and containers differ. */
+/** Milliseconds by which certificates are valid early: clocks of machines and containers differ. */
 const EARLIER_MS = 3_600_000;
 
-/** Authority with one server certificate, valid for a week. Its private key is dropped. */
+/** Server certificate with its authority, both valid for a week. Drops the authority's key. */
 export function makeAuthority(): Authority {
   const { ca, issue } = issuingAuthority();
   return { ca, ...issue() };
 }
 
 /**
- * Authority that issues server certificates from `now` on; all are valid for a week. Its private key lives as long as
- * `issue`.
+ * Issues server certificates that begin at `now`; all are valid for a week. The private key lives as long as `issue`.
  */
 export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCertificate } {
   const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,6 +1,6 @@
 /**
- * Runs a platform of Muster's own, in which the agent under test enrols, and drives it by real deployments:
- * `check device --control platform`, and `check system` without --platform.
+ * Platform of Muster, in which the agent under test enrols, and which drives it by real deployments: `check device
+ * --control platform`, and `check system` without --platform.
  */
 
 import { rmSync, writeFileSync } from 'node:fs';
@@ -36,14 +36,11 @@ import { type Authority, makeAuthority } from './authority.ts';
 
 export interface ControlPlatformOptions extends OwnPlatform {
   redactor: Redactor;
-  /** Shows the environment for an agent started by hand, once; the token in it must not be masked. */
+  /** Shows the environment, with its token unmasked, once to the user who starts an agent. */
   announce(text: string): void;
-  /**
-   * Replaces an address that the agent gets, e.g. by that of a proxy that can be cut; `port` is that of the
-   * replacement, if it matters.
-   */
+  /** Replaces an address for the agent, e.g. by a proxy that can be cut. `port`: the replacement's, if it matters. */
   relay?(url: string, port: number | undefined): Promise<string>;
-  /** Milliseconds for the agent to enrol. Default 4 minutes: a token lives for 5. */
+  /** Milliseconds for the agent to enrol. Default: 4 minutes, as a token lives for 5. */
   enrolMs?: number;
   signal?: AbortSignal;
 }
@@ -51,12 +48,12 @@ export interface ControlPlatformOptions extends OwnPlatform {
 export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
 const ENROL_MS = 240_000;
-/** Shorter for an agent that Muster started, which serves already when its enrolment is awaited. */
+/** Milliseconds: short, as an agent that Muster started serves already. */
 const STARTED_ENROL_MS = 60_000;
 const SERVE_MS = 10_000;
 const POLL_MS = 100;
 const WARM_UP_MS = 20_000;
-/** Events to begin with: some checks compare two retained ones. */
+/** Events at the start: some checks compare two retained ones. */
 const FIRST_EVENTS = 3;
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
@@ -64,7 +61,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
   await using stack = new AsyncDisposableStack();
   const made = options.tls === true ? stack.use(authorityInFolder()) : undefined;
-  // Given to the relay: it listens on the agent's port.
+  // The relay listens on the agent's port instead.
   const [port, mqttPort] = relay === undefined ? [options.port, options.mqttPort] : [];
   const platform = await simulatePlatform({
     dialect,
@@ -92,9 +89,9 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const enrolled = enrolment(client, options);
   const started = stack.move();
   return {
-    /** Environment of the agent: MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
+    /** MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
     env,
-    /** Placeholders of the agent's command: with TLS the file of the authority as `{ca}`. */
+    /** Placeholders of the agent's command: with TLS the authority's file as `{ca}`. */
     placeholders: defined({ ca: made?.file }),
     caFile: made?.file,
     url: platform.url,
@@ -107,7 +104,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
         deviceId: await enrolled(),
         syncPath: options.syncPath,
       });
-      // A device that has just enrolled has neither a deployment nor an event. Checks find a failure.
+      // A new device has neither deployment nor event. Checks find a failure of either.
       await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
         if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
       });
@@ -117,7 +114,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   };
 }
 
-/** Environment with which an agent enrols. Throws ControlError, or the error of a relay. */
+/** Environment for an agent to enrol. Throws ControlError, or the error of a relay. */
 async function environment(
   { agentUrl, mqttUrl }: { agentUrl: string; mqttUrl: string | undefined },
   client: PlatformClient,
@@ -158,7 +155,7 @@ function authorityInFolder(): Disposable & { authority: Authority; file: string 
   return { authority, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Throws UsageError for a port that is taken or forbidden, otherwise the error. */
+/** Throws UsageError for a port that is taken or forbidden, otherwise `error`. */
 function notListening(error: unknown): never {
   const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
   if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
@@ -166,9 +163,7 @@ function notListening(error: unknown): never {
   throw new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
 }
 
-/**
- * Whether Muster starts the agent, with its target file. Throws UsageError for a container, which has its own loopback.
- */
+/** `started`: by Muster, not by the user. Throws UsageError for a container, which has its own loopback. */
 async function agentSettings(
   { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
   redactor: Redactor,
@@ -190,7 +185,7 @@ const announcer =
   (text: string): void =>
     void (started || process.stderr.write(`${text}\n`));
 
-/** Starts an agent, or waits until the user has started it, and opens it. */
+/** Starts an agent, or waits until the user has, and opens it. */
 async function openAgent(
   platform: ControlPlatform,
   target: DeviceTargetOptions,
@@ -231,7 +226,7 @@ export async function openEnrolledDevice(
   own: OwnPlatformArguments = { 'platform-tls': false },
 ): Promise<OpenDeviceTarget> {
   const { started, file } = await agentSettings(target, options.redactor);
-  // Closed in reverse order: the agent must not see its platform fail.
+  // Closes the agent first: it must not see its platform fail.
   await using stack = new AsyncDisposableStack();
   const platform = stack.use(
     await startControlPlatform({
@@ -259,8 +254,8 @@ export async function openEnrolledDevice(
 }
 
 /**
- * Agent and platform as one target, by default with Muster's own platform. Closes the agent first, so that it does not
- * see its platform fail.
+ * Agent and platform as one target, by default with Muster's platform. Closes the agent first, which must not see its
+ * platform fail.
  */
 export async function openSystem(
   args: OptionsOf<typeof systemTargetOptions>,
