@@ -1,13 +1,13 @@
 /**
- * Command lines of tools: options, parsed by yargs from a table of each tool, so that help and usage errors are
- * uniform; and their results for `.ci/`.
+ * Command lines of tools: each has a table of options for yargs, so that help and usage errors are uniform. Also writes
+ * results for `.ci/`.
  */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import yargs, { type InferredOptionTypes, type Options } from 'yargs';
 import { EXIT } from '../common/usage.ts';
 
-/** Whole number from `least` on: with a count of 0, a tool would do nothing and report success. */
+/** Whole number from `least` on: at 0, a tool would do nothing and report success. */
 export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -20,7 +20,7 @@ export const count = <D extends number | undefined>(describe: string, otherwise:
   },
 });
 
-/** Seed; a random one by default. */
+/** Random by default. */
 export const seed = (describe: string) => count(`${describe} (drawn, and printed)`, Date.now() % 2 ** 31, 0);
 
 /** Number above 0. */
@@ -35,7 +35,7 @@ export const amount = (describe: string, otherwise: number) => ({
   },
 });
 
-/** Names separated by commas; undefined when the option is absent. */
+/** Names separated by commas; undefined without the option. */
 export const names = <N extends string>(describe: string, known: readonly N[]) => ({
   type: 'string' as const,
   requiresArg: true,
@@ -43,7 +43,7 @@ export const names = <N extends string>(describe: string, known: readonly N[]) =
   coerce: (given: string): N[] | undefined => knownOf(given.split(','), known),
 });
 
-/** Throws with the unknown ones. */
+/** Throws with the unknown names. */
 export function knownOf<N extends string>(given: readonly string[], known: readonly N[]): N[] {
   const unknown = given.filter((name) => known.every((one) => one !== name));
   if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: unknown; known are ${known.join(', ')}`);
@@ -51,8 +51,8 @@ export function knownOf<N extends string>(given: readonly string[], known: reado
 }
 
 /**
- * Values of the options, and in `_` words without one, which have to be among `loose`. `--help` prints the options and
- * ends the process; a usage error ends it with 64.
+ * Values of options, and in `_` loose words, each among `loose`. `--help` prints the options and ends the process; a
+ * usage error ends it with 64.
  */
 export function toolOptions<O extends Record<string, Options>>(
   usage: string,
@@ -81,7 +81,6 @@ const once = (name: string, option: Options): Options => ({
   },
 });
 
-/** Ends the process with the message, as after a usage error. */
 export function exitWithUsage(message: string): never {
   process.stderr.write(`${message}; see --help\n`);
   process.exit(EXIT.usage);
@@ -90,11 +89,10 @@ export function exitWithUsage(message: string): never {
 interface Tested {
   fullName: string;
   duration?: number;
-  /** Messages of a failed one. */
   failureMessages?: string[];
 }
 
-/** Writes results in vitest's format where `.ci/` asks for it. `passed`: number of passed ones. */
+/** Writes results in vitest's format to the file that `.ci/` names. `passed`: tests passed. */
 export function writeTestResults(file: string, passed: number, tests: readonly Tested[]): void {
   const report = process.env['MUSTER_TEST_RESULTS'];
   if (report === undefined) return;

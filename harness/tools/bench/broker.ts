@@ -19,7 +19,6 @@ const PING_BYTES = 150;
 const message = Buffer.alloc(PING_BYTES, 'x');
 const PING_TIMEOUT_NANOS = 10e9;
 
-/** Takes half a minute. */
 export async function benchBroker(): Promise<Figure[]> {
   const broker = await pings('broker', 'client');
   const floor = await pings('echo', 'socket');
@@ -29,7 +28,7 @@ export async function benchBroker(): Promise<Figure[]> {
   return [{ ...figure, goal, met: figure.met && broker.lost === 0 }];
 }
 
-/** Each end in a process of its own. */
+/** Runs each end in a process of its own. */
 async function pings(end: 'broker' | 'echo', client: 'client' | 'socket') {
   await using platform = new Task<typeof tasks>(import.meta.url);
   await using robots = new Task<typeof tasks>(import.meta.url);
@@ -39,7 +38,7 @@ async function pings(end: 'broker' | 'echo', client: 'client' | 'socket') {
   return { perSecond: PINGS / (ms / 1000), lost: PINGS - succeeded };
 }
 
-/** Set in the process of the platform's end. */
+/** Set in the platform's process alone. */
 let pingOnce: (robot: number) => Promise<boolean> = async () => false;
 const robotId = (robot: number) => `dvc_${robot}`;
 
@@ -64,14 +63,14 @@ const clients = {
   socket: async (_robot: number, port: number): Promise<unknown> => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     socket.on('data', (bytes) => {
-      // Not to the acknowledgement, which may share a packet with the next ping.
+      // Skips acknowledgements, which may share a packet with the next ping.
       if (bytes.length >= PING_BYTES) socket.write(message);
     });
     return await once(socket, 'connect');
   },
 };
 
-/** Platform's end: a broker that accepts every client, or bare sockets that echo. And the robots' end. */
+/** Tasks of the platform (a broker, or bare sockets that echo) and of the robots. */
 const tasks = {
   broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);
@@ -97,7 +96,7 @@ const tasks = {
     const server = createServer((socket) => {
       socket.setNoDelay(true).on('error', () => {});
       socket.on('data', () => {
-        // A pong has QoS 1: the broker acknowledges it.
+        // A pong has QoS 1, so the broker acknowledges it.
         socket.write(acknowledgement);
         waiting.get(socket)?.();
       });

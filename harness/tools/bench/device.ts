@@ -25,7 +25,7 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
 export async function benchDevice(): Promise<Figure[]> {
-  // In sequence, so as not to disturb each other.
+  // In sequence, so that no bench disturbs another.
   return [...(await delivering()), await appending(), await opening()];
 }
 
@@ -78,7 +78,7 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   await using clients = await connected(socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
-  // Filler events have one length; the first shows the bytes that a client gets for each.
+  // Filler events have one length, so the first shows the bytes of each.
   const before = await clients.call('settle');
   await device.publish(1);
   const each = ((await clients.call('settle')) - before) / SUBSCRIBERS;
@@ -90,20 +90,20 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   });
 }
 
-/** Clients of one socket in a process of their own, which count the bytes that all of them have read. */
+/** Clients of one socket in a process of their own, which counts their bytes. */
 async function connected(path: string): Promise<Task<typeof tasks>> {
   const task = new Task<typeof tasks>(import.meta.url);
   await task.call('connect', path);
   return task;
 }
 
-/** Frames a second when `write` sends each client `EVENTS` frames of this size, until 99 % of all bytes are read. */
+/** Frames a second from `write` (`EVENTS` frames of `bytes` to each client) until clients have read 99 %. */
 async function framesPerSecond(
   clients: Task<typeof tasks>,
   bytes: number,
   write: () => Promise<void>,
 ): Promise<number> {
-  // Bytes that arrive before the clients know the goal would be missing at the end.
+  // Sets the goal first: the count misses earlier bytes.
   await clients.call('expect', Math.floor(bytes * EVENTS * SUBSCRIBERS * 0.99));
   const read = clients.call('read');
   const started = performance.now();
@@ -112,7 +112,7 @@ async function framesPerSecond(
   return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
 }
 
-/** Durable log of a robot. Throws errors that the robot would only log. */
+/** Durable log of a robot. Throws errors that a robot would only log. */
 const eventLog = (directory: string, retain: number): EventLog =>
   openLog(directory, {
     retain,
@@ -123,7 +123,7 @@ const eventLog = (directory: string, retain: number): EventLog =>
     },
   }).log;
 
-/** Stored lines of filler events, the first with the id after `from`. */
+/** Lines of filler events after the id `from`. */
 const fillerLines = (from: number, count: number): StoredEvent[] =>
   fillerEvents(from, count, systemClock).map(({ type, data }, at) =>
     eventLine(from + at + 1, type, '2026-01-01T00:00:00.000Z', data),
@@ -133,10 +133,10 @@ const textOf = (events: readonly StoredEvent[]): string => events.map(({ json })
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Short rounds that take turns, so that other work of the disk slows both alike. */
+/** Short rounds in turns: other work of the disk slows both measures alike. */
 const APPEND_ROUNDS = 15;
 
-/** Durable appends of many robots at once, against a raw write and fdatasync of the same bytes to as many files. */
+/** Durable appends of many robots at once, beside a raw write and fdatasync of the same bytes and files. */
 async function appending(): Promise<Figure> {
   using home = scratch();
   const { raw, own } = await inTurns(APPEND_ROUNDS, {
@@ -165,14 +165,14 @@ async function logs(directory: string): Promise<number> {
     return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
   });
   const drafts = fillerEvents(0, BATCH, systemClock);
-  // The first append creates the files, which is not measured.
+  // The first append creates the files, so is not measured.
   await Promise.all(open.map((log) => log.append(drafts)));
   const rate = await perSecond(open, (log) => log.append(drafts));
   await Promise.all(open.map((log) => log.close()));
   return rate;
 }
 
-/** Events a second when every robot appends one after the other. */
+/** Events a second if every robot appends in sequence. */
 async function perSecond<T>(robots: readonly T[], append: (robot: T, at: number) => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await Promise.all(
@@ -187,7 +187,7 @@ const LOG_EVENTS = 1_000_000;
 const PORTION = 10_000;
 const OPEN_ROUNDS = 5;
 
-/** Opening a log of a million events, against reading its file once. Both find it in the page cache. */
+/** Opens a log of a million events; the floor reads its file once. Both use the page cache. */
 async function opening(): Promise<Figure> {
   using home = scratch();
   await writeLog(home.path);
@@ -199,7 +199,6 @@ async function opening(): Promise<Figure> {
   return timesFloor(name, median(own), median(raw), 3, 'ms');
 }
 
-/** Log as after a clean stop. */
 async function writeLog(directory: string): Promise<void> {
   const fd = fs.openSync(`${directory}/${LOG_FILE}`, 'w');
   for (let id = 0; id < LOG_EVENTS; id += PORTION) fs.writeSync(fd, sealed(textOf(fillerLines(id, PORTION))));
@@ -246,7 +245,7 @@ const tasks = {
     });
     await Promise.all(connected);
   },
-  /** Resolves with the bytes once nothing has come for a while. */
+  /** Resolves with the bytes after a silence. */
   settle: async (): Promise<number> => {
     for (let before = -1; before !== total; await wait(SETTLE_MS)) before = total;
     return total;

@@ -22,11 +22,10 @@ interface FleetRun {
   /** `embedded`, or a URL; absent for robots without an uplink. */
   platform?: string;
   scenario: string;
-  /** Called with the running command. */
   meanwhile?(fleet: Running): Promise<void>;
 }
 
-/** Resolves with the result of the command. Rejects with its output when it left none. */
+/** Rejects with the output of a command that left no result. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   const { scenario, meanwhile, ...more } = run;
   using home = scratch();
@@ -43,34 +42,32 @@ export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   }
 }
 
-/** Resolves when all robots of a fleet that holds are online. */
 export const untilOnline = (fleet: Running, robots: number): Promise<unknown> =>
   fleet.said(new RegExp(`hold .*robots online ${robots}\\b`));
 
-/** Time of each part of a run, e.g. `parent 4, workers 61, platform 38 s`. Undefined where the result has no costs. */
+/** Time of each part, e.g. `parent 4, workers 61, platform 38 s`. Undefined if the result has no costs. */
 export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => number, unit: string): string | undefined {
   if (costs === undefined) return undefined;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
 }
 
-/** Leaves descriptors for the warm-up of a measurement. */
+/** Leaves descriptors for a warm-up. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
 const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
-/** Disk space of a robot in the folder of a fleet, bytes. */
+/** Bytes of disk for a robot in the fleet's folder. */
 export const ROBOT_BYTES = 64 * KIB;
 const WARM_UP = 100;
 
-/** Kinds of robots whose memory has a goal. */
 interface RobotKind {
   name: string;
   /** Beginning of a scenario. */
   head: string;
   platform?: string;
-  /** Robots a second that come up; of connected ones as many as a platform on the same machine accepts. */
+  /** Robots brought up in a second; if connected, as many as a platform on the same machine accepts. */
   perSecond: number;
-  /** KiB of a robot: all memory over all robots, and one robot more. */
+  /** KiB of a robot: all memory by robots, and one robot more. */
   goals: { whole: number; marginal: number };
 }
 
@@ -88,14 +85,14 @@ const CONNECTED: RobotKind = {
   goals: { whole: 64, marginal: 40 },
 };
 
-/** Takes some minutes, most of them for bringing robots up. */
+/** Takes minutes to bring robots up. */
 export async function benchFleet(): Promise<Figure[]> {
   const bare = await bytesOf('listen', ROBOTS);
   const connected = await bytesOf('connect', Math.min(ROBOTS, CONNECTED_FLOOR));
   return [...(await weighRobots(IDLE, bare)), ...(await weighRobots(CONNECTED, connected))];
 }
 
-/** All ends of their sockets are in one process: five descriptors each. */
+/** One process holds all ends, five descriptors a robot. */
 const CONNECTED_FLOOR = 3000;
 
 const tasks = {
@@ -105,7 +102,7 @@ const tasks = {
       await once(createServer({ allowHalfOpen: true }).listen(join(folder, `${number}`)), 'listening');
   },
 
-  /** The same, with a client on each, and with a connection each to a port of this process. */
+  /** Adds to each listening socket a client, and a connection to a port of this process. */
   connect: async (folder: string, from: number, to: number): Promise<void> => {
     await tasks.listen(folder, from, to);
     const server = createServer().listen(0, '127.0.0.1');
@@ -117,24 +114,21 @@ const tasks = {
   },
 };
 
-/** Bytes of the barest robot: its sockets, in the folder where a fleet keeps them. */
+/** Bytes of the barest robot: sockets in the folder that a fleet uses. */
 async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<number> {
   using place = scratch(baseDirFor(count * ROBOT_BYTES));
   await using task = new Task<typeof tasks>(import.meta.url, { flags: WORKER_FLAGS });
-  // The first ones also load code and buffers, which one more robot does not.
+  // The first robots load code and buffers, which later robots do not.
   await task.call(kind, place.path, 0, WARM_UP);
   const before = pssBytes([task.pid]);
   await task.call(kind, place.path, WARM_UP, WARM_UP + count);
   return (pssBytes([task.pid]) - before) / count;
 }
 
-/** Time for the end of the ramp. */
+/** Milliseconds for the end of the ramp. */
 const SETTLE_MS = 10_000;
 
-/**
- * Memory of the whole process tree, measured from outside, beside the command's own figure. `floor`: bytes of the
- * barest robot.
- */
+/** Weighs the whole process tree from outside, beside the command's figure. `floor`: bytes of the barest robot. */
 async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {
   const over = Math.ceil(ROBOTS / kind.perSecond);
   const scenario = `${kind.head}phases:\n  - { do: ramp, over: ${over}s }\n  - { do: hold, for: 1h }\n`;
@@ -168,7 +162,7 @@ async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {
 
 const MANY = 100_000;
 
-/** Takes some minutes and several GB. */
+/** Takes minutes and several GB. */
 export async function benchFleetMany(): Promise<Figure[]> {
   const workers = Math.ceil((MANY * 1.4) / (descriptorLimit() * 0.85));
   const result = await fleetCommand({ robots: MANY, workers, scenario: `${UNCONNECTED}${RAMP}` });

@@ -1,4 +1,4 @@
-/** Accuracy of Muster's own lateness of requests, beside the lateness on the wire. */
+/** Accuracy of Muster's lateness of requests, beside the lateness on the wire. */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
@@ -15,14 +15,13 @@ const TOLERANCE = { share: 0.1, ms: 2 };
 
 interface Seen {
   result: FleetResult;
-  /** Milliseconds from due to arrived, ascending, of the measured requests. */
+  /** Milliseconds from due to arrived, ascending, of measured requests. */
   wire: number[];
 }
 
-/** Requests a second at which each waits for a timer of its own. */
+/** Requests a second at which each waits for its own timer. */
 const AT_REST = 100;
 
-/** Takes about two minutes. */
 export async function benchLateness(): Promise<Figure[]> {
   const { p99 = Number.NaN } = (await run(AT_REST, false)).result.metrics['schedule.lateness.ms'] ?? {};
   const figures = [atMost(`muster fleet: p99 of the lateness at rest, ${AT_REST} requests a second`, p99, 2, 'ms')];
@@ -53,7 +52,6 @@ function figuresOf(rate: number, stalls: boolean, { result, wire }: Seen): Figur
   });
 }
 
-/** Runs the command against a server that records arrivals. */
 async function run(rate: number, stalls: boolean): Promise<Seen> {
   const warmUp = rate * WARM_UP_S;
   await using server = arrivalServer();
@@ -63,8 +61,8 @@ async function run(rate: number, stalls: boolean): Promise<Seen> {
 }
 
 /**
- * Milliseconds from due to arrived, ascending, of arrivals that were due at an even rate. Sender and receiver share no
- * clock, so the promptest request counts as on time.
+ * Milliseconds from due to arrived, ascending, at an even rate. Sender and receiver share no clock, so the promptest
+ * request counts as on time.
  */
 export function latenessOf(arrivals: readonly number[], rate: number): number[] {
   const slot = 1000 / rate;
@@ -78,7 +76,7 @@ export interface Load {
   seconds: number;
 }
 
-/** Runs `muster fleet` with that load, after `warmUpS` seconds that are not measured. */
+/** Runs `muster fleet` with the load, after `warmUpS` unmeasured seconds. */
 export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<FleetResult> {
   const hold = (during: number, measured: boolean): string =>
     `  - { do: hold, for: ${during}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
@@ -88,13 +86,13 @@ export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<Fl
   return fleetCommand({ robots: 1, workers: 1, platform: `http://127.0.0.1:${port}/beta`, scenario });
 }
 
-/** Requests of the phases; robots ask for other pages. */
+/** Requests of measured phases; robots ask for other pages. */
 const LOAD = Buffer.from('GET /beta/devices?limit=100&offset=');
 const END = Buffer.from('\r\n\r\n');
 const arrivals: number[] = [];
 /** Number of the request at which the server stalls. */
 let stallAt: number | undefined;
-/** Sockets whose answers are held back while the server stalls. */
+/** Sockets without an answer while the server stalls. */
 let held: Socket[] | undefined;
 
 const page = (data: object[]): string =>
@@ -126,7 +124,7 @@ function standStill(): void {
   }, STALL_MS);
 }
 
-/** Answers a few between two turns of the event loop, so that requests which arrive meanwhile are recorded in time. */
+/** Answers a few between turns of the event loop, so that arrivals meanwhile are recorded in time. */
 function answerSome(sockets: readonly Socket[], from: number): void {
   for (const socket of sockets.slice(from, from + 32)) socket.write(EMPTY);
   if (from + 32 < sockets.length) setImmediate(answerSome, sockets, from + 32);
@@ -145,10 +143,10 @@ const server = createServer({ noDelay: true }, (socket) => {
 });
 
 const tasks = {
-  /** Resolves with its port on 127.0.0.1. */
+  /** Port on 127.0.0.1. */
   listen: (at: number | undefined): Promise<number> => {
     stallAt = at;
-    // Connections during a stall must not be refused.
+    // A stall must refuse no connection.
     const where = { port: 0, host: '127.0.0.1', backlog: 16_384 };
     return new Promise((resolve) => server.listen(where, () => resolve((server.address() as AddressInfo).port)));
   },
@@ -156,7 +154,7 @@ const tasks = {
   arrivals: (): readonly number[] => arrivals,
 };
 
-/** Platform in a process of its own: answers lists from a constant, and records arrivals. */
+/** Platform in its own process: answers lists from a constant, and records arrivals. */
 export const arrivalServer = (): Task<typeof tasks> => new Task(import.meta.url);
 
 if (import.meta.main) serveTask(tasks);

@@ -1,6 +1,6 @@
 /**
- * Muster's fleet beside other open-loop load generators: requests by processor second, start included, and lateness on
- * the wire. Rounds take turns, and ratios are of one round.
+ * Compares Muster's fleet with other open-loop load generators: requests by processor second, start included, and
+ * lateness on the wire. Rounds take turns; a ratio is of one round.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -15,23 +15,22 @@ import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 const RATES = [5000, 10_000];
 const SECONDS = 10;
 const ROUNDS = 3;
-/** Milliseconds after its due moment within which a request counts as on time. */
+/** Milliseconds after the due moment that count as on time. */
 const IN_TIME_MS = 10;
-/** Tolerated share of missing requests, since tools disagree about the last moment. */
+/** Tolerated share of missing requests: tools disagree about the last moment. */
 const NEARLY_ALL = 0.0001;
-/** Seconds at the start of each run that show how a tool warms up. */
+/** Seconds at the start in which a tool warms up. */
 const WARM_UP_S = 2;
 
 interface Outcome {
-  /** Share of the requests that arrived. */
   arrived: number;
   perCpuSecond: number;
-  /** Share on time after the warm-up; NaN where some never arrived, since arrivals have no numbers. */
+  /** Share on time after the warm-up; NaN if any request is missing, since arrivals have no numbers. */
   inTime: number;
   p99Ms: number;
 }
 
-/** Takes six minutes, and more to build k6 for the first time. */
+/** Takes six minutes, and more to build k6 at first. */
 export async function benchPeers(): Promise<Figure[]> {
   const others = await built();
   if (typeof others === 'string') process.stdout.write(`skipped: ${others}\n`);
@@ -89,7 +88,6 @@ function figuresOf(name: string, tools: Record<string, Tool>, rate: number, outc
   ];
 }
 
-/** Runs the tool against a server that records arrivals. */
 async function measured(tool: Tool, rate: number): Promise<Outcome> {
   await using server = arrivalServer();
   const load: Load = { port: await server.call('listen', undefined), rate, seconds: SECONDS };
@@ -111,7 +109,7 @@ const K6 = 'go.k6.io/k6@v1.8.1';
 const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'muster-bench', K6.replaceAll('/', '_'));
 const FOLDER = join(import.meta.dirname, 'peers');
 
-/** Load generator. `run` resolves when it has ended. */
+/** `run` resolves at the tool's end. */
 interface Tool {
   name: string;
   run(load: Load): Promise<unknown>;
@@ -129,7 +127,7 @@ const node: Tool = {
 
 const wordsOf = (load: Load): string[] => [urlOf(load), String(load.rate), String(load.rate * load.seconds)];
 
-/** Builds the tools in Go, once. Resolves with the reason when it cannot. */
+/** Builds the tools in Go once. Resolves with the reason if it cannot. */
 async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
   const bin = join(CACHE, 'bin');
   try {
@@ -154,6 +152,6 @@ async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
   };
 }
 
-/** Rejects with the output of a command that fails. */
+/** Rejects with the output of a failed command. */
 const command = (file: string, words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<unknown> =>
   promisify(execFile)(file, words, { env: { ...process.env, ...env } });

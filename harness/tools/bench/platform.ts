@@ -52,10 +52,10 @@ export async function benchPlatform(): Promise<Figure[]> {
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
-  /** Best round but the first, in which code is compiled: other work of the machine only slows it. */
+  /** Drops the first round, which compiles code, and takes the best: other work only slows a round. */
   const best = (name: keyof typeof requests): number => Math.max(...(taken[name]?.slice(1) ?? []));
   const rss = (await platform.call('memory')) / 1e6;
-  /** Cost of a request as the inverse of its rate. */
+  /** Cost is the inverse of the rate. */
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>
     timesFloor(`platform: ${what} against the first`, 1e6 / best(name), 1e6 / best('first'), times, 'µs');
   return [
@@ -69,15 +69,15 @@ export async function benchPlatform(): Promise<Figure[]> {
   ];
 }
 
-/** Offsets all over the list, many more than one round asks for, so that most rows are rendered for the first time. */
+/** Offsets all over the list, more than a round asks for, so that most rows are rendered anew. */
 function scattered(): number[] {
   const offsets: number[] = [];
   for (let offset = 0; offset + 10 <= DEVICES; offset += 10) offsets.push(offset);
-  // 7,919 is prime: neighbours are never asked for in sequence, and none is left out.
+  // 7,919 is prime, so every offset comes once, and neighbours never in sequence.
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
-/** Servers in processes of their own: Muster's platform, or one that answers every request with that many bytes. */
+/** Servers in their own processes: Muster's platform, or one that answers every request with as many bytes. */
 const tasks = {
   platform: async (): Promise<{ port: number; startMs: number }> => {
     const start = performance.now();
@@ -100,7 +100,7 @@ function bytesOf({ path, headers = {} }: Request): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
 }
 
-/** Connection with one request at a time: a raw socket, so that the generator costs less than any server. */
+/** One request at a time on a raw socket: the generator must cost less than any server. */
 async function openLane(port: number) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');
@@ -131,13 +131,12 @@ async function openLane(port: number) {
   };
 }
 
-/** Bytes of the answer that begins with these, head included. */
+/** Bytes of an answer, head included. */
 function lengthOf(bytes: Buffer): number {
   const at = bytes.indexOf(LENGTH) + LENGTH.length;
   return bytes.indexOf(HEAD_END) + HEAD_END.length + Number.parseInt(bytes.toString('latin1', at, at + 12), 10);
 }
 
-/** Cycles through the requests on several connections. */
 async function requestsPerSecond(requests: readonly Request[]): Promise<number> {
   const encoded = requests.map(bytesOf);
   const lanes = await Promise.all(Array.from({ length: CONNECTIONS }, () => openLane(requests[0]?.port ?? 0)));

@@ -16,7 +16,7 @@ import { fleetCommand, partsOf, ROBOT_BYTES } from './fleet.ts';
 
 const ROBOTS = 10_000;
 
-/** Takes two minutes, most of it for keys. */
+/** Takes two minutes, mostly for keys. */
 export async function benchRollout(): Promise<Figure[]> {
   const floor = await bareSeconds();
   const phases = '  - { do: ramp, over: 25s }\n  - { do: rollout, over: 0s, within: 120s }\n';
@@ -41,10 +41,10 @@ export async function benchRollout(): Promise<Figure[]> {
   ];
 }
 
-/** Robots of a process; each has four descriptors. */
+/** Robots of a process, four descriptors each. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
-/** Seconds of bare ends for the same work: a platform in one process, and robots in as many as they need. */
+/** Seconds of bare ends for the same work: a platform in one process, and robots in as many as needed. */
 async function bareSeconds(): Promise<number> {
   using place = scratch(baseDirFor(ROBOTS * ROBOT_BYTES));
   await using stack = new AsyncDisposableStack();
@@ -61,10 +61,10 @@ async function bareSeconds(): Promise<number> {
   return (performance.now() - began) / 1000;
 }
 
-/** Message to a robot and event for its client, about as long as those of the fleet. */
+/** Message to a robot and event for its client, about as long as a fleet's. */
 const MESSAGE = Buffer.alloc(150, 'x');
 const EVENT = Buffer.alloc(500, 'x');
-/** Bytes of the requests and answers of one roll-out, as the fleet and its robots send them. */
+/** Bytes of requests and answers in a roll-out, as a fleet and its robots send them. */
 const REQUESTS = [
   { method: 'POST', path: '/deployments', body: 199, answer: 438 },
   { method: 'GET', path: '/agent/deployments', body: 0, answer: 931 },
@@ -76,7 +76,7 @@ const LANES = 64;
 interface BareRobot {
   folder: string;
   log: number;
-  /** Its connection to the platform, and both ends of its client's connection. */
+  /** Connection to the platform, and both ends of the client's connection. */
   uplink: Socket;
   stream: Socket;
   client: Socket;
@@ -86,7 +86,7 @@ let pool: Pool;
 const robots: BareRobot[] = [];
 
 const tasks = {
-  /** Answers requests, and notifies a robot of its deployment once that was posted. */
+  /** Answers requests, and notifies a robot once its deployment is posted. */
   platform: async (): Promise<{ http: number; uplink: number }> => {
     const uplinks = new Map<string, Socket>();
     const broker = createServer((socket) => {
@@ -125,7 +125,7 @@ const tasks = {
     });
   },
 
-  /** Rolls out to all robots at once; resolves when every client has its event. */
+  /** Resolves when every client has its event. */
   rollout: async (): Promise<void> => void (await Promise.all(robots.map(receive))),
 };
 
@@ -148,7 +148,7 @@ async function send({ method, path, body }: (typeof REQUESTS)[number], { folder 
   return await answer.body.bytes();
 }
 
-/** Config files behind a symbolic link, and the state beside it: the minimum that survives a crash at any moment. */
+/** Config files behind a symbolic link, and state beside: the minimum that survives any crash. */
 function putInPlace({ folder }: BareRobot, content: Uint8Array): void {
   const [set, state] = [join(folder, 'set'), join(folder, 'state')];
   mkdirSync(set);

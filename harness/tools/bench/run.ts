@@ -12,7 +12,7 @@ import { benchRollout } from './rollout.ts';
 import { benchStart } from './start.ts';
 import { benchWatch } from './watch.ts';
 
-/** Benches with a summary; those marked * take minutes or most of the machine's memory, and run when they are named. */
+/** Benches with a summary. Those marked * take minutes or most of the memory, so run only by name. */
 const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> = {
   device: [benchDevice, 'appends, opening a log, delivery to 1,000 subscribers'],
   platform: [benchPlatform, 'pages of a list of a million devices'],

@@ -14,10 +14,9 @@ const ROUNDS = 5;
 /** Seconds of processor time. */
 const GOALS = { device: 0.4, check: 0.5, fleet: 0.9 };
 const SUITE = import.meta.resolve('../../../suites/device/index.ts');
-/** Loads the code of a check of a device, and runs none. */
+/** Loads the code for a check of a device, and runs nothing. */
 const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;
 
-/** Takes half a minute. */
 export async function benchStart(): Promise<Figure[]> {
   using home = scratch();
   const at = (name: string): string => join(home.path, name);
@@ -40,7 +39,7 @@ export async function benchStart(): Promise<Figure[]> {
     },
     fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
   };
-  // Fills Node's cache of compiled code, as the first use of a command does; not measured.
+  // Fills Node's compile cache, as the first use of a command does; not measured.
   await inTurns(1, starts);
   const taken = await inTurns(ROUNDS, starts);
   const floor = median(taken.bare);
@@ -57,7 +56,6 @@ export async function benchStart(): Promise<Figure[]> {
 
 const node = (code: string): Promise<unknown> => promisify(execFile)(process.execPath, ['-e', code]);
 
-/** Processor time of a command that ends by itself. */
 async function untilEnd(run: () => Promise<unknown>): Promise<number> {
   const before = cpuSecondsOfEnded();
   await run();

@@ -1,7 +1,7 @@
 /**
- * Cost of muster watch: its throughput beside nginx and HAProxy as plain HTTP proxies of the same server, and its
- * latency for a thousand requests a second beside a thousand open streams. A bare relay in Node is measured too. Needs
- * nginx, haproxy and wrk (Debian packages of these names).
+ * Cost of muster watch: throughput beside nginx and HAProxy as plain HTTP proxies, and latency of a thousand requests a
+ * second beside a thousand open streams. A bare relay in Node is measured too. Needs nginx, haproxy and wrk (Debian
+ * packages of these names).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -122,7 +122,7 @@ async function latency(): Promise<Figure> {
     `a bare relay of Node adds ${(bare.through - bare.direct).toFixed(2)} ms`;
   const name = `muster watch: added to p99 of 1,000 requests/s beside ${STREAMS} streams`;
   const figure = atMost(name, through - direct, 1, 'ms', { why });
-  // Noise of the machine would hide a millisecond, and luck would claim one.
+  // On a noisy machine, a millisecond more or less is chance.
   if (direct <= STEADY_MS) return figure;
   return { ...figure, value: Number.NaN, met: false, why: `this machine is too busy to tell: ${why}` };
 }
@@ -132,7 +132,7 @@ async function bareSlowest(origin: number): ReturnType<typeof slowest> {
   return await slowest(origin, await relay.call('relay', origin));
 }
 
-/** Milliseconds of the slowest hundredth, at the server and through the port of the relay, which has the streams. */
+/** Milliseconds of the slowest hundredth, direct and through the relay, which has the streams. */
 async function slowest(origin: number, port: number): Promise<{ direct: number; through: number }> {
   await using client = new Task<typeof tasks>(import.meta.url);
   await client.call('follow', port);
@@ -143,7 +143,7 @@ async function slowest(origin: number, port: number): Promise<{ direct: number; 
   return { direct: median(taken.direct), through: median(taken.through) };
 }
 
-/** Milliseconds above which a difference of one means nothing. */
+/** Milliseconds above which a difference of 1 ms means nothing. */
 const STEADY_MS = 3;
 
 const tasks = {
@@ -153,7 +153,7 @@ const tasks = {
     const server = createServer((request, response) => {
       if (request.url !== '/v0.2/events') return void response.setHeader('content-type', 'application/json').end(body);
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      // Each stream has a rhythm of its own, from its start, as an agent's streams do.
+      // Gives each stream a rhythm from its own start, as an agent does.
       const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
       response.once('close', () => clearInterval(beat));
     });
@@ -162,7 +162,7 @@ const tasks = {
     return (server.address() as AddressInfo).port;
   },
 
-  /** Port of a relay that does nothing else. */
+  /** Port of a bare relay. */
   async relay(to: number): Promise<number> {
     const half = { allowHalfOpen: true, noDelay: true };
     const server = createPlain(half, (client) => {
@@ -188,12 +188,12 @@ const tasks = {
       const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });
       const [response] = await once(request, 'response');
       response.resume();
-      // Spread over a second or more.
+      // Spreads over a second or more.
       await wait(1);
     }
   },
 
-  /** Milliseconds: the 99th percentile of a thousand requests a second, each sent when it is due. */
+  /** Milliseconds: 99th percentile of a thousand requests a second, each sent when due. */
   async slowest(port: number): Promise<number> {
     const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
     const took: number[] = [];

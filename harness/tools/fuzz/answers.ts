@@ -33,7 +33,7 @@ const inputs: fc.Arbitrary<AnswersInput> = fc.record({
   method: fc.constantFrom('GET', 'GET', 'HEAD'),
 });
 
-/** Above any wait, since the server always ends the connection. */
+/** Milliseconds above any wait, as the server always ends the connection. */
 const TIMEOUT_MS = 20_000;
 
 function open(): Promise<Subject<AnswersInput>> {
@@ -76,8 +76,8 @@ async function attack(http: HttpClient, bytes: Buffer, method: string): Promise<
 }
 
 /**
- * Whether all lines of the first head are printable: other bytes, such as a lone carriage return, have several readings
- * (RFC 9112, section 2.2), and no check asks for one.
+ * Accepts printable lines only: other bytes, such as a lone carriage return, have several readings (RFC 9112, section
+ * 2.2), and no check asks for one.
  */
 const hasPlainHead = (bytes: Buffer): boolean => {
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
@@ -88,7 +88,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 const isExpected = (error: Error): boolean =>
   [NoAnswer, Unreachable, LimitReached].some((kind) => error instanceof kind);
 
-/** A complete answer, or a hopeless one, stays so when more bytes come. */
+/** Further bytes must not change a complete or hopeless answer. */
 function splitWrong(bytes: Buffer, method: string): string | undefined {
   const whole = parseResponse(bytes, method, false);
   const step = Math.max(1, Math.floor(bytes.length / 200));

@@ -5,13 +5,12 @@ import type { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 
-/** Bytes of such a string. */
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** Texts of some rows in order, separated by broken bars within a row. */
+/** Splits rows at broken bars, which separate texts. */
 export const wordsOfRows = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
 
-/** Text as such a string, in UTF-8. */
+/** Bytes of a text in UTF-8, as a string. */
 export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
@@ -20,7 +19,7 @@ export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
 /** Positions to cut bytes at, as parts of 2^16. */
 export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
 
-/** The bytes in pieces; none is empty. */
+/** Pieces of bytes, none empty. */
 export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
   const edges = [...new Set(at.map((part) => Math.floor((part * bytes.length) / 0x10000)))].toSorted((a, b) => a - b);
   return [0, ...edges]
@@ -28,7 +27,7 @@ export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
     .filter(({ length }) => length > 0);
 }
 
-/** Writes the parts one after the other, until the other side has hung up. */
+/** Writes the parts in turn until the other side hangs up. */
 export async function writeParts(stream: Writable, parts: readonly Buffer[]): Promise<void> {
   for (const part of parts) {
     if (stream.destroyed) return;
@@ -37,7 +36,7 @@ export async function writeParts(stream: Writable, parts: readonly Buffer[]): Pr
   }
 }
 
-/** Resolves with whether the connection closes in time, for whatever reason. */
+/** Resolves with true if the connection closes in time, for whatever reason. */
 export async function isClosedWithin(socket: Socket, withinMs: number): Promise<boolean> {
   if (socket.closed) return true;
   const late = new AbortController();
@@ -47,14 +46,14 @@ export async function isClosedWithin(socket: Socket, withinMs: number): Promise<
   return !late.signal.aborted;
 }
 
-/** Single damage; `at` is a part of 2^16 of the text. */
+/** `at` is a part of 2^16 of the text. */
 export type Damage =
   | { do: 'cut' | 'remove' | 'double' | 'swap'; at: number; length: number }
   | { do: 'insert' | 'replace'; at: number; text: string };
 
 const at = fc.nat(0xffff);
 
-/** Damages of which some insert one of the words. */
+/** Some damages insert one of the words. */
 export const damagesFrom = (words: readonly string[]): fc.Arbitrary<Damage> =>
   fc.oneof(
     fc.record({
@@ -69,7 +68,7 @@ export const damagesFrom = (words: readonly string[]): fc.Arbitrary<Damage> =>
     }),
   );
 
-/** Text after one damage after the other. */
+/** Text with every damage done in turn. */
 export function withDamages(text: string, damages: readonly Damage[]): string {
   return damages.reduce((all, damage) => {
     const start = Math.floor((damage.at * (all.length + 1)) / 0x10000);

@@ -1,6 +1,4 @@
-/**
- * Fuzzers (structured inputs, and a subject), sessions that attack a subject until the time is up, and files of finds.
- */
+/** Fuzzers (inputs and a subject), sessions that attack until the time is up, and files of finds. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, ftruncateSync, mkdirSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -11,48 +9,46 @@ import fc, { type Arbitrary } from 'fast-check';
 /** Target of inputs, such as a server process or a parser. */
 export interface Subject<T> extends AsyncDisposable {
   /**
-   * Resolves with the failure in words that are the same in every run; undefined when the subject held. An error counts
-   * as a failure too. It must end by itself, whatever the input is.
+   * Resolves with the failure in words that every run repeats; undefined if the subject held. An error is a failure
+   * too. Must end by itself, whatever the input.
    */
   attack(input: T): Promise<string | undefined> | string | undefined;
-  /** Whether the subject is as good as new after its last find; otherwise it is replaced. */
+  /** Keeps the subject after a find; otherwise a new one replaces it. */
   readonly unharmed?: boolean;
 }
 
 export interface Fuzzer<T> {
-  /** Also the folder of its fixtures. */
+  /** Name, also of the folder of finds. */
   name: string;
   /** Subject and inputs, for the help. */
   about: string;
-  /** Whether a fresh subject takes seconds. */
+  /** A fresh subject takes seconds. */
   slow?: boolean;
-  /** JSON values, so that a find can be kept in a file. Bytes are strings of characters up to U+00FF. */
+  /** JSON values, to keep finds in files. Bytes are strings of characters up to U+00FF. */
   inputs: Arbitrary<T>;
-  /** A fresh subject. It is disposed of after a find, and at the end. */
+  /** Fresh subject, disposed of after a find and at the end. */
   open(): Promise<Subject<T>>;
 }
 
 export type AnyFuzzer = Fuzzer<unknown>;
 
-/** Forgets the type of the inputs, which only the fuzzer itself makes and takes. */
+/** Forgets the type of inputs, which the fuzzer alone makes and takes. */
 export const fuzzer = <T>(it: Fuzzer<T>): AnyFuzzer => it as unknown as AnyFuzzer;
 
-/** Subject without anything to close. */
 export const pureSubject = <T>(attack: Subject<T>['attack']): Promise<Subject<T>> =>
   Promise.resolve({ attack, [Symbol.asyncDispose]: async () => {} });
 
-/** Input that made the subject fail. */
 export interface Find {
   fuzzer: string;
   wrong: string;
-  /** Smallest input that shows it. */
+  /** Smallest input that fails. */
   input: unknown;
 }
 
-/** Folder of finds, one folder for each fuzzer; a test repeats them all. */
+/** Folder of finds, one for each fuzzer; a test repeats all finds. */
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/fuzz', import.meta.url));
 
-/** Writes a find to a file of its own; returns its path. */
+/** Writes a find to its own file; returns the path. */
 export function writeFind({ fuzzer, wrong, input }: Find, folder: string): string {
   const text = JSON.stringify(input);
   const file = join(folder, fuzzer, `${createHash('sha256').update(text).digest('hex').slice(0, 12)}.json`);
@@ -61,7 +57,7 @@ export function writeFind({ fuzzer, wrong, input }: Find, folder: string): strin
   return file;
 }
 
-/** Finds of a fuzzer, in the order of their names. */
+/** Finds of a fuzzer, by name. */
 export function readFinds(fuzzer: string, folder = FIXTURES): { file: string; wrong: string; input: unknown }[] {
   const own = join(folder, fuzzer);
   if (!existsSync(own)) return [];
@@ -77,35 +73,35 @@ export interface SessionOptions {
   /** The same seed gives the same inputs. */
   seed: number;
   ms: number;
-  /** Number of finds that ends the session. */
+  /** Finds that end the session. */
   finds?: number;
-  /** File for each input before the attack, to be read when the process hangs or dies. */
+  /** File that receives each input before its attack, in case the process hangs or dies. */
   inputFd?: number;
-  /** Called after each attack with the number of attacks so far. */
+  /** Called after each attack with the attacks so far. */
   onAttack?(tried: number): void;
   /** Called with each find, shrunk. */
   onFind(find: { wrong: string; input: unknown }): void;
 }
 
 export interface SessionResult {
-  /** Attacks, including those of the shrinking. */
+  /** Attacks, those of the shrinking included. */
   tried: number;
-  /** Attacks with a failure that was found before. */
+  /** Attacks whose failure was known. */
   repeated: number;
 }
 
-/** Inputs of one run of fast-check, whose values grow from the first to the last. */
+/** Inputs of a run of fast-check, whose values grow from first to last. */
 const RUN = 500;
 const SHRINK_MS = 30_000;
 
-/** Kind of a find: its words without numbers and quoted texts. */
+/** Kind of a find: words without numbers and quotes. */
 const kindOf = (wrong: string): string => wrong.replaceAll(/'[^']*'|"[^"]*"|\d+/g, '#');
 
 class Wrong extends Error {}
 
 /**
- * Attacks until the time is up. Shrinks each find, and looks for no other of its kind. Rejects when the subject cannot
- * be opened.
+ * Attacks until the time is up. Shrinks each find, and looks for no other of its kind. Rejects if the subject cannot be
+ * opened.
  */
 export async function runSession(fuzzer: AnyFuzzer, options: SessionOptions): Promise<SessionResult> {
   const over = performance.now() + options.ms;
@@ -143,7 +139,7 @@ export async function runSession(fuzzer: AnyFuzzer, options: SessionOptions): Pr
   return result;
 }
 
-/** Subject that is replaced after each find. `currentFd`: as in `SessionOptions`. */
+/** Replaces the subject after each find. `currentFd`: `inputFd` of a session. */
 export async function openAttack(fuzzer: AnyFuzzer, currentFd?: number) {
   let subject = await fuzzer.open();
   const note = (input: unknown): void => {
@@ -153,7 +149,6 @@ export async function openAttack(fuzzer: AnyFuzzer, currentFd?: number) {
     ftruncateSync(currentFd, bytes.length);
   };
   return {
-    /** Resolves with the failure, or with undefined. */
     attack: async (input: unknown): Promise<string | undefined> => {
       note(input);
       const wrong = await Promise.try(() => subject.attack(input)).catch(

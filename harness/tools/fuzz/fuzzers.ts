@@ -1,4 +1,4 @@
-/** All fuzzers, each in a process of its own, which may hang or die of a find. */
+/** All fuzzers, each in its own process, which a find may hang or kill. */
 import { openSync } from 'node:fs';
 import { noteTask, serveTask } from '../measure/process.ts';
 import { answers } from './answers.ts';
@@ -10,7 +10,7 @@ import { sse, streams } from './sse.ts';
 
 export const FUZZERS: readonly AnyFuzzer[] = [json, http, answers, logLines, sse, streams];
 
-/** Note of an attacking process: its progress, or a find. */
+/** Note of an attacking process: progress, or a find. */
 export type FuzzNote = { tried: number } | { find: { wrong: string; input: unknown } };
 
 const TELL_MS = 1_000;

@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 framing against all four servers: no failure, no answer to a request in a body, and the connection ends.
- * Requests, and the answers for `answers.ts`, state their length in every way, right and wrong.
+ * HTTP/1.1 framing against four servers: none fails, answers a request in a body, or keeps the connection. Requests,
+ * and answers for `answers.ts`, state lengths in every way, right and wrong.
  */
 
 import type { Socket } from 'node:net';
@@ -21,7 +21,7 @@ import { fuzzer } from './engine.ts';
 import { againstServers, type ServerName, type Servers } from './servers.ts';
 
 const CRLF = '\r\n';
-/** Text in a body that a server must never take for a request. */
+/** Text in a body that no server may take for a request. */
 const SMUGGLED = `GET /smuggled HTTP/1.1${CRLF}Host: x${CRLF}${CRLF}`;
 
 const size = fc.constantFrom(...wordsOfRows('5¦0¦3¦05¦+5¦-5¦ 5 ¦5,5¦5, 6¦0x5¦5e0¦99999999999999999999¦¦a¦5\u0000¦٥'));
@@ -123,7 +123,7 @@ const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
     )
     .map((words) => words.join(' '));
 
-/** Bytes of one request, mostly almost correct. `own` headers are always there. */
+/** Bytes of a request, mostly almost correct. `own`: headers always present. */
 export const requestText = (targets: readonly string[], own: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(requestLine(targets), fc.boolean(), fc.array(header, { maxLength: 4 }), lineEnd, body)
@@ -181,9 +181,8 @@ export const answerText: fc.Arbitrary<string> = fc
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
 /**
- * Methods of the valid requests up to the first invalid one; the body of the last may be broken or unfinished, since a
- * server may answer after the head. Strictly after RFC 9112: a server that sees more requests can be made to see those
- * in a body.
+ * Methods of valid requests before the first invalid one; the last body may be broken or unfinished, since a server may
+ * answer after the head. Strictly after RFC 9112: a server that sees more requests also sees requests in bodies.
  */
 export function plainRequests(text: string): string[] {
   const methods: string[] = [];
@@ -202,10 +201,10 @@ const MOST_LENGTH = 2n ** 64n - 1n;
 function firstOf(text: string): { method: string; rest: string | undefined } | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
-  // Without a version, a line feed alone ends the first line for Node's parser.
+  // Without a version, a mere line feed ends the first line for Node's parser.
   const head = text.slice(0, end).replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
   const [first = '', ...lines] = head.split('\r\n');
-  // Node's parser reads several spaces as one, and the versions 0.9 and 2.0, RTSP and none at all as it reads HTTP/1.1.
+  // Node's parser takes several spaces for one, and versions 0.9 and 2.0, RTSP and none for HTTP/1.1.
   const [, method] = /^([!#$%&'*+.^_`|~\w-]+) +[^ ]+(?: +HTTP\/(?:0\.9|1\.[01]|2\.0)| +RTSP\/1\.0)?$/.exec(first) ?? [];
   if (method === undefined) return undefined;
   const headers = lines.map((line) => /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(line));
@@ -216,7 +215,7 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   const after = text.slice(end + 4);
   if (codings.length > 0) {
     if (lengths.length > 0) return undefined;
-    // The chunks show where a body ends only if their coding is the last one, and stands once (RFC 9112, 6.1 and 6.3).
+    // Chunks show the end of a body only if their coding comes last, and once (RFC 9112, 6.1 and 6.3).
     const applied = codings
       .join(',')
       .toLowerCase()
@@ -274,7 +273,7 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server)
   }),
 );
 
-/** Above any wait: a server answers and hangs up long before. */
+/** Milliseconds above any wait: a server answers and hangs up long before. */
 const LONGEST_MS = 40_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -295,7 +294,7 @@ async function attack(
   return wrongAnswers(bytes, plainRequests(text), server);
 }
 
-/** Bytes until the server hangs up; undefined when it does not. */
+/** Undefined if the server does not hang up. */
 async function answersOn(socket: Socket): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -310,7 +309,7 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   const answers: RawResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const found = parseResponse(rest, methods[answers.length] ?? 'GET', true);
-    // The end of an answer is lost when a server hangs up on unread bytes.
+    // A server that hangs up on unread bytes may lose the end of its answer.
     if (found === undefined) break;
     if (found === 'malformed') return `${server} answers with a wrong framing`;
     rest = rest.subarray(found.length);

@@ -1,7 +1,6 @@
 /**
- * JSON and odd calls against every operation of the four HTTP APIs: never a failure of the server, always its envelope,
- * and the process lives on. Texts have the shapes of JSONTestSuite (valid, invalid and implementation-defined), made by
- * a grammar and not copied.
+ * JSON and odd calls against every operation of the four HTTP APIs: the server never fails, and always answers with its
+ * envelope. Texts have the shapes of JSONTestSuite (valid, invalid and implementation-defined), made by a grammar.
  */
 
 import fc from 'fast-check';
@@ -74,13 +73,13 @@ const utf16 = (text: string, low: boolean): string => {
   return (low ? bytes : bytes.swap16()).toString('latin1');
 };
 
-/** JSON value as text, rarely a valid one; a string of bytes. */
+/** JSON as text, rarely valid; a string of bytes. */
 export const jsonValue: fc.Arbitrary<string> = fc.oneof(
   { weight: 8, arbitrary: value },
   { weight: 1, arbitrary: deep },
 );
 
-/** Text of a whole document: such a value, damaged or in another encoding. */
+/** Document: a JSON value, damaged or in another encoding. */
 export const jsonText: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: jsonValue },
   { weight: 2, arbitrary: fc.constantFrom(...raw) },
@@ -94,7 +93,7 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-/** Call of an operation. `@kind` in path, query and body stands for the id of the newest resource of that kind. */
+/** `@kind` in path, query and body stands for the newest id of that kind. */
 export interface Call {
   server: ServerName;
   method: string;
@@ -110,7 +109,7 @@ interface Operation {
   server: ServerName;
   method: string;
   path: string;
-  /** Names of the fields that its body may have. */
+  /** Fields that the body may have. */
   fields: readonly string[];
 }
 
@@ -162,7 +161,7 @@ const sensible = fc.constantFrom(
 );
 const text = fc.string({ maxLength: 12 }).map((it) => utf8(JSON.stringify(it)));
 
-/** Body with fields of the operation, each with a valid or an invalid value. */
+/** Body with fields of the operation, each valid or not. */
 const bodyOf = (fields: readonly string[]): fc.Arbitrary<string> =>
   fc
     .array(
@@ -234,7 +233,7 @@ const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields
   }),
 );
 
-/** Sequence of calls, so that one may use a resource of another. */
+/** Calls in sequence, as later calls may use earlier resources. */
 export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
 
 /** Newest id of each kind in any answer. */

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz`: structured hostile inputs against servers, clients and parsers, each fuzzer in a process of its own.
- * Finds are shrunk and kept in `fixtures/fuzz/`, where a test repeats them.
+ * `npm run fuzz`: hostile inputs against servers, clients and parsers, each fuzzer in its own process. Shrinks finds,
+ * and keeps these in `fixtures/fuzz/`, where a test repeats them.
  */
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ interface FuzzResult {
   finds: (Find & { file: string })[];
 }
 
-/** Above the longest attack; kills only a process that blocks. */
+/** Milliseconds above the longest attack; kills only a blocked process. */
 const SILENCE_MS = 240_000;
 
 const NAMES = FUZZERS.map(({ name }) => name);
@@ -72,11 +72,11 @@ writeTestResults(
 );
 process.exitCode = finds.length > 0 ? 1 : 0;
 
-/** Resolves when its process has ended: by itself, by a find, or after too long a silence. */
+/** Resolves at the end of the process: by itself, by a find, or after too long a silence. */
 async function runFuzzer(name: string): Promise<FuzzResult> {
   using folder = scratch();
   const current = join(folder.path, 'current.json');
-  // A process that dies leaves the folders of its subjects.
+  // Holds folders of subjects, which a dying process leaves.
   const tmp = join(folder.path, 'tmp');
   mkdirSync(tmp);
   const result: FuzzResult = { name, tried: 0, repeated: 0, finds: [] };

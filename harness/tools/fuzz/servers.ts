@@ -16,15 +16,14 @@ export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
 type Ready = Record<string, unknown>;
 
-/** Process of `muster simulate …` with the probe in it. */
 export interface Server extends AsyncDisposable {
   readonly ready: Ready;
   readonly pid: number;
-  /** Failure of the process; undefined while it is well. */
+  /** Failure of the process, if any. */
   readonly trouble: string | undefined;
 }
 
-/** Resolves when it serves. Rejects with its output when it ends before. `env`: also has the settings of the probe. */
+/** Resolves once it serves. Rejects with the output if it ends before. `env` also has the probe's settings. */
 export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
   const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
   const running = startMuster(['simulate', ...words, '--log-level', 'silent'], loaded);
@@ -39,7 +38,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
       return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
     },
     [Symbol.asyncDispose]: async () => {
-      // A hanging server was hung by an input, which was reported.
+      // Kills a server that an earlier, reported input has hung.
       const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
       await running[Symbol.asyncDispose]();
       clearTimeout(late);
@@ -47,7 +46,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
   };
 }
 
-/** Stacks vary between runs, so only the error counts. */
+/** Leaves out stacks, which vary between runs. */
 const lastLines = (text: string): string =>
   text
     .split('\n')
@@ -55,34 +54,33 @@ const lastLines = (text: string): string =>
     .slice(-2)
     .join('; ') || text.trim().slice(-200);
 
-/** Words of a simulated platform, which takes `API_KEY`. */
 export const platformWords = (devices: number, ...more: readonly string[]): string[] => [
   ...['platform', '--port', '0', '--devices', String(devices), '--seed', '1', '--api-key', API_KEY],
   ...more,
 ];
 
-/** Options to reach a device, or its control API. */
+/** Client options for a device or its control API. */
 export const onSocket = (socketPath: string, basePath = ''): HttpClientOptions => ({
   endpoint: { origin: 'http://localhost', socketPath },
   basePath,
 });
 
-/** Options to reach a platform, by its ready line. */
+/** Client options for a platform, by its ready line. */
 export function onPlatform({ url }: Ready): HttpClientOptions {
   const { origin, pathname } = new URL(String(url));
   const headers = { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION };
   return { endpoint: { origin }, basePath: pathname, headers };
 }
 
-/** Options to reach the control API of a platform, by its ready line. */
+/** Client options for a platform's control API, by its ready line. */
 export const onPlatformControl = ({ control, control_token: token }: Ready): HttpClientOptions => ({
   endpoint: { origin: String(control) },
   headers: { authorization: `Bearer ${String(token)}` },
 });
 
 /**
- * Clients of this process under attack by a server of the fuzzer's own. `attack` gets one with a recorder of its own,
- * which waits up to `longestMs`.
+ * Server of the fuzzer attacks clients of this process. Each `attack` gets a client with its own recorder, which waits
+ * up to `longestMs`.
  */
 export async function attackClients<T>(
   server: HttpServer | NetServer,
@@ -108,15 +106,14 @@ export async function attackClients<T>(
 
 export type ServerName = 'device' | 'deviceControl' | 'platform' | 'platformControl';
 
-/** A device and a platform, each with its control API. */
+/** Device and platform, each with its control API. */
 export interface Servers extends AsyncDisposable {
-  /** A client for one of them, with a recorder of its own. */
+  /** Client with a recorder of its own. */
   client(name: ServerName): HttpClient;
-  /** Resolves with the failure of a process, or of its answer to a plain request. */
+  /** Failure of a process, or of its answer to a plain request. */
   trouble(): Promise<string | undefined>;
 }
 
-/** Resolves when both serve. */
 async function startServers(): Promise<Servers> {
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
@@ -158,10 +155,10 @@ async function startServers(): Promise<Servers> {
   };
 }
 
-/** Attacks after which the servers start afresh, because their state grows. */
+/** Attacks after which servers start afresh, because their state grows. */
 const FRESH_AFTER = 5_000;
 
-/** Simulators under attack: a failure of theirs afterwards outranks the attack's own. */
+/** Simulators under attack. A failure of a simulator outranks the attack's own. */
 export async function againstServers<T>(
   attack: (servers: Servers, input: T) => Promise<string | undefined>,
 ): Promise<Subject<T>> {

@@ -1,4 +1,4 @@
-/** Event streams against all parsers and readers of them, compared with a model of the standard. */
+/** Event streams against all parsers and readers, compared with a model of the standard. */
 
 import { isUtf8 } from 'node:buffer';
 import { createServer } from 'node:http';
@@ -21,10 +21,7 @@ export interface Dispatched {
   data: string;
 }
 
-/**
- * Events that a client dispatches for these bytes when nothing follows: the WHATWG standard, step by step over the
- * whole text.
- */
+/** Events that a client dispatches for complete `bytes`, by the WHATWG standard, step by step over the whole text. */
 export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
   // Decoding strips one byte order mark. An unfinished line does not count.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
@@ -68,7 +65,7 @@ const piece = fc.oneof(
   { weight: 1, arbitrary: fc.nat(3000).map((length) => 'x'.repeat(length)) },
 );
 
-/** Bytes of a stream, and positions to cut them at. */
+/** Bytes of a stream, and positions to cut at. */
 export interface StreamInput {
   bytes: string;
   cuts: number[];
@@ -95,7 +92,7 @@ const dispatchedBy = (frames: readonly SseFrame[]): Dispatched[] =>
     .filter(({ dispatched }) => dispatched)
     .map(({ lastEventId, event, data = '' }) => ({ id: lastEventId, event: event || 'message', data }));
 
-/** Parser of the `eventsource` package. It ends a line at a carriage return only when it has seen what follows. */
+/** Parser of the `eventsource` package, which ends a line at a carriage return only once it knows the next byte. */
 function theirs(chunks: readonly Buffer[]): Dispatched[] {
   const events: Dispatched[] = [];
   let id = '';
@@ -111,7 +108,7 @@ function theirs(chunks: readonly Buffer[]): Dispatched[] {
 }
 
 /**
- * Reader of a fleet's robots, for streams as simulated devices send them: no lone carriage return, no byte order mark.
+ * Reader of a fleet's robots, which expect no lone carriage return and no byte order mark, as from simulated devices.
  */
 function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   const events: Omit<Dispatched, 'id'>[] = [];
@@ -127,7 +124,7 @@ function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   return events;
 }
 
-/** All chunkings of the same bytes must give the events of the standard. */
+/** Every chunking of the bytes must give the standard's events. */
 function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   const bytes = bytesOf(text);
   const chunks = piecesOf(bytes, cuts);
@@ -156,10 +153,7 @@ export const sse = fuzzer<StreamInput>({
 const LONGEST_MS = 20_000;
 const LAST = 'the-last-event';
 
-/**
- * Event streams over a real socket: the suite's stream and the client of the `eventsource` package against the
- * standard.
- */
+/** Compares the suite's stream and the `eventsource` client over a real socket with the standard. */
 function openStreams(): Promise<Subject<StreamInput>> {
   let chunks: Buffer[] = [];
   const server = createServer((_request, response) => {
@@ -167,7 +161,7 @@ function openStreams(): Promise<Subject<StreamInput>> {
     void writeParts(response, chunks);
   });
   return attackClients(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
-    // A block of its own at the end shows that all before it was read.
+    // Closing block, which shows that everything before was read.
     const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
     const expected = dispatchedOf(all);
     chunks = piecesOf(all, cuts);
@@ -191,7 +185,7 @@ async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise
 }
 
 async function client(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
-  // The DOM has a handler of its own for these; a server must not send them.
+  // The DOM handles `error` and `open` itself, so no server may send these.
   const types = new Set(expected.map(({ event }) => event));
   if (types.has('error') || types.has('open')) return undefined;
   const source = new EventSourceClient(http, { path: '/', types: [...types] });

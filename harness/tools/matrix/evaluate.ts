@@ -9,29 +9,26 @@ import type { Subject } from './subjects.ts';
 export interface Verdict {
   subject: Subject;
   passed: number;
-  /** Ids of the checks that failed or warned. */
+  /** Checks that failed or warned. */
   red: readonly string[];
-  /**
-   * First finding on a defect that met the whole suite. Absent where none is due, since `--fast` left out the checks
-   * that show it.
-   */
+  /** First finding of the whole suite on a defect; absent if `--fast` left out the checks that show it. */
   headline?: Headline;
   /** Defects of a pair that no finding shows, though their checks ran. */
   hidden?: readonly string[];
-  /** Essential check that failed on a pair, without which the other defect could not be asked about. */
+  /** Essential check that failed on a pair, so that the other defect was not asked about. */
   essential?: string;
-  /** Number of checks blocked by others, on a defect that met the whole suite, or a pair. */
+  /** Checks that others blocked, with the whole suite on a defect or a pair. */
   blockedByOthers?: number;
   durationMs: number;
-  /** Problems of this row, each with advice; empty when the row is ok. */
+  /** Problems of this row with advice; empty if the row is ok. */
   problems: readonly Problem[];
 }
 
 /** Finding that a reader sees first. */
 export interface Headline {
-  /** Id of its check; undefined when nothing was found. */
+  /** Check of the finding; undefined without a finding. */
   id: string | undefined;
-  /** Whether it names a requirement that the defect declares as broken. */
+  /** True if it names a requirement that the defect breaks. */
   right: boolean;
 }
 
@@ -41,13 +38,13 @@ export interface Problem {
 }
 
 export interface RunConditions {
-  /** Every check on a defect, instead of those of the requirements that it breaks. */
+  /** Runs the whole suite on a defect, beyond the requirements it breaks. */
   whole?: boolean;
-  /** Pairs of defects as subjects, which meet the whole suite. */
+  /** Runs the whole suite on pairs of defects. */
   pairs?: boolean;
-  /** Leaves out the checks that have to wait. */
+  /** Leaves out checks that wait. */
   fast?: boolean;
-  /** Holds each subject to its time, which means something only where one runs alone. */
+  /** Holds each subject to its time; needs the machine alone. */
   timed?: boolean;
 }
 
@@ -93,12 +90,12 @@ export async function evaluateSubject(
 }
 
 /**
- * Limits of seconds for the suite on any subject, right or wrong: without the checks that have to wait, and with them.
- * A check of a system waits for an effect four times as long as for an answer.
+ * Seconds for the suite on any subject, right or wrong: without checks that wait, and with them. A system waits for an
+ * effect four times as long as for an answer.
  */
 const BOUNDS = { fast: 15, fastSystem: 45, whole: 75, slow: 180 };
 
-/** The limits of calls bound an unwilling control and a starved harness. */
+/** An unwilling control and a starved harness have limits of calls instead. */
 function tooLong({ api, kind, slow = false }: Subject, tookMs: number, fast: boolean): Problem[] {
   if (kind === 'unwilling' || kind === 'starved') return [];
   const inFast = api === 'system' ? BOUNDS.fastSystem : BOUNDS.fast;
@@ -135,7 +132,7 @@ function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: 
   return { headline: { id: first?.id, right } };
 }
 
-/** An option left out every check of the broken requirement. */
+/** True if options left out all checks of `broken`. */
 const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
   const due = checks.filter((check) => concerns(check, broken));
   return due.length > 0 && due.every(wasLeftOut);
@@ -143,7 +140,7 @@ const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
 
 const wasLeftOut = ({ reason }: CheckResult): boolean => reason?.startsWith('not run: ') === true;
 
-/** Whether a check of the requirement found it, or one of the defect's other checks, on which it rests. */
+/** True if a check of the requirement found the defect, or another of its checks, on which the first rests. */
 function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {
   const breaksIt = (id: string): boolean =>
     checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
@@ -204,7 +201,7 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
 
 const inFile = ({ file }: Subject): string => (file === undefined ? '' : ` in ${file}`);
 
-/** Findings need words, and those that the defect asks for. */
+/** Findings need words, and the defect's own. */
 function wordProblems(subject: Subject, red: readonly CheckResult[]): Problem[] {
   const { tells } = subject;
   const wordless = red.filter(
@@ -232,7 +229,7 @@ function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
-/** The target is correct, so nothing may be red; and the hindrance must show, or the subject proves nothing. */
+/** The target is correct, so nothing may be red; but the hindrance must show, or the subject proves nothing. */
 function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
@@ -248,10 +245,7 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   ];
 }
 
-/**
- * Blocked checks that would decide something, apart from those for which a slow target lacks the time, with the
- * arithmetic as their reason.
- */
+/** Blocked checks that would decide something. A slow target may lack the time, if the reason gives the arithmetic. */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
   report.checks
     .filter(({ level }) => level !== 'INFO')
@@ -267,7 +261,7 @@ const notAsDeclared = ({ declarations }: Report): Problem[] =>
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
 
-/** Checks that are green on every defect: nothing proves that they can fail. */
+/** Checks green on every defect: nothing proves that they can fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
   const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
   return ids.filter((id) => !red.has(id));

@@ -1,6 +1,6 @@
 /**
- * Golden outcomes: the outcome of every check on every subject with two fixed seeds, in a file, and the gains and
- * losses of a change against it.
+ * Golden outcomes of every check on every subject, with two fixed seeds, in a file; and the gains and losses against
+ * it.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
@@ -9,40 +9,38 @@ import { leadsFirst } from '../../runner/causes.ts';
 import type { CheckResult } from '../../runner/types.ts';
 import type { Subject, SubjectKind } from './subjects.ts';
 
-/** The first is that of every run of the matrix. */
+/** Seeds; every run of the matrix has the first. */
 const SEEDS = [11, 23];
-/** Placeholder for the leading finding. */
 const NONE = 'none';
-/** Separator of the two seeds' outcomes, where they differ. */
+/** Separates outcomes if the two seeds differ. */
 const OR = ' / ';
 
-/** Outcome of a check; a red one is named by its level. */
+/** A red outcome is named by its level. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
-/** Whole suite on a defect; `narrowed` runs only the checks of the requirements that it breaks. */
+/** `narrowed` runs only checks of the requirements that a defect breaks, other kinds the whole suite. */
 type Kind = SubjectKind | 'narrowed';
 
 /**
- * Row of one subject: `first`, the leading finding, and unusual outcomes by check id. One state where both seeds agree,
- * else both.
+ * Unusual outcomes of a subject by check id, with the leading finding as `first`. Both seeds' states if these differ.
  */
 type Row = Readonly<Record<string, string>>;
 
-/** Sum over both seeds; shown, never compared. */
+/** Sums over both seeds; shown, never compared. */
 type Cost = readonly [requests: number, seconds: number];
 
 /** Rows by subject, e.g. `device defect frame-without-event`. */
 export interface Golden {
-  /** Ids of all checks: a row lists only the unusual outcomes. */
+  /** All checks: a row lists only unusual outcomes. */
   checks: readonly string[];
   subjects: Record<string, Row>;
   costs: Record<string, Cost>;
 }
 
-/** Outcomes of a check from best to worst: on a defect, red is best, and on a correct target worst. */
+/** Outcomes from best to worst: red is best on a defect, and worst on a correct target. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
-/** Outcomes that may depend on the machine and on overlapping checks, so that none is a loss of another. */
+/** Outcomes that vary with the machine and overlapping checks, so none is a loss. */
 const GREEN: readonly string[] = ['pass', 'not applicable', 'undecided'];
 const RANKS: Record<Kind, readonly State[]> = {
   reference: CORRECT,
@@ -53,7 +51,7 @@ const RANKS: Record<Kind, readonly State[]> = {
   unwilling: ['as due', 'SHOULD', 'MUST'],
   starved: ['as due', 'SHOULD', 'MUST'],
 };
-/** Outcome that a row leaves out, by kind of subject. */
+/** Outcome that rows leave out, by kind of subject. */
 const USUAL: Readonly<Partial<Record<Kind, State>>> = {
   narrowed: 'not asked',
   null: 'as due',
@@ -62,22 +60,21 @@ const USUAL: Readonly<Partial<Record<Kind, State>>> = {
 };
 const usualOf = (kind: Kind): State => USUAL[kind] ?? 'pass';
 
-/** State of a check's result on such a subject. */
 function stateOf(kind: Kind, { outcome, level, reason = '' }: CheckResult): State {
   const words = { fail: 'MUST', warn: 'SHOULD', not_applicable: 'not applicable' } as const;
   const state = outcome in words ? words[outcome as keyof typeof words] : (outcome as State);
-  // Checks outside of the plan, and those that record a choice, have no outcome.
+  // Left-out checks, and checks of a choice, have no outcome.
   const isLeftOut = state === 'not applicable' && /^(not run: |needs )/.test(reason);
   return RANKS[kind].includes(state) && !isLeftOut && level !== 'INFO' ? state : usualOf(kind);
 }
 
 const kindOf = ({ kind }: Subject, whole: boolean): Kind => (kind === 'defect' && !whole ? 'narrowed' : kind);
 
-/** Title of a row, e.g. `device defect ids-go-back`, `device narrowed ids-go-back`. */
+/** E.g. `device defect ids-go-back`, `device narrowed ids-go-back`. */
 export const titleOf = (subject: Subject, whole: boolean): string =>
   `${subject.api} ${kindOf(subject, whole)} ${subject.name}`;
 
-/** A whole suite runs without the checks that have to wait. */
+/** Whole suites run without checks that wait. */
 async function resultsOf(subject: Subject, whole: boolean, seed: number): Promise<readonly CheckResult[]> {
   const { kind, breaks = [], beside = [] } = subject;
   const varied = kind === 'reference' || kind === 'variant';
@@ -100,11 +97,11 @@ export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Ro
   };
 }
 
-/** Number of requests as far as results show it: of a red check, the exchanges of its finding. */
+/** Requests as far as known: of a red check, the exchanges of its finding. */
 const requestsOf = ({ saw, exchanges = [] }: CheckResult): number =>
   saw?.['requests'] ?? exchanges.reduce((sum, { times = 1 }) => sum + times, 0);
 
-/** Runs the subjects with each seed. `each` receives the row of one, or the error of one that could not run. */
+/** Runs subjects with each seed. `each` receives a row, or the error of a subject that could not run. */
 export async function recordGolden(
   subjects: readonly Subject[],
   { whole, concurrency }: { whole: boolean; concurrency: number },
@@ -126,7 +123,7 @@ export async function recordGolden(
   });
 }
 
-/** Path of the file with requests and seconds, which differ with every run. */
+/** File of requests and seconds, which differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
 /** Costs are only shown, so that a file without them will do. @throws when there is no such file */
@@ -135,7 +132,7 @@ export function readGolden(file: string): Golden {
   return { ...read(file), costs: existsSync(costsOf(file)) ? read(costsOf(file)) : {} };
 }
 
-/** One line for each subject and check, sorted for the sake of diffs. */
+/** Writes a line for each subject and check, sorted for diffs. */
 export function writeGolden(file: string, { checks, subjects, costs }: Golden): void {
   const sorted = <T>(table: Record<string, T>) => Object.entries(table).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const golden = { seeds: SEEDS.join(OR), subjects: Object.fromEntries(sorted(subjects)), checks: checks.toSorted() };
@@ -145,21 +142,20 @@ export function writeGolden(file: string, { checks, subjects, costs }: Golden): 
 }
 
 /**
- * `lost`, `gained`: worse, or better, with every seed than with any before. `moved`: another requirement leads on a
- * defect, and the check is blocked or not asked. `unsteady`: only one seed shows it, or it is green without being
- * decided.
+ * `lost`, `gained`: worse or better with every seed than with any before. `moved`: another requirement leads on a
+ * defect, and the check is blocked or not asked. `unsteady`: one seed alone shows it, or it is green but undecided.
  */
 const CHANGES = ['lost', 'moved', 'unsteady', 'gained'] as const;
 export interface Change {
   what: (typeof CHANGES)[number];
   subject: string;
-  /** Id of the check, or `first`. */
+  /** Check, or `first`. */
   id: string;
   was: string;
   is: string;
 }
 
-/** Changes of the subjects in `after`; a subject that is no longer `known` is a change too. */
+/** Changes of the subjects in `after`, and subjects no longer `known`. */
 export function compareGolden(before: Golden, after: Golden, known: ReadonlySet<string>): Change[] {
   const about = { id: 'subject', was: 'there', is: 'there' };
   const gone = Object.keys(before.subjects).filter((name) => !known.has(name));
@@ -184,7 +180,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
   const changeOf = (id: string): Change | undefined => {
     const was = old[id] ?? usual;
     const is = row[id] ?? (checks.has(id) ? usual : 'not asked');
-    // Presence of a check matters only where it is, or was, red on a defect.
+    // An unasked check matters only if it is, or was, red on a defect.
     const isOpen = (state: string, other: string) =>
       state === 'not asked' && !(RANKS[kind] === FOUND && /MUST|SHOULD/.test(other));
     if (was === is || isOpen(was, is) || isOpen(is, was)) return undefined;
@@ -202,7 +198,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
 
 const seedwise = (states: string): string[] => states.split(OR);
 
-/** One line for each requirement and change, with its subjects; and the cost of all these subjects. */
+/** Line for each requirement and change with its subjects, and the cost of all these. */
 export function changesInWords(changes: readonly Change[], before: Golden, after: Golden): string[] {
   const grouped = Object.groupBy(changes, ({ what, id, was, is }) => `${what.padEnd(8)}  ${id}: ${was} → ${is}`);
   const groups = Object.entries(grouped).map(([line, group = []]) => ({ line, group }));

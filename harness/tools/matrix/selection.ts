@@ -8,8 +8,8 @@ import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts
 import type { Subject } from './subjects.ts';
 
 /**
- * Family of subjects that differ in one word: same API and kind, and for defects the same first broken requirement.
- * References and variants have none, so as never to be left out: a false red is the worst bug.
+ * Subjects of one API and kind form a family, defects by their first broken requirement. References and variants have
+ * none, so that no sample drops them: a false red is the worst bug.
  */
 const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
   if (kind === 'reference' || kind === 'variant') return undefined;
@@ -18,8 +18,8 @@ const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
 };
 
 /**
- * Sample of one in `share` subjects of each family, rounded up, in random order; `next` gives numbers from 0 to 1. Slow
- * subjects, which take minutes, are in no sample.
+ * Sample of one in `share` subjects of each family, rounded up, in random order; `next` gives numbers from 0 to 1.
+ * Leaves out slow subjects, which take minutes.
  */
 export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
   if (share === 1) return subjects;
@@ -36,15 +36,15 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
   return subjects.filter((subject) => chosen.has(subject));
 }
 
-// Variants run in bundles: no variant may turn a MUST red, and one run proves that of all its variants. A bundle that
-// is not ok is taken apart until the guilty variant is named.
+// One run proves that no variant in a bundle turns a MUST red. A bundle that is not ok is split until the guilty
+// variant is known.
 
-/** Largest bundle: more variants hide each other more easily, fewer cost more runs. */
+/** Variants in a bundle: more hide each other, fewer cost more runs. */
 const MOST_TOGETHER = 6;
 
 /**
- * Bundles compatible variants in random order, so that others meet with another seed; `next` gives numbers from 0 to 1.
- * A subject that cannot be bundled stays as it is.
+ * Bundles compatible variants in random order, so that each seed makes others meet; `next` gives numbers from 0 to 1.
+ * Leaves other subjects as they are.
  */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const drawn = subjects
@@ -86,7 +86,7 @@ function changesOf(members: readonly Subject[]): Changes {
   };
 }
 
-/** Subject of all these members; a single one is itself. */
+/** Subject of all members; a single member stays itself. */
 export function bundleOf(members: readonly Subject[]): Subject {
   const [first] = members;
   if (first?.together === undefined || members.length === 1) return first as Subject;
@@ -104,7 +104,7 @@ export function bundleOf(members: readonly Subject[]): Subject {
 }
 
 /**
- * Up to `most` compatible pairs of defects that break different requirements, in random order: no defect may hide
+ * Up to `most` compatible pairs of defects with different broken requirements, in random order: no defect may hide
  * another. `next` gives numbers from 0 to 1.
  */
 export function pairsOf(defects: readonly Subject[], next: () => number, most: number): Subject[] {
@@ -120,7 +120,7 @@ export function pairsOf(defects: readonly Subject[], next: () => number, most: n
 const isSameRequirement = ({ breaks = [] }: Subject, other: Subject): boolean =>
   breaks.some((broken) => other.breaks?.some((id) => id.startsWith(broken) || broken.startsWith(id)));
 
-/** Verdict on a subject; for a bundle that is not ok, those on its parts, down to the guilty variants. */
+/** Verdict on a subject; for a failed bundle, on its parts, down to the guilty variants. */
 export async function evaluateApart(subject: Subject, manner?: RunConditions): Promise<Verdict[]> {
   const verdict = await evaluateSubject(subject, manner);
   const { members = [] } = subject.kind === 'variant' ? subject : {};

@@ -1,4 +1,4 @@
-/** Subjects of the kill matrix: references, these with every defect and every variant, and null servers. */
+/** Subjects of the kill matrix: references, also with each defect and variant, and null servers. */
 import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
@@ -41,60 +41,55 @@ export interface Subject {
   kind: SubjectKind;
   name: string;
   summary: string;
-  /** Requirements that a defect breaks; a check of each of them must turn red. */
+  /** Requirements that a defect breaks; some check of each must turn red. */
   breaks?: readonly string[];
-  /** Words that the findings on a defect must contain. */
   tells?: RegExp;
-  /** Words that the failure rate must contain; findings are retried for it. */
+  /** Words of the failure rate, for which findings are retried. */
   rate?: RegExp;
-  /** Checks that run beside those of the broken requirements. */
+  /** Checks to run beside those of the broken requirements. */
   beside?: readonly string[];
   /** Marks a defect that need not show among all checks. */
   seldom?: true;
   /** File that declares it, if not the matrix. */
   file?: string;
-  /** Reason that a hindered check must give. */
   reason?: RegExp;
-  /** Checks that may be not applicable to a reference. Default: any. */
+  /** Checks that a reference may lack. Default: any. */
   notApplicable?: RegExp;
-  /** Checks whose pass on a null server is a problem. Default: all. */
+  /** Checks that may not pass on a null server. Default: all. */
   proves?: RegExp;
-  /** Whether each check runs on a null server regardless of its premises; then no SHOULD may pass either. */
+  /** Runs each check on a null server regardless of premises; then no SHOULD may pass either. */
   alone?: boolean;
-  /** Whether it may take longer than others, because it is slow but correct. */
+  /** May take longer, because it is slow but correct. */
   slow?: boolean;
-  /** Changes of a defect or a variant, and a run with these or more. */
+  /** Changes of a defect or variant, and a run that takes them or more. */
   together?: { changes: Changes; run: RunWith };
-  /** Variants of a bundle, or the two defects of a pair. */
+  /** Variants of a bundle, or both defects of a pair. */
   members?: readonly Subject[];
-  /** Starts it, runs the suite against it, stops it. */
   run(choice: RunChoice): Promise<Report>;
 }
 
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
-/** Patience with a null server, which never sends what a check waits for. */
+/** Milliseconds of patience with a null server, which never sends what a check waits for. */
 const NULL_PATIENCE_MS = 1000;
-/** Patience where no premise blocks, so that every check waits. */
+/** Milliseconds of patience if no premise blocks, so that every check waits. */
 const ALONE_PATIENCE_MS = 200;
-/** Patience with a defect: a check waits for withheld data once for each attempt to shrink. */
+/** Milliseconds of patience with a defect: each attempt to shrink waits for withheld data. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
-  /** As long for an answer, and four times as long for an effect, which many defects suppress. */
+  /** As long for an answer, four times as long for an effect, which many defects suppress. */
   system: 3000,
-  /** The client runs in this process, so a busy machine delays it as well. */
+  /** The client runs in this process, so a busy machine delays it too. */
   client: 3000,
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-/** Null servers without those on which a suite takes minutes anyway. */
+/** Leaves out null servers on which a suite always takes minutes. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
-/** Defect or variant of any simulator. */
 type Declared = Located<Omit<Defect<unknown>, 'behaviour' | 'effects' | 'breaks'>> &
   Partial<Pick<Defect<unknown>, 'breaks'>>;
 
-/** Reference of an API with some changes. */
 const RUN_WITH: Record<Api, RunWith> = {
   device: (changes, choice) =>
     runOnRobot({ behaviour: behavioursWith(changes).device, transport: changes.transport }, choice),
@@ -117,7 +112,7 @@ function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): C
 const changesBy = (change: Declared): Changes =>
   ({ [change.side]: [change], ...defined({ transport: transportOf(change) }) }) as Changes;
 
-/** `prefixed`: whether the name has the side as a prefix. */
+/** `prefixed`: puts the side before the name. */
 const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({
   name: prefixed ? `${side} ${name}` : name,
   summary,
@@ -162,7 +157,6 @@ const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject
     slow: api !== 'system' && SLOW_FILE.test(variant.file),
   }));
 
-/** One for each name. */
 const named = <N extends string>(
   api: Api,
   kind: SubjectKind,
@@ -180,17 +174,17 @@ const nulls = (
     run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   }));
 
-/** Far more events than a check may read repeatedly. */
+/** More events than a check may read repeatedly. */
 const LONG_LOG = 100_000;
 
-/** For a reference with every capability of the suite. */
+/** Checks that a reference with every capability lacks. */
 const NOTHING = /^$/;
 
-/** Pattern of checks that any reference may lack, beside the named ones. */
+/** Checks that any reference may lack, and those given. */
 const lackedBut = ({ source }: RegExp): RegExp =>
   new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.shape$|${source}`);
 
-/** Checks of the other transport, and those that depend on overlap, history or machine. */
+/** Checks of the other transport, or that depend on overlap, history or machine. */
 const LACKED_ON_ROBOTS = {
   'unix socket': lackedBut(/^device\.(loopback\.|socket\.permissions$|.*after-wins\.zero$)/),
   loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
@@ -203,7 +197,7 @@ async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: Run
   return await runDeviceSuite(robot.place, choice);
 }
 
-/** `willing`: whether a control API beside it agrees to everything and does nothing. */
+/** `willing`: adds a control API that agrees to everything and does nothing. */
 async function runDeviceNull(name: NullServerName, willing: boolean, choice: RunChoice): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(scratch());
@@ -214,7 +208,7 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** Long enough for a control that is slow, short enough for one that hinders every check. */
+/** Milliseconds: enough for a slow control, too few if it hinders every check. */
 const UNWILLING_MS = 150_000;
 
 async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Promise<Report> {
@@ -228,8 +222,8 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
 }
 
 /**
- * An endless event stream is an honest answer to a request for one. A slow machine may not read the bound of a body
- * from it, so the checks that only ask whether streams open may pass.
+ * An endless event stream honestly answers a request for one. A slow machine may not read the bound of a body from it,
+ * so checks that only open streams may pass.
  */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
@@ -297,7 +291,7 @@ async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise
 }
 
 /**
- * An empty list is an honest answer of an empty platform to a request for a list only. Any answer in time keeps the
+ * An empty platform may honestly answer a list with an empty one, and no other request. Any answer in time keeps the
  * limit of a ping.
  */
 const NOT_OF_LISTS =

@@ -1,4 +1,4 @@
-/** Matrix for readers: one line an API, and the problems. */
+/** Matrix for readers: a line for each API, and the problems. */
 import { readableDuration } from '../../common/durations.ts';
 import type { Paint } from '../../common/terminal.ts';
 import { lines } from '../../reports/findings.ts';
@@ -6,15 +6,15 @@ import type { Api } from '../../runner/types.ts';
 import { neverRed, type Problem, type Verdict } from './evaluate.ts';
 import type { SubjectKind } from './subjects.ts';
 
-/** Subjects of one API, and ids of its checks that can turn red. */
+/** Subjects of an API, and its checks that can turn red. */
 export interface Part {
   api: Api;
   verdicts: readonly Verdict[];
-  /** Absent when only some of the defects ran. */
+  /** Absent if only some of the defects ran. */
   checks?: readonly string[];
 }
 
-/** Number of subjects; each one in a bundle counts. */
+/** Counts subjects, each in a bundle by itself. */
 export const subjectsIn = (verdicts: readonly Verdict[]): number =>
   verdicts.reduce((sum, { subject: { members } }) => sum + (members?.length ?? 1), 0);
 
@@ -31,7 +31,7 @@ const SHOWN_PAIRS = 0.98;
 
 const shareOf = (some: number, all: number): string => `${some} of ${all} (${Math.floor((100 * some) / all)} %)`;
 
-/** Shares of findings hidden by others: a line for pairs of defects, and one for single ones. */
+/** Share of findings that others hide: a line for pairs of defects, and one for single defects. */
 function hidingShares({ api, verdicts }: Part): string[] {
   const whole = verdicts.filter(({ blockedByOthers }) => blockedByOthers !== undefined);
   const free = whole.filter(({ blockedByOthers }) => blockedByOthers === 0);
@@ -62,14 +62,14 @@ function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   }));
 }
 
-/** First findings on defects that met the whole suite: the number of right ones, and the wrong ones. */
+/** First findings of whole suites on defects: the number of right ones, and the wrong ones. */
 function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
   const judged = verdictsOn(part, 'defect').filter(({ headline }) => headline !== undefined);
   const wrong = judged.filter(({ headline }) => headline?.right === false);
   return { right: judged.length - wrong.length, wrong };
 }
 
-/** One line an API whose defects met the whole suite. */
+/** Line for each API whose defects met the whole suite. */
 const headlineShares = (parts: readonly Part[]): string[] =>
   parts.flatMap((part) => {
     const { right, wrong } = headlinesOf(part);
@@ -78,7 +78,7 @@ const headlineShares = (parts: readonly Part[]): string[] =>
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
 
-/** Unproven checks. On defects that met the whole suite, premises block most checks, which proves nothing. */
+/** Checks never red. Whole suites are left out: their premises block most checks, which proves nothing. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 
@@ -89,7 +89,7 @@ const countOn =
     return [countOk(verdicts), subjectsIn(verdicts)];
   };
 
-/** Numbers of rows that are ok, and of all. Headings are wider than any number. */
+/** Rows that are ok, and all rows. Headings are wider than any number. */
 const COLUMNS: Readonly<Record<string, (part: Part) => [ok: number, all: number]>> = {
   conformant: countOn('reference'),
   'defects caught': countOn('defect'),
@@ -146,7 +146,7 @@ interface TableProblem extends Problem {
 
 export const placeOf = ({ api, kind, name }: Verdict['subject']): string => `${api} ${kind} ${name}`;
 
-/** Every problem, in the order of the table. */
+/** Problems in the order of the table. */
 export function problemsOf(parts: readonly Part[]): TableProblem[] {
   return parts.flatMap((part) => [
     ...part.verdicts.flatMap(({ subject, problems }) =>

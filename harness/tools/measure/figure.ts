@@ -1,12 +1,12 @@
-/** Figures of all benches: their printed line, and measurements in turns. */
+/** Figures of benches: their printed line, and measurements in turns. */
 export const KIB = 1024;
 export const MIB = 2 ** 20;
 
-/** Line of `npm run bench`: a measurement beside a floor from the same run. */
+/** Measurement beside a floor from the same run, as `npm run bench` prints it. */
 export interface Figure {
   name: string;
   value: number;
-  /** Best possible value on this machine, in the same unit; absent where a goal is absolute. */
+  /** Best possible value on this machine, in the same unit; absent for an absolute goal. */
   floor?: number;
   /** Default: `value / floor`. */
   ratio?: number;
@@ -14,11 +14,11 @@ export interface Figure {
   goal: string;
   unit: string;
   met: boolean;
-  /** Explanation for a missed goal. */
+  /** Explains a missed goal. */
   why?: string;
 }
 
-/** Figure whose goal is at least a share of the floor. */
+/** Goal: at least a share of the floor. */
 export const ofFloor = (name: string, value: number, floor: number, share: number, unit: string): Figure => ({
   name,
   value,
@@ -28,7 +28,7 @@ export const ofFloor = (name: string, value: number, floor: number, share: numbe
   met: value >= share * floor,
 });
 
-/** Figure whose goal is at most a multiple of the floor. */
+/** Goal: at most a multiple of the floor. */
 export const timesFloor = (name: string, value: number, floor: number, times: number, unit: string): Figure => ({
   name,
   value,
@@ -38,7 +38,7 @@ export const timesFloor = (name: string, value: number, floor: number, times: nu
   met: value <= times * floor,
 });
 
-/** Figure whose goal is an upper limit, whatever the floor. */
+/** Goal: an upper limit, whatever the floor. */
 export const atMost = (
   name: string,
   value: number,
@@ -48,8 +48,8 @@ export const atMost = (
 ): Figure => ({ name, value, ...beside, goal: `≤ ${limit} ${unit}`, unit, met: value <= limit });
 
 /**
- * Values of each measurement, one a round. Measurements take turns, reversed in each second round, so that other work
- * of the machine affects all alike.
+ * Values of each measurement, one a round. Every second round reverses the turns, so that other work of the machine
+ * affects all alike.
  */
 export async function inTurns<K extends string, T = number>(
   rounds: number,
@@ -63,7 +63,7 @@ export async function inTurns<K extends string, T = number>(
   return taken;
 }
 
-/** Median; 0 for no values. */
+/** 0 for no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

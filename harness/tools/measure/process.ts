@@ -1,4 +1,4 @@
-/** Processes of the tools: shipped commands, tasks in a process of their own, and Linux's counts of either. */
+/** Processes of the tools: shipped commands and tasks, and Linux's counts of both. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { Running } from '../../cli/testing/muster.ts';
 
 /**
- * Runs `muster` as a user does: with the compile cache that it chooses itself, which is part of its cost; ended by
- * Ctrl-C as the tool is.
+ * Runs `muster` as a user does, with the compile cache that it chooses, whose cost counts; ended by Ctrl-C as the tool
+ * is.
  */
 export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
@@ -15,11 +15,10 @@ export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {
 /** Module for `node --import` in a server. */
 export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 
-/** Options as words of a command line. */
 export const wordsOf = (options: object): string[] =>
   Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 
-/** The process of a task ended before its answer. */
+/** End of a task's process before its answer. */
 export class TaskEnded extends Error {
   override name = 'TaskEnded';
 }
@@ -29,10 +28,9 @@ export class TaskEnded extends Error {
 type Functions = Record<string, (...values: any[]) => unknown>;
 
 interface TaskOptions {
-  /** Options of Node. */
   flags?: readonly string[];
   env?: NodeJS.ProcessEnv;
-  /** Receives notes that the task sends while it works. */
+  /** Receives notes of a task at work. */
   // biome-ignore lint/suspicious/noExplicitAny: the module knows what it notes.
   onNote?(value: any): void;
 }
@@ -46,7 +44,7 @@ interface Reply {
 
 const LAST_WORDS = 2_000;
 
-/** Process that runs functions of a module, which serves them with `serveTask` when it is the main one. */
+/** Process that runs functions of a module. As main module, it serves these with `serveTask`. */
 export class Task<F extends Functions> implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<string>;
@@ -60,7 +58,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
       execArgv: [...flags],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      // A process group, to be ended with its children.
+      // A process group of its own, to end children too.
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -79,7 +77,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
     });
   }
 
-  /** Resolves with the result of the function. Rejects with `TaskEnded` when the process ends before. */
+  /** Rejects with `TaskEnded` if the process ends before the result. */
   async call<K extends keyof F & string>(name: K, ...values: Parameters<F[K]>): Promise<Awaited<ReturnType<F[K]>>> {
     const waiting = Promise.withResolvers<unknown>();
     this.#calls += 1;
@@ -105,7 +103,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
   }
 }
 
-/** Runs these functions for the parent process, until that closes the channel. */
+/** Runs functions for the parent process, until the parent closes the channel. */
 export function serveTask(functions: Functions): void {
   process.on('message', async ({ number, name, values }: { number: number; name: string; values: unknown[] }) => {
     const reply = await Promise.try(() => functions[name]?.(...values)).then(
@@ -132,31 +130,29 @@ export function endGroup(group: number): void {
   }
 }
 
-/** Direct children of a process. */
 export const childrenOf = (pid: number): number[] =>
   textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 
 export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 
-/** Memory of processes in bytes, each with its share of common pages. */
+/** Bytes of memory, each process with its share of common pages. */
 export const pssBytes = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + (memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
 
-/** Figure in bytes, by its name in a file of /proc; undefined where it is missing. */
+/** Bytes by name in a file of /proc; undefined if missing. */
 export function memoryOf(file: string, name: string): number | undefined {
   const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(file) ?? [];
   return value === undefined ? undefined : Number(value) * 1024;
 }
 
-/** Processor seconds of processes so far. */
 export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + secondsAt(pid, OWN), 0);
 
-/** Processor seconds of ended children of this process, and theirs. */
+/** Processor seconds of ended children and their own children. */
 export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
 
-/** Ticks a second of the times in /proc. */
+/** Ticks a second of times in /proc. */
 const TICKS = 100;
-/** Positions among the fields after the name: user time, which system time follows, and both of ended children. */
+/** Fields after the name: user time, which system time follows; then those of ended children. */
 const OWN = 11;
 const OF_CHILDREN = 13;
 
@@ -166,7 +162,7 @@ function secondsAt(pid: number | 'self', first: number): number {
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
-/** Text of a file of /proc; empty when the process has ended. */
+/** Empty if the process has ended. */
 export function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,4 +1,4 @@
-/** Measurements of processes and folders over time: samples, and growth of their series. */
+/** Samples of processes and folders over time, and growth of their series. */
 
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { sparkline } from '../../common/terminal.ts';
 import { MIB, median } from './figure.ts';
 import { memoryOf, textOf } from './process.ts';
 
-// Probe that is loaded into servers. With MUSTER_SOAK it writes their heap and active resources into a file of that
-// folder, every MUSTER_SOAK_EVERY milliseconds; with MUSTER_WATCH it reports changes to shared prototypes.
+// Probe loaded into servers. Writes heap and active resources to a file in MUSTER_SOAK every MUSTER_SOAK_EVERY
+// milliseconds; with MUSTER_WATCH it reports changes to shared prototypes.
 
-/** Heap bytes, and numbers of timers and of all resources that keep this process busy. */
+/** Heap bytes, timers, and all resources that keep this process busy. */
 export function ownFigures(): { heap: number; timers: number; resources: number } {
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === 'Timeout' || name === 'Immediate').length;
   return { heap: process.memoryUsage().heapUsed, timers, resources: resources.length };
 }
 
-/** Retained bytes of the heap and of buffers outside of it, right after a full collection. */
+/** Bytes retained after a full collection, in the heap and in buffers outside. */
 function retainedBytes(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -28,7 +28,7 @@ function retainedBytes(): number {
 }
 
 const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
-/** A collection stops the process for some 30 ms, so every tenth sample has one. */
+/** Collects for every tenth sample, as a collection stops the process for 30 ms. */
 const COLLECT_EVERY = 10;
 const folder = process.env['MUSTER_SOAK'];
 if (folder !== undefined) {
@@ -65,13 +65,13 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
 /** Seconds since the start, and the value. */
 export type Sample = readonly [seconds: number, value: number];
 
-/** Bounds that a gain over the measured time must both exceed. */
+/** Bounds that a gain must both exceed to be growth. */
 export interface Noise {
   /** In the unit of the values. */
   least: number;
-  /** Part of the median. */
+  /** Share of the median. */
   share: number;
-  /** Whether a single step is no growth. */
+  /** Tolerates a single step of growth. */
   steps?: boolean;
 }
 
@@ -91,12 +91,11 @@ const FEWEST = 8;
 const Z_95 = 1.96;
 
 /**
- * Growth of a series; undefined when there are too few samples. The part after the warm-up is cut into blocks, each
- * represented by its median, because neighbouring samples are alike. The slope is Theil and Sen's median of all slopes
- * between two blocks, with the interval of 95 % after Kendall. A series grows when the whole interval lies above 0 and
- * the gain over the measured time exceeds the noise. A series that grows in steps (pages that a process keeps) must
- * grow in each half of the measured time as well. A series that falls back has not grown: the minimum of the last third
- * must lie above that of the first.
+ * Growth of a series; undefined for too few samples. After the warm-up, medians of blocks stand for samples, because
+ * neighbours are alike. The slope is Theil and Sen's median of slopes between blocks, with Kendall's interval of 95 %.
+ * A series grows if its whole interval lies above 0 and its gain exceeds the noise. A series in steps (pages that a
+ * process keeps) must also grow in each half. A series that falls back has not grown: its minimum in the last third
+ * must exceed that of the first.
  */
 export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
@@ -115,7 +114,7 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
   const grows =
     all.low > 0 &&
     gain > tooMuch &&
-    // A steady growth has two thirds of the gain between the two.
+    // A steady growth gains two thirds between the outer thirds.
     risen > tooMuch / 2 &&
     halves.every((part) => trend(blocks(part)).low > 0);
   return { ...all, median: middle, grows };
@@ -124,7 +123,7 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
 const least = (samples: readonly Sample[]): number =>
   samples.reduce((lowest, [, value]) => Math.min(lowest, value), Number.POSITIVE_INFINITY);
 
-/** Slope of some points in units a minute, with its interval. */
+/** Slope of points in units a minute, with its interval. */
 function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'high'> {
   const slopes = points
     .flatMap(([x, y], index) => points.slice(index + 1).map(([later, value]) => (60 * (value - y)) / (later - x)))
@@ -147,7 +146,7 @@ function blocks(samples: readonly Sample[]): Sample[] {
   return all;
 }
 
-/** Samples with their unit, and the gain over the run that is still noise. */
+/** Samples with their unit and noise. */
 export interface Series {
   subject: string;
   what: string;
@@ -156,7 +155,7 @@ export interface Series {
   samples: Sample[];
 }
 
-/** State of a process by its own account, and the paths to the rest. */
+/** Figures that a process gives of itself, and paths to others. */
 interface ProcessState {
   pid: number;
   told: Record<string, number | undefined>;
@@ -179,13 +178,13 @@ const KINDS: readonly Kind[] = [
 ];
 const SIZE = { what: 'disk', unit: 'MiB', noise: { least: 0.5, share: 0.1 } };
 
-/** Takes samples of processes by pid, of their oldest child process (the agent of a device) and of folders. */
+/** Samples processes by pid, their oldest child process (a device's agent), and folders. */
 export class Sampler {
   readonly series = new Map<string, Series>();
   readonly #started = performance.now();
   readonly #probes: string;
 
-  /** `probes`: folder for the probes' own figures. */
+  /** `probes`: folder for figures of the probes. */
   constructor(probes: string) {
     this.#probes = probes;
   }
@@ -234,7 +233,6 @@ export interface JudgedSeries extends Series {
   slope: Slope | undefined;
 }
 
-/** Every series with its slope. */
 export const judgeSeries = (all: Iterable<Series>): JudgedSeries[] =>
   [...all].map((series) => ({ ...series, slope: slopeOf(series.samples, series.noise) }));
 
@@ -253,7 +251,7 @@ export function verdictOf({ unit, slope }: JudgedSeries): string {
   );
 }
 
-/** One line a series: name, course, verdict. */
+/** Line for each series: name, course, verdict. */
 export function tableOf(all: readonly JudgedSeries[]): string {
   const width = Math.max(...all.map(({ subject, what }) => subject.length + what.length + 1));
   return all

@@ -1,4 +1,4 @@
-/** Mutants: every small change of a source file, switched on by one environment variable; and the equivalent ones. */
+/** Mutants: small changes of a source file, each switched on by an environment variable; and the equivalent ones. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
@@ -7,7 +7,7 @@ import { readYaml } from '../../common/yaml.ts';
 export const PLAIN_APIS = ['device', 'platform'] as const;
 export type PlainApi = (typeof PLAIN_APIS)[number];
 
-/** Variable with the id of the active mutant. */
+/** Names the active mutant. */
 export const ACTIVE_MUTANT = '__STRYKER_ACTIVE_MUTANT__';
 
 export interface Mutant {
@@ -19,7 +19,7 @@ export interface Mutant {
   mutator: string;
   was: string;
   now: string;
-  /** Line that it begins in, and the one that begins the top-level statement around it. */
+  /** First line of the mutant, and of the top-level statement around it. */
   text: string;
   within: string;
 }
@@ -32,7 +32,7 @@ const LOGGER = {
   isFatalEnabled: off,
 };
 
-/** Plain server with all mutants in it. */
+/** Plain server with all its mutants. */
 export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
   return withMutants(source, readFileSync(source, 'utf8'));
@@ -43,7 +43,7 @@ interface Instrumented {
   mutants: Mutant[];
 }
 
-/** Source with all mutants in it, none of them active, and the mutants. */
+/** Source with all mutants inactive, and the mutants. */
 export async function withMutants(name: string, source: string): Promise<Instrumented> {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
@@ -69,7 +69,7 @@ interface Position {
 
 function between(lines: readonly string[], start: Position, end: Position): string {
   const whole = lines.slice(start.line, end.line + 1);
-  // The end first: it may be in the same line.
+  // Cuts the end first: it may be in the same line.
   whole.push((whole.pop() ?? '').slice(0, end.column));
   return [(whole.shift() ?? '').slice(start.column), ...whole].join('\n');
 }
@@ -84,7 +84,7 @@ export const mutantText = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
 /**
- * Mutants that no test can see, with the reason: those that match every given pattern. Patterns are of code, since line
+ * Mutants that match every pattern, and that no test can see for the reason given. Patterns are of code, since line
  * numbers move.
  */
 export interface Equivalent {

@@ -1,6 +1,6 @@
 /**
- * `npm run mutants`: every small change of the plain servers, each of which a suite has to find. A survivor shows a
- * sentence of the specification that no check covers, or belongs in `equivalent.yaml` with its reason.
+ * `npm run mutants`: small changes of the plain servers, each for a suite to find. A survivor shows a sentence of the
+ * specification that no check covers, or belongs in `equivalent.yaml` with its reason.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -38,19 +38,18 @@ const values = toolOptions('npm run mutants -- [options]', {
   verbose: { type: 'boolean', default: false, describe: 'print each that was found, too' },
 });
 
-/** Limit of a suite's run, milliseconds. */
 const LONGEST_MS = 240_000;
 
 interface Verdict {
   mutant: Mutant;
-  /** Check that found it, or another symptom; undefined when it survived. */
+  /** Check or other symptom that found it; undefined for a survivor. */
   by: string | undefined;
   durationMs: number;
 }
 
 type Way = (start: string, dir: string, choice: RunChoice) => Promise<Report>;
 
-/** Ways to run a server, the usual one first: one may show what another does not. */
+/** Ways to run a server, the usual first: each may show other mutants. */
 const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
   device: [
     (start, dir, choice) => runDevice(`${start} --socket {socket} --dir '${dir}'`, choice),
@@ -68,7 +67,7 @@ const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
 const runDevice = (start: string, choice: RunChoice): Promise<Report> =>
   runDeviceSuite({ command: `${start} --control {control} --heartbeat 1` }, choice);
 
-/** Report; undefined when the server reports an impossible address. */
+/** Undefined if the server reports an impossible address. */
 async function reportFrom(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
   try {
     return await run(...given);
@@ -78,7 +77,7 @@ async function reportFrom(run: Way, ...given: Parameters<Way>): Promise<Report |
   }
 }
 
-/** Check or symptom that shows the mutant; undefined when none does. The run ends with the first finding. */
+/** Check or symptom that shows the mutant, if any. Ends the run at the first finding. */
 async function foundBy(api: PlainApi, program: string, id: string): Promise<string | undefined> {
   const start = `export ${ACTIVE_MUTANT}=${id}; exec '${process.execPath}' '${program}'`;
   for (const run of WAYS[api]) {
@@ -123,7 +122,7 @@ interface Server {
 
 async function serverOf(api: PlainApi, folder: string): Promise<Server> {
   const { code, mutants } = await instrumentedServer(api);
-  // Outside of the package no package.json declares it a module.
+  // `.mts`, because no package.json declares a module here.
   const program = join(folder, `${api}.mts`);
   writeFileSync(program, code);
   const { visible, equivalent } = splitEquivalents(mutants, readEquivalents());
@@ -153,7 +152,7 @@ async function verdictsOn({ api, program, mutants }: Server): Promise<Verdict[]>
   return verdicts;
 }
 
-/** Number of mutants that each requirement found; those of one server, most first. */
+/** Mutants that each requirement found; for one server, most first. */
 function byRequirement(verdicts: readonly Verdict[]): string[] {
   const counts = Map.groupBy(verdicts, ({ by }) => by ?? 'survived');
   return [...counts]

@@ -1,4 +1,4 @@
-/** Proxy in front of a Device API: its two routes, and the control API, which it forwards and learns from. */
+/** Proxy of a Device API with two routes. Forwards the control API, and learns from it. */
 import type http from 'node:http';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { changeMember, type Json, makeStale, valueAt } from './change.ts';
@@ -21,7 +21,7 @@ import { type Perturbation, subjectOf } from './perturbation.ts';
 const CURRENT = 'GET /deployments/current';
 const LAST = 'last-event-id';
 
-/** Request for a stream after a change of its kind; the same object where none applies. */
+/** Returns the same object if the kind does not apply. */
 export function changedStreamRequest({ kind, value = '' }: Perturbation, exchange: Exchange): Exchange {
   const { url, headers } = exchange;
   const [query, last] = [queryOf(url), headerOf(headers, LAST)];
@@ -37,7 +37,7 @@ export function changedStreamRequest({ kind, value = '' }: Perturbation, exchang
   return { ...exchange, headers: withHeader(headers, LAST, earlier) };
 }
 
-/** Stream to forward, and whether its frames are to be changed. */
+/** Stream to forward; `isIn`: its frames are to be changed. */
 export interface Stream {
   stream: http.IncomingMessage;
   isIn: boolean;
@@ -48,7 +48,7 @@ export class DeviceChanges extends Changes {
   #restarted: boolean;
   /** Current deployment before the last call of control. */
   #before: Json = {};
-  /** Id of the newest event that any stream has shown. */
+  /** Newest event id on any stream. */
   #newest = 0;
   #streams = 0;
 
@@ -104,7 +104,7 @@ export class DeviceChanges extends Changes {
     return { stream, isIn: isIn && isFramed, headers: media };
   }
 
-  /** Notes the ids in a piece of a stream. */
+  /** Notes event ids in a piece of a stream. */
   noteIds(text: string): void {
     for (const [, id] of text.matchAll(/^id: (\d+)$/gm)) this.#newest = Math.max(this.#newest, Number(id));
   }

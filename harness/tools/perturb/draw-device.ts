@@ -35,7 +35,7 @@ function currentChange(chance: Random): Drawn {
   return { kind: chance.pick(name === 'object' ? kinds : [...kinds, 'stale']), cell, path: [name] };
 }
 
-/** Streams by their requests, or a single one. */
+/** Streams by their requests, or a single stream. */
 function streamCell(chance: Random): Cell {
   const operation = 'GET /events';
   const stream = sometimes(chance, 0.2, [1, 2, 3, 5]);
@@ -76,7 +76,7 @@ function requestChange(chance: Random): Drawn {
   }
 }
 
-/** Path of the member of an event to change. */
+/** Member of an event to change. */
 function eventPath(chance: Random, kind: Kind): string[] {
   if (kind === 'shifted') return chance.chance(0.7) ? ['occurred_at'] : ['data', 'deployed_at'];
   if (kind === 'foreign') return ['data', chance.pick(['deployment_id', 'release_id'])];
@@ -101,7 +101,7 @@ function eventChange(chance: Random): Drawn {
   };
   if (isFrame) return { kind, cell };
   const path = eventPath(chance, kind);
-  // The payload of a removal is not specified: a change shows only beside the unchanged event.
+  // The payload of a removal is not specified, so only the unchanged event shows a change.
   const isWide = phase === undefined && stream.stream === undefined;
   const isDeployed = path[1] === 'deployed_at' || (path.length > 1 && isWide);
   return { kind, cell: isDeployed ? { ...cell, type: 'deployment.deployed' } : cell, path };

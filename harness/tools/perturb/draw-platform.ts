@@ -1,6 +1,6 @@
 /**
- * Draws a perturbation of a Platform API. A member that the specification does not name is changed only if another
- * exchange with the same server shows it unchanged.
+ * Draws a perturbation of a Platform API. Changes members beyond the specification only if another exchange with the
+ * same server shows them unchanged.
  */
 import type { Random } from '../../../simulators/common/random.ts';
 import type { Operation } from '../../contract/platform/operation.ts';
@@ -37,7 +37,7 @@ const readsIn = (survey: Survey): string[] => [...survey.keys()].filter((line) =
 const listsIn = (survey: Survey): string[] => readsIn(survey).filter(isList);
 const nameOf = (path: readonly string[]): string => path.join('.');
 
-/** Members in the answer of an operation, in that version or in the newest that has it. */
+/** Members in an answer, in `version` or in the newest that has the operation. */
 const leavesIn = (survey: Survey, operation: string, version?: string): readonly Leaf[] =>
   [...(survey.get(operation) ?? [])].findLast(([each]) => each === (version ?? each))?.[1] ?? [];
 
@@ -56,7 +56,7 @@ export function platformChange(draw: Draw): Drawn | undefined {
 }
 
 /**
- * Whether the specification leaves a key without scopes free to be answered so. It determines only pings, and that a
+ * True if the specification leaves this answer to a key without scopes free. It determines only pings, and that a
  * served read agrees with all others.
  */
 function isFreeForLimited({ kind, cell: { key, operation = '', form }, path: [first = ''] = [] }: Drawn): boolean {
@@ -65,7 +65,7 @@ function isFreeForLimited({ kind, cell: { key, operation = '', form }, path: [fi
   return !isRead || form === 'expanded' || Object.hasOwn(resourceOf(operation).expansions, first);
 }
 
-/** Cell of an operation, mostly in one version, sometimes with one form, kind of connection or key. */
+/** Cell of an operation: mostly in one version, sometimes with a form, kind of connection or key. */
 function cellOf({ chance, survey }: Draw, operation: string, forms: readonly Form[] = [], fixed = 0.75): Cell {
   return {
     operation,
@@ -76,7 +76,6 @@ function cellOf({ chance, survey }: Draw, operation: string, forms: readonly For
   };
 }
 
-/** Forms of requests that a list accepts. */
 function listForms({ survey, server }: Draw, operation: string): Form[] {
   if (!isList(operation)) return [];
   const { expansions } = resourceOf(operation);
@@ -97,13 +96,13 @@ function memberChange(draw: Draw): Drawn | undefined {
     ({ path: [first = ''] }) => !Object.hasOwn(expansions, first) || (cell.form ?? 'expanded') === 'expanded',
   );
   const { path, type } = chance.pick(leaves);
-  // Sections 2 and 2.6 promise these of every resource.
+  // Sections 2 and 2.6 promise both of every resource.
   if (!['object', 'id'].includes(nameOf(path)) && !isShownElsewhere(survey, cell, path)) return undefined;
   const kind = chance.pick(KINDS_BY_TYPE[type].filter((each) => each !== 'foreign' || path.at(-1) !== 'object'));
   return { kind, cell, path, item: isList(operation) ? chance.pick(ITEMS) : undefined };
 }
 
-/** Whether an exchange outside of the cell shows the member: another operation or version, or the expanded resource. */
+/** True if another operation or version, or the expanded resource, shows the member outside the cell. */
 function isShownElsewhere(survey: Survey, cell: Cell, path: readonly string[]): boolean {
   const { operation = '', version, form, connection, key } = cell;
   if (form !== undefined || connection !== undefined || key !== undefined) return true;
@@ -145,7 +144,7 @@ function pageChange(draw: Draw): Drawn {
   return { kind, cell: whole, item: chance.pick(['first', 'last'] as const) };
 }
 
-/** Changes a request. Of all scopes, the specification determines `devices:read` only. */
+/** Changes a request. The specification determines one scope, `devices:read`. */
 function requestChange(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   const kind = 'let-through';
@@ -194,7 +193,7 @@ function lostQuery(draw: Draw): Drawn {
   return { kind: 'query-lost', cell: cellOf(draw, operation, [], 0.6), value };
 }
 
-/** Ignores an optional member of a body that the answer shows, or whose refusal does. */
+/** Ignores an optional member of a body that the answer or a refusal shows. */
 function lostBody(draw: Draw): Drawn | undefined {
   const { chance, survey, server } = draw;
   const optional = OPERATIONS.filter((each) => server.writes.test(lineOf(each))).flatMap((each) => {
@@ -208,7 +207,7 @@ function lostBody(draw: Draw): Drawn | undefined {
   return { kind: 'body-lost', cell: cellOf(draw, operation), value };
 }
 
-/** Shows a changed record, or one member of it, as it was before: in reads, and in answers to writes. */
+/** Shows a record, or one member, as before its change: in reads, and in answers to writes. */
 function staleness(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   const changed = new Set([...survey.keys()].filter((line) => /^P.*\}/.test(line)).map(resourceOf));
@@ -221,12 +220,12 @@ function staleness(draw: Draw): Drawn | undefined {
   return { kind: 'stale', cell: cellOf(draw, operation), path: member?.path, item };
 }
 
-/** Changes status or media type, which the specification determines for lists and pings only. */
+/** Changes status or media type, which the specification determines for lists and pings alone. */
 function statusChange(draw: Draw): Drawn {
   const { chance, survey } = draw;
   const kind = chance.pick(kindsOf('status'));
   const operation = chance.chance(0.2) ? PING : chance.pick((kind === 'refused' ? readsIn : listsIn)(survey));
-  // A server may refuse an operation in all versions, since it need not have it.
+  // A server may lack an operation, so may refuse it in all versions.
   const forms = operation === PING ? [] : listForms(draw, operation);
   const cell = cellOf(draw, operation, forms, kind === 'media' ? 0.5 : 1);
   if (kind === 'media') return { kind, cell };

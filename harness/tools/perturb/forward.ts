@@ -1,10 +1,9 @@
-/** HTTP as the proxy forwards it, and changes of whole answers that both APIs share. */
+/** HTTP as the proxy forwards it, and changes of whole answers for both APIs. */
 import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { isObject, type Json, writtenAs } from './change.ts';
 import { type Perturbation, subjectOf } from './perturbation.ts';
 
-/** Address of the server. */
 export type Upstream = { socketPath: string } | { host: string; port: number };
 
 export interface Exchange {
@@ -27,10 +26,10 @@ export interface Answer {
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect', 'upgrade']);
-/** Milliseconds after which a server with a full queue of connections accepts another. */
+/** Milliseconds until a server with a full queue of connections accepts another. */
 const QUEUE_MS = 5;
 
-/** Headers without those of a single connection. */
+/** Leaves out headers of a single connection. */
 export const endToEnd = (raw: readonly string[]): string[] =>
   raw.filter((_, n) => !HOP_BY_HOP.has((raw[n - (n % 2)] ?? '').toLowerCase()));
 
@@ -40,7 +39,7 @@ export function headerOf(raw: readonly string[], name: string): string | undefin
   return index === -1 ? undefined : raw[index + 1];
 }
 
-/** Headers with this value only, or without the header. */
+/** Sets a header to `value` alone; undefined removes it. */
 export function withHeader(raw: readonly string[], name: string, value: string | undefined): string[] {
   const others = raw.filter((_, n) => raw[n - (n % 2)]?.toLowerCase() !== name);
   return value === undefined ? others : [...others, name, value];
@@ -48,7 +47,7 @@ export function withHeader(raw: readonly string[], name: string, value: string |
 
 export const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'));
 
-/** URL without a parameter, or for `expand.NAME` without that name. Keeps the writing of all others. */
+/** URL without a parameter; `expand.NAME` drops NAME alone. Keeps the writing of all others. */
 export function withoutParameter(url: string, parameter: string): string {
   const [path = '', ...rest] = url.split('?');
   const [name, one] = parameter.split('.');
@@ -64,7 +63,7 @@ export function withoutParameter(url: string, parameter: string): string {
   return left.length === 0 ? path : `${path}?${left.join('&')}`;
 }
 
-/** JSON of an answer; undefined where it is none. */
+/** Undefined unless the answer is JSON. */
 export function jsonOf({ headers, body }: Answer): unknown {
   if (headerOf(headers, 'content-type')?.includes('json') !== true) return undefined;
   try {
@@ -77,7 +76,6 @@ export function jsonOf({ headers, body }: Answer): unknown {
 /** Records `v` for each exchange of the class, and `a` for each change. */
 export type Trace = (letter: 'v' | 'a') => void;
 
-/** Proxy in front of either API. */
 export abstract class Changes {
   protected readonly it: Perturbation;
   protected readonly upstream: Upstream;
@@ -89,7 +87,7 @@ export abstract class Changes {
     this.trace = trace;
   }
 
-  /** Sends a request on a connection of its own. Resolves with the head of the answer. */
+  /** Sends a request on its own connection. Resolves at the head of the answer. */
   protected async open(
     { method, url, headers, body }: Exchange,
     upstream = this.upstream,
@@ -120,7 +118,7 @@ export abstract class Changes {
     return this.whole(await this.open(exchange, upstream));
   }
 
-  /** JSON at a path of the server, for the proxy's own use; undefined for an error. */
+  /** Reads JSON of the server for the proxy's own use; undefined for an error. */
   protected async read(url: string, headers: string[]): Promise<unknown> {
     const answer = await this.ask({ method: 'GET', url, headers, body: Buffer.alloc(0), connection: 'new' });
     return answer.status === 200 ? jsonOf(answer) : undefined;
@@ -137,7 +135,7 @@ export abstract class Changes {
     return this.applied({ status: Number(this.it.value), reason: '', headers, body });
   }
 
-  /** Answer with another status, media type or writing, a refusal in its place, or its body after `change`. */
+  /** Answer with another status, media type or writing, refused, or with its body after `change`. */
   protected changed(answer: Answer, change: (body: Json) => void): Answer {
     const { kind, value } = this.it;
     if (kind === 'refused') return this.refusal();

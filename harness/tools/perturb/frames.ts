@@ -1,16 +1,15 @@
-/** Event stream, block by block: changes of its frames by kind, and the frames of a cell. */
+/** Changes an event stream block by block: its frames by kind, and the frames of a cell. */
 import { changeMember, isObject, type Json, valueAt, writtenAs } from './change.ts';
 import type { Trace } from './forward.ts';
 import { type Cell, type Perturbation, subjectOf } from './perturbation.ts';
 
-/** Block with an event. */
 interface Frame {
   id: string | undefined;
   event: string | undefined;
   envelope: Json;
 }
 
-/** Undefined for a comment, or any other block without an event. */
+/** Undefined for a comment, or another block without an event. */
 function frameIn(block: string): Frame | undefined {
   const fields = new Map(
     block
@@ -34,7 +33,7 @@ const OTHER_TYPE: Readonly<Record<string, string>> = {
   'deployment.removed': 'deployment.deployed',
 };
 
-/** Frame after a change that keeps number and order of frames. `before`: the previous event. */
+/** Changes a frame, but neither number nor order of frames. `before`: previous event. */
 function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: Json | undefined): Frame {
   const { id, event, envelope } = frame;
   if (kind === 'id-altered') return { ...frame, id: String(Number(id) + 1) };
@@ -46,7 +45,7 @@ function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: J
   return { id, event, envelope: made };
 }
 
-/** Block as a legal kind writes it. Text may hold U+2028, which ends a line in a pattern, but not in a stream. */
+/** Writes a block as a legal kind does. Text may hold U+2028, which ends a line in a pattern, but not in a stream. */
 function writtenBlock({ kind }: Perturbation, block: string): string {
   const lines = block.split('\n');
   if (kind === 'comment-added') return `: note\n${block}`;
@@ -62,10 +61,10 @@ function writtenBlock({ kind }: Perturbation, block: string): string {
   return lines.flatMap((line) => (line.startsWith('data: ') ? (data ?? line) : line)).join('\n');
 }
 
-/** Milliseconds without an event after which a replay is over. */
+/** Milliseconds without an event that end a replay. */
 const QUIET_MS = 50;
 
-/** Blocks of one stream, on their way to the client. */
+/** Blocks of a stream on their way to the client. */
 export class Frames {
   readonly #it: Perturbation;
   readonly #opened = Date.now();
@@ -77,7 +76,7 @@ export class Frames {
   #before: Json | undefined;
   /** Blocks held back until the next event. */
   #kept: string[] = [];
-  /** Event that may be the last one of the replay. */
+  /** Event that may be the last of the replay. */
   #candidate: { block: string; frame: Frame; timer: NodeJS.Timeout } | undefined;
 
   constructor(it: Perturbation, send: (text: string) => void, trace: Trace) {
@@ -126,7 +125,7 @@ export class Frames {
     else this.#pass(block, frame);
   }
 
-  /** Sends the candidate, changed if it was the last event of the replay. */
+  /** Sends the candidate, changed if it was the replay's last event. */
   #settle(isLast = false): void {
     if (this.#candidate === undefined) return;
     const { block, frame, timer } = this.#candidate;
@@ -146,7 +145,7 @@ export class Frames {
     const { kind } = this.#it;
     this.#trace('v');
     if (kind === 'late' || kind === 'reordered') {
-      // An event that waits already comes with this one.
+      // An event that waits comes with this event.
       if (this.#kept.length > 0) this.#pass(block, frame);
       else {
         this.#kept.push(block);
@@ -162,7 +161,7 @@ export class Frames {
   }
 }
 
-/** Whether a request for a stream lies in the cell. `nth`: number of the stream, from 1. */
+/** `nth`: number of the stream, from 1. */
 export function streamInCell(
   cell: Cell,
   { query, header, nth }: { query: URLSearchParams; header: boolean; nth: number },

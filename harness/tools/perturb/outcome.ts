@@ -1,4 +1,4 @@
-/** Outcome of a perturbation: runs the suite through the proxy, as a user runs it. */
+/** Runs the suite through the proxy, as a user does, for the outcome of a perturbation. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ import type { Plan } from './proxy.ts';
 import { KEYS_OF_ALL } from './servers.ts';
 
 /**
- * `red` and `warned`: found after a change. `unseen`: not found. `never visited`: no exchange was changed.
- * `incomplete`: not found, and the run does not pass. `false red`: found without a change.
+ * `red`, `warned`: found after a change. `unseen`: not found. `never visited`: no exchange changed. `incomplete`: not
+ * found, but the run does not pass. `false red`: found without a change.
  */
 export const OUTCOMES = ['red', 'warned', 'incomplete', 'unseen', 'never visited', 'false red'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -20,7 +20,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 export interface Tried {
   perturbation: Perturbation;
   outcome: Outcome;
-  /** Ids of checks, the leading one first. */
+  /** Checks, the leading first. */
   found: string[];
   /** Leading finding in words. */
   why?: string | undefined;
@@ -32,10 +32,9 @@ export interface Tried {
 
 const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
 const PROXY = fileURLToPath(new URL('proxy.ts', import.meta.url));
-/** Limit of a run, milliseconds. */
 const LONGEST_MS = 600_000;
 
-/** Runs the suite through a proxy in front of the server that `line` starts. `whole`: past the first finding. */
+/** Runs the suite through a proxy of the server that `line` starts. `whole`: goes on after the first finding. */
 export async function tryOut(perturbation: Perturbation, line: string, whole = false): Promise<Tried> {
   using folder = scratch();
   const inFolder = (name: string): string => join(folder.path, name);
@@ -60,7 +59,7 @@ export async function tryOut(perturbation: Perturbation, line: string, whole = f
   return { ...common, ...outcomeOf(JSON.parse(readFileSync(report, 'utf8')) as Report, changed) };
 }
 
-/** Resolves with the output to standard error, whatever the exit code is. */
+/** Resolves with standard error, whatever the exit code. */
 function runMuster(words: readonly string[], cwd: string): Promise<string> {
   const env = { ...process.env, XDG_STATE_HOME: cwd };
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -88,6 +87,6 @@ function outcomeOf(
   return { outcome, found: findings.map(({ id }) => id), why };
 }
 
-/** Fault of the suite: a finding without a change, or about a legal one. */
+/** Fault of the suite: a finding without a change, or about a legal change. */
 export const isFalse = ({ perturbation, outcome }: Tried): boolean =>
   outcome === 'false red' || (outcome === 'red' && isOpen(perturbation.kind));

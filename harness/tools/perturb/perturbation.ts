@@ -2,12 +2,12 @@
 import type { Api } from '../../../fixtures/servers/languages.ts';
 import type { Random } from '../../../simulators/common/random.ts';
 
-/** Query of a request: none, `limit` or `offset`, `expand=total_count`, another expansion, or a filter. */
+/** Query: none, `limit` or `offset`, `expand=total_count`, another expansion, or a filter. */
 export type Form = 'plain' | 'paged' | 'counted' | 'expanded' | 'filtered';
 
 /** Class of exchanges. An absent dimension matches all. */
 export interface Cell {
-  /** `GET /devices/{device_id}`; of a device `GET /deployments/current` or `GET /events`. */
+  /** E.g. `GET /devices/{device_id}`; of a device `GET /deployments/current` or `GET /events`. */
   operation?: string | undefined;
   /** Value of the version header. */
   version?: string | undefined;
@@ -16,35 +16,35 @@ export interface Cell {
   form?: Form | undefined;
   /** `kept` is a connection with an earlier request. */
   connection?: 'new' | 'kept' | undefined;
-  /** After a restart of the agent, or before any. */
+  /** True after a restart of the agent, false before any. */
   restarted?: boolean | undefined;
   /** Activity status of the deployment in the answer. */
   activity?: string | undefined;
   /** Source of a stream's cursor. */
   cursor?: 'none' | 'query' | 'header' | 'both' | undefined;
-  /** Whether a stream is asked for by type. */
+  /** True if a stream is asked for by type. */
   typed?: boolean | undefined;
   /** Number of the stream, from 1. */
   stream?: number | undefined;
-  /** Events from before the request, or after it. */
+  /** Events from before or after the request. */
   phase?: 'replay' | 'live' | undefined;
-  /** Number of the event in its phase, from 1; or the last one of a replay. */
+  /** Number of the event in its phase, from 1; or the last of a replay. */
   place?: number | 'last' | undefined;
   type?: string | undefined;
 }
 
-/** Items of a page to change; `one` is the same record wherever it is listed. */
+/** Items of a page to change; `one` is the same record in every list. */
 export const ITEMS = ['each', 'first', 'last', 'one'] as const;
 export type Item = (typeof ITEMS)[number];
 
 export interface Drawn {
   kind: Kind;
   cell: Cell;
-  /** Path of a member, from the record, the envelope of a list or the envelope of an event. */
+  /** Path of a member, from the record, or from the envelope of a list or event. */
   path?: readonly string[] | undefined;
   /** Items of a list that the path begins at. */
   item?: Item | undefined;
-  /** Argument of the kind: a parameter, a version or a status. */
+  /** Argument of the kind: parameter, version or status. */
   value?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface Perturbation extends Drawn {
   server: string;
 }
 
-/** Kinds by what they change, with a description of the change. */
+/** Kinds by their subject, with a description of the change. */
 const KINDS = {
   member: {
     dropped: 'without the member',
@@ -139,10 +139,10 @@ export function kindsOf(...subjects: readonly Subject[]): Kind[] {
 export const descriptionOf = (kind: Kind): string =>
   (KINDS[subjectOf(kind)] as Readonly<Record<string, string>>)[kind] ?? '';
 
-/** Whether a kind is legal: it breaks no promise of the specification, and no agreement with unchanged answers. */
+/** Legal kinds break no promise of the specification, and contradict no unchanged answer. */
 export const isOpen = (kind: Kind): boolean => ['json', 'bytes', 'stream'].includes(subjectOf(kind));
 
-/** One of the values with that probability, else undefined. */
+/** A value with that probability, else undefined. */
 export const sometimes = <T>(chance: Random, probability: number, values: readonly T[]): T | undefined =>
   chance.chance(probability) ? chance.pick(values) : undefined;
 

@@ -1,4 +1,4 @@
-/** Proxy in front of a Platform API. It knows routes, versions and the records that it has forwarded. */
+/** Proxy of a Platform API. Knows routes, versions and the records that it has forwarded. */
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { changeMember, changePage, isObject, itemsOf, type Json, makeStale, valueAt } from './change.ts';
 import {
@@ -17,7 +17,6 @@ import { type Cell, type Form, type Perturbation, subjectOf } from './perturbati
 
 const VERSION = 'service-version';
 const KEY = 'x-api-key';
-/** Write to an existing record. */
 const WRITE = /^(PATCH|POST) \/\w+\/[^/]+(?!\/ping$)(\/\w+)?$/;
 
 export interface Keys {
@@ -25,7 +24,6 @@ export interface Keys {
   limited: string;
 }
 
-/** Base address, and the path below it. */
 function parts(url: string): { base: string; path: string } {
   const [, base = '', path = ''] = /^((?:\/api)?\/beta)(\/[^?]*)/.exec(url) ?? [];
   return { base, path };
@@ -39,7 +37,6 @@ function formsOf(query: URLSearchParams): Form[] {
   return forms.length === 0 ? ['plain'] : forms;
 }
 
-/** Whether a request lies in the cell. */
 export function requestInCell(cell: Cell, { method, url, headers, connection }: Exchange, keys: Keys): boolean {
   const [verb, route = ''] = (cell.operation ?? `${method} /`).split(' ');
   const given = headerOf(headers, KEY);
@@ -55,7 +52,7 @@ export function requestInCell(cell: Cell, { method, url, headers, connection }: 
   );
 }
 
-/** Request after a change of its kind; the same object where none applies. */
+/** Returns the same object if the kind does not apply. */
 export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exchange, keys: Keys): Exchange {
   const { url, headers, body } = exchange;
   if (kind === 'other-version') return { ...exchange, headers: withHeader(headers, VERSION, value) };
@@ -80,10 +77,10 @@ export class PlatformChanges extends Changes {
   readonly #keys: Keys;
   /** Last two records of each kind. */
   readonly #seen = new Map<unknown, Json[]>();
-  /** Records before the last write to them, by version and id. */
+  /** Records before their last write, by version and id. */
   readonly #before = new Map<string, Json>();
   readonly #created = new Set<unknown>();
-  /** Id of the record to change wherever it is listed. */
+  /** Record to change in every list. */
   #one: string | undefined;
 
   constructor(it: Perturbation, upstream: Upstream, trace: Trace, keys: Keys) {
@@ -151,7 +148,7 @@ export class PlatformChanges extends Changes {
     }
   }
 
-  /** Keeps the last records of each kind that differ. */
+  /** Keeps the last different records of each kind. */
   #remember({ method, url }: Exchange, body: unknown): void {
     if (!isObject(body)) return;
     const records = Array.isArray(body['data']) ? body['data'] : [body];
@@ -163,7 +160,7 @@ export class PlatformChanges extends Changes {
     if (method === 'POST' && /^\/\w+$/.test(parts(url).path)) this.#created.add(body['id']);
   }
 
-  /** Reads the record of a write in each version of the cell. */
+  /** Reads a record before its write, in each version of the cell. */
   async #lookBefore({ url }: Exchange): Promise<void> {
     const { base, path } = parts(url);
     const [, collection, id = ''] = path.split('/');

@@ -1,6 +1,6 @@
 /**
- * Starts a server and a proxy in front of it that changes one class of exchanges: `node proxy.ts PLAN`, for a device
- * with its socket, control socket and folder. Runs in the process group of the server, so that a signal ends both.
+ * Starts a server, and a proxy that changes one class of exchanges: `node proxy.ts PLAN`, for a device with its socket,
+ * control socket and folder. Shares the server's process group, so that a signal ends both.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,12 +19,12 @@ import { type Keys, PlatformChanges } from './platform.ts';
 /** Settings of the proxy, from a JSON file. */
 export interface Plan {
   perturbation: Perturbation;
-  /** Shell line without the paths of a device; the server prints one line of JSON once it serves. */
+  /** Shell line without the paths of a device; the server prints a line of JSON once it serves. */
   server: string;
   /** Folder for the sockets of a device. */
   folder: string;
   keys: Keys;
-  /** File for the letters of the trace. */
+  /** File for the trace. */
   trace: string;
 }
 
@@ -45,11 +45,11 @@ function write(kind: Kind | undefined, response: http.ServerResponse, bytes: Buf
   for (let from = 0; from < bytes.length; from += length) response.write(bytes.subarray(from, from + length));
 }
 
-/** Sends an answer, changed by the kind; answers of control have none. */
+/** Sends an answer, changed by the kind; answers of control have no kind. */
 function send(kind: Kind | undefined, response: http.ServerResponse, answer: Answer): void {
   const { status, reason, headers, body, length } = answer;
   const own = headersFor(kind, headers);
-  // An answer to HEAD has the length of another one.
+  // An answer to HEAD has the length of its GET.
   const bytes = body.length === 0 ? (length ?? '0') : String(body.length);
   if (kind !== 'split' && status !== 204 && status !== 304) own.push('Content-Length', bytes);
   if (kind === 'closed') own.push('Connection', 'close');
@@ -58,7 +58,7 @@ function send(kind: Kind | undefined, response: http.ServerResponse, answer: Ans
   response.end();
 }
 
-/** Forwards a stream to its end. Rejects when either side breaks off. */
+/** Forwards a stream to its end. Rejects if either side breaks off. */
 async function pipe(
   it: Perturbation,
   { stream, isIn, headers }: Stream,
@@ -91,9 +91,9 @@ async function exchangeOf(request: http.IncomingMessage): Promise<Exchange> {
   return { method, url, headers: endToEnd(rawHeaders), body: Buffer.concat(await request.toArray()), connection };
 }
 
-/** Listens, and answers by `respond`; an error breaks the client's connection off, as it broke off the server's. */
+/** Answers by `respond`; an error breaks the client's connection, as it broke the server's. */
 async function listen(at: string | ListenOptions, respond: Responder): Promise<http.Server> {
-  // Only clients close idle connections: a server that does races with their requests.
+  // Only clients close idle connections: a server would race with their requests.
   const server = http.createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, async (request, response) => {
     const over = new AbortController();
     response.once('close', () => over.abort());
@@ -110,7 +110,7 @@ async function listen(at: string | ListenOptions, respond: Responder): Promise<h
   return server;
 }
 
-/** Starts the server; resolves with its line of JSON. This process ends with it. */
+/** Resolves with the server's line of JSON. This process ends with the server. */
 async function started(line: string): Promise<Record<string, unknown>> {
   const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   child.once('exit', (code) => process.exit(code ?? 1));
@@ -124,7 +124,7 @@ async function started(line: string): Promise<Record<string, unknown>> {
   return promise;
 }
 
-/** Sends the answer of either API, or its stream. */
+/** Sends an answer or stream of either API. */
 const responder =
   (it: Perturbation, api: PlatformChanges | DeviceChanges, trace: Trace): Responder =>
   async (exchange, response, signal) => {

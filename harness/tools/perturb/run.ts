@@ -1,6 +1,6 @@
 /**
- * `npm run perturb`: share of deviations from a correct server that a suite notices. A proxy changes one class of
- * exchanges, drawn by the seed; the suite runs through it from the command line, as a user runs it.
+ * `npm run perturb`: share of deviations from a correct server that a suite notices. The suite runs from the command
+ * line, as for a user, through a proxy that changes one class of exchanges, drawn by the seed.
  */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
@@ -33,7 +33,7 @@ const lineFor = (it: Perturbation): string => `${it.api} ${it.seed} ${it.server}
 
 const OPEN_SHARE = 0.2;
 
-/** Draws the perturbation of a seed: one that some exchange can show, and a client can notice. */
+/** Draws a perturbation that some exchange can show, and a client can notice. */
 function drawPerturbation(api: Perturbation['api'], seed: number, servers: readonly [Server, Survey][]): Perturbation {
   const chance = random(`${api}/${seed}`);
   const [server, survey] = chance.pick(servers.flatMap((one) => Array.from({ length: one[0].weight }, () => one)));
@@ -50,7 +50,7 @@ function drawPerturbation(api: Perturbation['api'], seed: number, servers: reado
   }
 }
 
-/** Number of perturbations by outcome, one row a kind. */
+/** Perturbations by outcome, a row a kind. */
 function table(all: readonly Tried[]): string[] {
   const row = (name: string, some: readonly Tried[]): string => {
     const cells = OUTCOMES.map((each) => {
@@ -68,7 +68,7 @@ function table(all: readonly Tried[]): string[] {
   return [`${'kind'.padEnd(24)}  ${OUTCOMES.join('  ')}`, ...byKind(false), ...byKind(true)];
 }
 
-/** Share of determined perturbations that was found, and the others with their cells. */
+/** Share of determined perturbations that were found, and the others with their cells. */
 function summary(all: readonly Tried[]): string[] {
   const due = all.filter(({ perturbation }) => !isOpen(perturbation.kind));
   const red = due.filter(({ outcome }) => outcome === 'red');

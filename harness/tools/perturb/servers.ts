@@ -16,11 +16,11 @@ export interface Server {
   /** Relative frequency. */
   weight: number;
   missing: string | undefined;
-  /** Shell line without its addresses. `folder` is for built programs. */
+  /** Shell line without addresses. `folder` is for built programs. */
   start(api: Api, folder: string): string;
-  /** Writes of its Platform API; the survey finds its reads. */
+  /** Writes of the Platform API; the survey finds its reads. */
   writes: RegExp;
-  /** Whether it serves filters and orders of the reference. */
+  /** Serves filters and orders of the reference. */
   filters?: boolean;
 }
 
@@ -57,16 +57,14 @@ export const SERVERS: readonly Server[] = [
   },
 ];
 
-/** API keys of every server. */
 export const KEYS_OF_ALL = { full: 'full', limited: 'limited' };
 
-/** Member of a record, as a server shows it. */
 export interface Leaf {
   path: readonly string[];
   type: 'string' | 'number' | 'boolean' | 'time' | 'array' | 'object';
 }
 
-/** Members of the records of a Platform API, by operation and version. */
+/** Members of a Platform API's records, by operation and version. */
 export type Survey = ReadonlyMap<string, ReadonlyMap<string, readonly Leaf[]>>;
 
 export const lineOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => `${method} ${path}`;
@@ -84,13 +82,11 @@ function leavesOf(record: unknown, path: readonly string[] = []): Leaf[] {
   });
 }
 
-/** Starts a Platform API, surveys it, and ends it. */
 export async function surveyOf(server: Server, line: string): Promise<Survey> {
   await using api = await startServer(`exec ${line}`);
   return await surveyAt(api.url, server);
 }
 
-/** Members of all these records, sorted. */
 function leavesOfAll(records: readonly unknown[]): Leaf[] {
   const all = new Map(records.flatMap((each) => leavesOf(each)).map((leaf) => [leaf.path.join('.'), leaf]));
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, leaf]) => leaf);

@@ -1,7 +1,6 @@
 /**
- * Crashes of the device's event log, its mark and its last id at every step of append, compaction and commit. A log
- * runs on a recorded disk on which operations sometimes fail; the real code opens the state after a kill or a power
- * loss at any step.
+ * Crashes of the device's event log, mark and last id at every step of append, compaction and commit. A log runs on a
+ * recorded disk with failing operations; the real code opens the state after a kill or power loss at any step.
  */
 import { constants, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +14,7 @@ import { type Failure, open, RecordedDisk } from '../../../simulators/device/log
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
-/** Folder in memory, where there is one: states on the disk are computed, and need no durability. */
+/** Folder in memory, if any: computed states need no durability. */
 const MEMORY = '/dev/shm';
 
 export const crash = {
@@ -32,9 +31,9 @@ export const crash = {
 };
 
 interface CrashResult {
-  /** Faults injected by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
+  /** Injected faults by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
   injected: Record<string, number>;
-  /** Problems, each with the seed and the point that show it again. */
+  /** Problems, each with the seed and point that repeat it. */
   violations: string[];
 }
 
@@ -43,7 +42,7 @@ const RETAIN = 60;
 /** Crashes that share a log. */
 const POINTS_OF_A_LOG = 50;
 
-/** Knowledge of clients after a number of steps of the disk. */
+/** Knowledge of clients after a number of disk steps. */
 interface Delivered {
   step: number;
   id: number;
@@ -55,15 +54,15 @@ interface LogHistory {
   rules: LogBehaviour;
   disk: RecordedDisk;
   delivered: Delivered[];
-  /** Every text that was ever written under an id. */
+  /** Every text ever written under an id. */
   written: Map<number, Set<string>>;
-  /** First ids that compactions wanted to keep, with the step at which they began. */
+  /** First ids that compactions wanted to keep, with the step of their start. */
   cuts: { step: number; from: number }[];
 }
 
 /**
- * Resolves with the crashes and their problems, the same for the same seed. `dir`: an empty folder, removed by the
- * caller. `rules`: a faulty log, to prove that faults are found.
+ * Crashes and their problems, the same for the same seed. `dir`: an empty folder, which the caller removes. `rules`: a
+ * faulty log, to prove that faults are found.
  */
 export async function crashMatrix(
   { seed, points, dir }: { seed: number; points: number; dir: string },
@@ -145,7 +144,7 @@ const drafts = (source: Random) =>
     data: { text: source.text(source.integer(1, 200)) },
   }));
 
-/** Log of `history`, or one in a state after a crash. */
+/** Log of `history`, or of a state after a crash. */
 function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   const log = history.rules;
   const onTheWay = io === history.disk.io;
@@ -177,7 +176,7 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   }).log;
 }
 
-/** Real disk without syncs, for states that are compared and not crashed again. */
+/** Real disk without syncs, for states that are compared and never crash again. */
 const HASTY: DiskIo = {
   ...disk,
   open: (path, flags, mode) =>
@@ -211,7 +210,7 @@ async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean
   const here = new Set(found.map(([id]) => id));
   const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
-  // A robot without durability may lose everything: it is a new one then.
+  // A robot without durability may lose everything, and is then a new one.
   const isNew = mayLose && log.latest === 0;
   const { first, last } = await log.append([
     { type: 'deployment.removed', data: {} },

@@ -1,7 +1,4 @@
-/**
- * Shipped commands that end at any moment, by any signal or with their terminal: nothing of them may be left, neither a
- * process nor a folder.
- */
+/** Shipped commands ended at any moment, by any signal or with their terminal: no process and no folder may be left. */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -16,12 +13,12 @@ import { pollWithin } from '../../common/waiting.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
 const AT_ONCE = 2;
-/** Limit for a busy machine; only a command that does not end reaches it. */
+/** Milliseconds for a busy machine; only a command that never ends reaches them. */
 const PATIENCE_MS = 180_000;
-/** Latest moment of an end, seconds after the start. */
+/** Seconds after the start until the latest end. */
 const LATEST_SECONDS = 12;
 
-/** `terminal`: closes its output, then sends SIGHUP, as when a connection to a machine is lost. */
+/** `terminal`: closes its output, then sends SIGHUP, as a lost connection to a machine does. */
 const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'terminal'] as const;
 type Way = (typeof WAYS)[number];
 
@@ -30,7 +27,7 @@ const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {cont
 /** Agent that obeys only SIGKILL, and has a child. */
 const STUBBORN = `trap '' HUP INT TERM; ${AGENT} & wait; wait`;
 
-/** Words of each command, in a folder of its own. */
+/** Words of each command, in its own folder. */
 const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string[]>> = {
   'check device': (at) => ['check', 'device', '--command', AGENT, '--fast', '--report', `json=${at('r.json')}`],
   'check device, stubborn': (at) => ['check', 'device', '--command', STUBBORN, '--report', `html=${at('r.html')}`],
@@ -61,7 +58,7 @@ const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string
   ],
 };
 
-/** Valid exit codes of each way, beside the code of a command that had ended before. */
+/** Exit codes of each way, beside that of a command that had ended before. */
 const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
   SIGINT: [130],
   SIGTERM: [143],
@@ -70,7 +67,7 @@ const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
   terminal: [129],
 };
 
-/** Linux only: it finds processes by their environment. */
+/** Linux only: finds processes by their environment. */
 export const ends = {
   about: 'all commands, ended at any moment, by every signal and with their terminal',
   run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {
@@ -84,7 +81,7 @@ export const ends = {
     const names = Object.keys(COMMANDS);
     await inParallel(numbers, AT_ONCE, async (number) => {
       const name = names[number % names.length] ?? '';
-      // Every command meets every way, whatever the numbers of both are.
+      // Every command meets every way, whatever the numbers of both.
       const way = WAYS[(number + Math.floor(number / names.length)) % WAYS.length] ?? 'SIGKILL';
       const place = join(folder.path, String(number));
       const found = await ended({ name, way, place, tag: `${drawn}-${number}`, dice: dice.fork(number) });
@@ -101,9 +98,8 @@ export const ends = {
 interface End {
   name: string;
   way: Way;
-  /** Its folder. */
   place: string;
-  /** Environment variable of everything that it starts. */
+  /** Environment variable of all that it starts. */
   tag: string;
   dice: Random;
 }
@@ -136,11 +132,10 @@ async function ended({ name, way, place, tag, dice }: End) {
 const within = (end: Promise<unknown>): Promise<unknown> =>
   Promise.race([end, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
 
-/** Problem of an exit. */
 function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
-  // Before it has anything to tidy up, a process ends by the signal itself.
+  // A process with nothing to tidy up yet ends by the signal itself.
   const isDue = CODES[way].includes(exitCode) || signalCode === sent;
   // A server ends in order, and a command may have been about to end.
   const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);
@@ -151,7 +146,7 @@ function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, u
   ];
 }
 
-/** Remains: processes after a while, and folders at once, or after the next run where it was killed. */
+/** Processes left after a while, and folders left at once, or if killed, after the next run. */
 async function remainsOf(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
   const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
     timeoutMs: PATIENCE_MS,
@@ -181,7 +176,7 @@ function processesOf(tag: string): { pid: number; words: string }[] {
       const words = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 200);
       return [{ pid: Number(entry), words }];
     } catch {
-      // It has ended meanwhile, or belongs to another user.
+      // The process has ended, or belongs to another user.
       return [];
     }
   });

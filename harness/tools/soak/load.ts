@@ -1,4 +1,4 @@
-/** Simulators under load, each in a process of its own and sampled: nothing may grow, and nothing be lost. */
+/** Simulators under load, each a sampled process: none may grow, or lose anything. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,7 +18,7 @@ const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d
 const PAUSE_MS = 100;
 const SAMPLE_MS = 5000;
 
-/** Servers, what is done with them, and what must have been done. */
+/** Servers, the work on them, and the work that must be done. */
 interface Scene {
   sample(sampler: Sampler): void;
   /** Starts the work, which goes on until the time is up. */
@@ -29,7 +29,7 @@ interface Scene {
   end(tally: Tally): Promise<void>;
 }
 
-/** Folder of a scene, and its processes, which end with it. */
+/** Folder and processes of a scene, which end with it. */
 interface Stage {
   at(name: string): string;
   simulate(...words: readonly string[]): Promise<Server>;
@@ -38,7 +38,7 @@ interface Stage {
 
 type Say = (line: string) => void;
 
-/** Sets up a scene, loads it for as many minutes as the words ask for, and resolves with its problems. */
+/** Loads a scene for the minutes in the words; resolves with its problems. */
 export const underLoad =
   (usage: string, setUp: (stage: Stage, say: Say) => Promise<Scene>) =>
   async (words: readonly string[], say: Say): Promise<readonly string[]> => {
@@ -79,12 +79,11 @@ export const underLoad =
     ];
   };
 
-/** Counts of the work, its problems, and timeouts, which a busy machine explains. */
+/** Counts of the work, problems, and timeouts, which a busy machine explains. */
 export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];
   readonly slow: string[] = [];
-  /** Aborts when the time is up. */
   readonly signal: AbortSignal;
 
   constructor(signal: AbortSignal) {
@@ -95,18 +94,18 @@ export class Tally {
     this.done.set(what, (this.done.get(what) ?? 0) + times);
   }
 
-  /** Counts as slow when every reason is a timeout, else as a problem. */
+  /** Counts as slow if every reason is a timeout, else as a problem. */
   note(what: string, reasons: readonly string[]): void {
     const slow = reasons.length > 0 && reasons.every((reason) => WAITED.test(reason));
     (slow ? this.slow : this.problems).push(`${what}: ${reasons.join('; ')}`);
   }
 
-  /** Rejects when the time is up before. */
+  /** Rejects if the time is up first. */
   async pause(ms = PAUSE_MS): Promise<void> {
     await delay(ms, undefined, { signal: this.signal });
   }
 
-  /** Repeats the work until the time is up; an error is a problem or a timeout, and it goes on after a pause. */
+  /** Repeats the work until the time is up. Notes an error as problem or timeout, and goes on after a pause. */
   async repeat(what: string, work: (round: number) => Promise<void>): Promise<void> {
     for (let round = 1; !this.signal.aborted; round += 1) {
       try {
@@ -123,10 +122,10 @@ export class Tally {
 /** Client that waits for a busy machine. */
 export const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
-/** Client without a growing recorder. */
+/** Drops the recorder, which grows. */
 export const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
-/** Publishes a few events at a time, and sometimes compacts. `latest` is the last acknowledged id. */
+/** Publishes a few events at a time, and sometimes compacts. `latest`: last acknowledged id. */
 export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
     const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
@@ -142,7 +141,7 @@ export const keepPublishing = (tally: Tally, control: HttpClient, state: { lates
     await tally.pause();
   });
 
-/** Follows the stream, and reconnects with its cursor, after a pause. No id may be missing or come twice. */
+/** Follows the stream, and reconnects with its cursor after a pause. No id may be missing or repeated. */
 export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
@@ -175,7 +174,7 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
   });
 }
 
-/** Stops and starts the agent, with either signal; nothing acknowledged may be gone. */
+/** Stops and starts the agent with either signal; nothing acknowledged may be lost. */
 export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);

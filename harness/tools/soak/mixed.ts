@@ -96,21 +96,18 @@ function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
   });
 }
 
-/**
- * Runs a command of Muster to its end; interrupts it when the time is up. Resolves with its exit code; rejects when the
- * time was up.
- */
+/** Resolves with the exit code of a command. Interrupts the command, and rejects, when the time is up. */
 async function command(words: readonly string[], { signal }: Tally): Promise<number> {
   const running = startMuster(words);
   const stop = (): void => void running.child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
-  // An interrupted check still starts the agent again that it had stopped.
+  // An interrupted check still restarts the agent that it had stopped.
   const { code } = await running.ended.finally(() => signal.removeEventListener('abort', stop));
   signal.throwIfAborted();
   return code ?? -1;
 }
 
-/** Repeats a check of a simulator, each time in its initial state. `file`: its report. */
+/** Repeats a check of a simulator, each time in its initial state. `file`: report. */
 function keepChecking(
   tally: Tally,
   words: readonly string[],
@@ -127,7 +124,7 @@ function keepChecking(
   });
 }
 
-/** Problems in a report, a sentence for each. */
+/** Problems in a report, a sentence each. */
 function badIn(file: string): string[] {
   return reportIn(file)
     .checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked')
@@ -160,7 +157,7 @@ phases:
   - { do: rollout, share: 100%, over: 10s }
 `;
 
-/** A server that answers no more without any load hangs. */
+/** A server that answers nothing without load hangs. */
 async function answersStill(tally: Tally, what: string, http: HttpClient, path: string): Promise<void> {
   try {
     const { status } = await fresh(http).get(path);

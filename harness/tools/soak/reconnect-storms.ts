@@ -1,4 +1,4 @@
-/** A platform and its broker that die and come back under the roll-outs of a fleet, all as the shipped commands. */
+/** A platform and its broker die and come back under a fleet's roll-outs, all as shipped commands. */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -25,7 +25,7 @@ import { count, toolOptions } from '../options.ts';
 interface StormOptions {
   robots: number;
   seed: number;
-  /** An empty folder, removed by the caller. */
+  /** Empty folder, which the caller removes. */
   dir: string;
   /** Receives a line for each event. */
   say(line: string): void;
@@ -33,14 +33,14 @@ interface StormOptions {
 
 /** Robots to start, and deployments to post, in a second. */
 const RATE = { ramp: 200, rollout: 200 };
-/** The share of a roll-out that is posted before the platform goes. */
+/** Share of a roll-out posted before the platform goes. */
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
-/** Milliseconds without progress that fail a run, and between two reports of progress. */
+/** Milliseconds without progress that fail a run, and between reports of progress. */
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
-/** The machine was too slow for the storms, so that nothing is known. */
+/** Machine too slow for the storms: nothing is known. */
 export class Undecided extends Error {
   override name = 'Undecided';
 }
@@ -62,7 +62,7 @@ export const faults = {
   },
 };
 
-/** Resolves with problems. Rejects with Undecided when a storm could not be made. */
+/** Resolves with problems. Rejects with Undecided if a storm failed to come. */
 async function reconnectStorms(options: StormOptions): Promise<string[]> {
   const { robots, seed, dir, say } = options;
   await using all = new AsyncDisposableStack();
@@ -75,12 +75,12 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
   for (const [number, how] of SIGNALS.entries()) {
     await allOnline();
     await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-    // Hardly any of this roll-out, or more where the machine is slow: then the storm comes at once.
+    // The storm comes early in this roll-out; on a slow machine at once, with more posted.
     const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
     await reach(posted, 'deployments posted', () => totalOf(platform.url));
     const down = await platform.restart(how);
     const served = performance.now();
-    // A failed deployment counts as missed at once, so after the last storm the fleet may end before all are back.
+    // A failed deployment counts as missed at once, so the fleet may end after the last storm before all are back.
     const online = await allOnline(how === SIGNALS.at(-1));
     const back = performance.now() - served;
     const then = online
@@ -93,8 +93,8 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
 }
 
 /**
- * Waits until `what` reaches `goal`; false when the fleet ended before, where it may. It goes by progress and not by
- * the clock: a slow machine may take its time, and one that stands still is reported.
+ * Waits until `what` reaches `goal`; false if the fleet may end, and ended before. Watches progress and no clock: a
+ * slow machine may take its time, but a standstill is reported.
  */
 function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
@@ -127,7 +127,7 @@ function reacher({ say }: StormOptions, fleet: Running) {
 
 const ms = (duration: number): string => `${Math.round(duration).toLocaleString('en')} ms`;
 
-/** Platform with a file, and its broker, on ports that it gets back. */
+/** Platform with a file, and its broker, on ports kept for it. */
 async function startPlatform(start: (words: readonly string[]) => Running, dir: string, seed: number) {
   const [port, mqttPort] = await keepablePorts(seed);
   const options = { port, 'mqtt-port': mqttPort, db: join(dir, 'platform.db'), 'api-key': API_KEY };
@@ -138,7 +138,7 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
     url,
     agentUrl,
     mqtt,
-    /** Ends it, and starts it again. Resolves with the milliseconds until it serves. */
+    /** Resolves with the milliseconds until it serves again. */
     restart: async (signal: NodeJS.Signals): Promise<number> => {
       const gone = performance.now();
       running.child.kill(signal);
@@ -153,8 +153,8 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
 type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
 /**
- * Two free ports below the system's range for clients: while nobody listens, a client of the same machine could be
- * given the very port that it connects to, which would block it.
+ * Two free ports below the system's range for clients: while nobody listens, the system could give a local client the
+ * very port it connects to, and so block that port.
  */
 async function keepablePorts(seed: number): Promise<[number, number]> {
   const { integer } = random(`${seed}/${process.pid}/ports`);
@@ -184,7 +184,6 @@ function fleetWords({ robots, seed, dir }: StormOptions, { url, agentUrl, mqtt }
   return ['fleet', '--keep', ...wordsOf({ robots, seed, platform: url, 'agent-url': agentUrl, mqtt, ...places })];
 }
 
-/** Compares the records of the fleet, its robots and the platform. */
 async function compareRecords(
   { robots, dir, say }: StormOptions,
   url: string,
@@ -202,7 +201,7 @@ async function compareRecords(
   const deployments = await deploymentsOf(url);
   const known = new Set(deployments.map(({ id }) => id));
   const files = robotsIn(join(dir, 'robots'));
-  // A deployment whose answer was lost may be replaced by that of the next roll-out before it is applied.
+  // The next roll-out may replace a deployment with a lost answer before it is applied.
   const unanswered = new Set(deployments.filter(({ id }) => !acknowledged.has(id)).map(({ device_id: id }) => id));
   const [some, others] = [true, false].map((is) => files.filter(({ deviceId }) => unanswered.has(deviceId) === is));
   const problems = [
@@ -221,7 +220,7 @@ async function compareRecords(
   return problems;
 }
 
-/** Facts about the two storms that the fleet's result lacks. */
+/** Facts about both storms that the fleet's result lacks. */
 function missingFacts(result: FleetResult, robots: number, code: number | null): string[] {
   const { counters, verdict, verdict_reasons, complete, violations, notes } = result;
   const problems: string[] = [];

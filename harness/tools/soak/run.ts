@@ -1,6 +1,5 @@
 /**
- * `npm run soak`: long runs of the simulators and the harness as real processes. Exits with 1 when anything was lost or
- * grows.
+ * `npm run soak`: long runs of simulators and harness as real processes. Exits with 1 if anything was lost or grows.
  */
 import process from 'node:process';
 import { readableDuration } from '../../common/durations.ts';
@@ -13,7 +12,7 @@ import { watch } from './watched.ts';
 
 interface Soak {
   about: string;
-  /** Parses its words, tells its course in lines, and resolves with its problems. */
+  /** Parses its words, reports its course in lines, and resolves with its problems. */
   run(words: readonly string[], say: (line: string) => void): Promise<readonly string[]>;
 }
 

@@ -1,4 +1,4 @@
-/** Correct servers and correct clients with `muster watch` between them: any finding is wrong, and nothing may grow. */
+/** `muster watch` between correct servers and clients: any finding is wrong, and nothing may grow. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { type Running, reportIn } from '../../cli/testing/muster.ts';
@@ -16,10 +16,10 @@ A device that restarts, breaks connections off and keeps few events, with client
 cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of \
 it goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
 
-/** Few events, so that a client that sleeps comes back with an expired cursor. */
+/** Few events: a client that sleeps returns with an expired cursor. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
-/** Events come twice as fast. */
+/** Milliseconds; events come twice as fast. */
 const SLOW_MS = 200;
 const BETWEEN_CALLS_MS = 500;
 
@@ -50,7 +50,7 @@ export const watch = {
           isBusy ||= lacks.some((gap) => gap.includes('judged in time'));
           for (const gap of lacks) say(`· not judged, ${api}: ${gap}`);
         }
-        // A client that was dropped for lack of time may be anyone from then on.
+        // A client dropped for lack of time may be anyone from then on.
         for (const rule of DECIDED)
           if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : tally.problems).push(`${rule} was never decided`);
       },
@@ -58,10 +58,10 @@ export const watch = {
   }),
 };
 
-/** Rules of clients that must have sightings: a watch that recognises no client finds nothing. */
+/** Rules of clients that need sightings: a watch that recognises no client finds nothing. */
 const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
-/** Ends a watch, adds its findings to the problems, and resolves with what it did not judge. */
+/** Ends a watch, adds its findings to the problems, and resolves with its gaps. */
 async function endWatch(
   running: Running,
   report: string,
@@ -82,7 +82,7 @@ async function endWatch(
 const named = (options: HttpClientOptions, agent: string): HttpClient =>
   client({ ...options, headers: { ...options.headers, 'user-agent': agent } });
 
-/** Each client that follows has a name of its own, so that it is judged by itself. */
+/** Gives each follower a name, so that it is judged by itself. */
 function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   const near = onSocket(at('w.sock'), '/v0.2');
   const control = client(onSocket(at('c.sock')));
@@ -99,13 +99,13 @@ function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   ];
 }
 
-/** It goes on whatever its server does. */
+/** Goes on whatever its server does. */
 async function follower(tally: Tally, values: ClientValues): Promise<void> {
   const code = await called({ job: 'follow', ...values }, undefined, tally.signal);
   if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
 }
 
-/** Falls behind until the device ends the stream, and comes back with the last event that it has read. */
+/** Falls behind until the device ends the stream, and returns with the last event read. */
 function slowReader(tally: Tally, socketPath: string): Promise<void> {
   let last: string | undefined;
   return tally.repeat('slow reader', async () => {
@@ -128,13 +128,13 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
         await tally.pause(SLOW_MS);
       }
     } catch {
-      // The device restarts, breaks connections off, and ends the stream of a slow reader.
+      // The device restarts, breaks connections, and ends a slow reader's stream.
     }
     await tally.pause(BETWEEN_CALLS_MS);
   });
 }
 
-/** Repeats a job of the reference client; its success depends on the faults of its server. */
+/** Repeats a job of the reference client, whose success depends on the server's faults. */
 const calling = (tally: Tally, values: ClientValues): Promise<void> =>
   tally.repeat(String(values.job), async () => {
     await called(values, undefined, tally.signal);

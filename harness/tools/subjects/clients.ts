@@ -1,10 +1,10 @@
-/** Clients in this process, with real sockets: the reference, and null clients. */
+/** Clients in this process, on real sockets: the reference, and null clients. */
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { runClient } from '../../../simulators/client/run.ts';
 import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
 import type { ClientListener, RunningClient, StartClient } from '../../targets/opened.ts';
 
-/** Client as a function: it prints, and returns its exit code when it ends, or nothing for 0. */
+/** Client as a function: prints, and returns its exit code, or nothing for 0. */
 export type InProcessClient = (
   variables: Readonly<Record<string, string>>,
   print: (line: string) => void,
@@ -23,7 +23,7 @@ export const inProcess =
     const complain = (text: string): void => {
       diagnostics += `${text}\n`;
     };
-    // Starts later, since the first output of a client would be lost.
+    // Starts later, or the first output would be lost.
     const done = Promise.resolve()
       .then(() => run(variables, (text) => !over.signal.aborted && line(text), over.signal, complain))
       .catch((error: unknown) => {
@@ -53,7 +53,7 @@ export const inProcess =
     };
   };
 
-/** Reference client, with a new behaviour for each start. */
+/** Reference client, with a new behaviour at each start. */
 export const referenceWith =
   (behaviour: () => ClientBehaviour): InProcessClient =>
   (variables, print, signal, complain) =>
@@ -117,7 +117,7 @@ function claim(print: (line: string) => void): void {
     print(JSON.stringify(line));
 }
 
-/** The barest request of each job. */
+/** Barest request of each job. */
 function ask(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response | undefined> {
   const job = variables[CLIENT_VARIABLES.job] as ClientJob;
   const { api, request, given } = jobOf(job);

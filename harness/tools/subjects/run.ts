@@ -34,23 +34,23 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
   /** Patience of a check, milliseconds. */
   patienceMs?: number;
   seed?: number;
-  /** Multiplier for the runs of properties. */
+  /** Multiplier for property runs. */
   runs?: number;
   maxTimeMs?: number;
   /** `shared` checks at once. */
   concurrency?: number;
-  /** Whether to retry findings alone. */
+  /** Retries findings alone. */
   tries?: boolean;
-  /** Whether to ask in unusual forms too. Default false. */
+  /** Asks in unusual forms too. Default: false. */
   varied?: boolean;
-  /** Whether every check runs regardless of its premises, as if it was the only one. */
+  /** Runs every check regardless of its premises, as if it was the only one. */
   alone?: boolean;
   /** Ends the run; a `RunOver` as its reason gives the reason. */
   signal?: AbortSignal;
   listeners?: readonly RunListener[];
 }
 
-/** Shell line that starts the target, instead of a running one. */
+/** Shell line that starts the target, in place of a running one. */
 interface Commanded {
   command: string;
 }
@@ -71,7 +71,7 @@ export async function runPlatformSuite(
   const common = commonOf(choice);
   const { readOnly = false } = choice;
   await using target = await openPlatformTarget({ ...common, ...place, readOnly });
-  // A defect may hide these from detection; the checks that need them run all the same.
+  // A defect may hide these capabilities from detection; their checks run all the same.
   const hidden = [...(readOnly ? [] : ['write' as const]), 'seed-data', ...SUPPORTED_CODENAMES] as const;
   const capabilities = new Set<Capability>([...target.capabilities, ...hidden]);
   const context: typeof target.context = (recorder, signal) => ({ ...target.context(recorder, signal), capabilities });
@@ -79,7 +79,7 @@ export async function runPlatformSuite(
   return await runOn(platformSuite, { description, unreachable, context, capabilities }, common.redactor, choice);
 }
 
-/** `url`: address to use instead of that of the device's platform. */
+/** `url`: address to use in place of the platform's. */
 export async function runSystemSuite(
   { platform, device: place, deviceId, links, keys }: Workspace,
   { apiVersion, url = platform.url, ...choice }: RunChoice & { apiVersion?: string; url?: string } = {},
@@ -90,7 +90,7 @@ export async function runSystemSuite(
   const at = { url, apiKey: keys.apiKey, onlineDevice: deviceId, ...defined({ apiVersion }) };
   const opened = stack.use(await openPlatformTarget({ ...common, ...at }));
   const target = openSystemTarget({ device, platform: opened, deviceId, links, close: async () => {} });
-  // A platform that does not answer must fail the checks, not block them.
+  // A silent platform must fail the checks, not block them.
   return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
@@ -121,7 +121,6 @@ export async function runClientSuite(
   return await runOn(clientSuite, target, redactor, { concurrency: CLIENT_CHECKS_AT_ONCE, ...choice });
 }
 
-/** Settings of every target. */
 const commonOf = ({ patienceMs = PATIENCE_MS }: RunChoice) => ({ env: {}, redactor: new Redactor(), patienceMs });
 
 type Target<Context> = Pick<OpenedTarget<Context>, 'description' | 'context' | 'capabilities' | 'unreachable'>;
@@ -159,30 +158,27 @@ function runOn<Context>(
   });
 }
 
-/** `id outcome: why`, for every check with one of the outcomes. */
+/** `id outcome: why`, for every check with such an outcome. */
 export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
   report.checks.filter(({ outcome }) => outcomes.includes(outcome)).map(inOneLine);
 
-/** Finding in words. */
 function inOneLine({ id, outcome, expected, actual, reason, counterexample, observations }: CheckResult): string {
   const what = reason ?? `expected ${expected}; actual: ${actual}`;
   const example = counterexample === undefined ? '' : `; counterexample ${String(counterexample)}`;
   return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
 }
 
-// Starved subjects: the command runs with few descriptors, a small heap or a full disk, against correct targets.
+// Starved subjects: the command with few descriptors, a small heap or a full disk, against correct targets.
 
 interface Starved {
   api: Extract<Api, 'device' | 'platform'>;
   name: string;
   summary: string;
-  /** Shell line before the command. */
+  /** Shell line that sets a limit. */
   limit?: string;
-  /** Arguments of Node. */
   node?: readonly string[];
   words?: readonly string[];
   reason?: RegExp;
-  /** Expected exit codes. */
   codes: readonly number[];
 }
 
@@ -218,7 +214,6 @@ export const STARVED: readonly Starved[] = [
 ];
 
 const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
-/** Limit of a run, milliseconds. */
 const LONGEST_MS = 300_000;
 const MOST_OUTPUT = 64 * 1024 * 1024;
 
@@ -238,7 +233,7 @@ async function check({ api, limit = ':', node = [], words = [], codes }: Starved
   return JSON.parse(stdout) as Report;
 }
 
-/** Runs the command with that limit, against the reference. */
+/** Runs the starved command against the reference. */
 export async function runStarved(starved: Starved): Promise<Report> {
   if (starved.api === 'device') {
     await using robot = await startRobot();

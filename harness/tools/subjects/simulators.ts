@@ -26,21 +26,20 @@ import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 const KEY = 'key_full_0123456789abcdefghij';
 /** Key that may only read releases. */
 const LIMITED_KEY = 'key_limited_0123456789abcdef';
-/** Headers of requests to a platform with that key. */
+/** Headers of requests with `KEY`. */
 export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
-/** Bits of a key: large ones take long to make. */
+/** Bits of a key: large keys take long to make. */
 export const KEY_BITS = 1024;
 const SEED = 11;
 const DEVICES = 24;
-/** Short for the sake of waits for heartbeats, and long enough for a busy machine. */
+/** Milliseconds: short, as checks wait for heartbeats, and enough for a busy machine. */
 const HEARTBEAT_MS = 2000;
-/** Events that a compaction has cut off, so that checks without control have something to check. */
+/** Events that a compaction cut off, so that checks without control find some. */
 const PAST_EVENTS = 30;
 
 export interface DevicePlace {
   socket?: string;
   discovery?: string;
-  /** Address of its control API. */
   control?: string;
 }
 
@@ -60,11 +59,11 @@ export interface Changes {
   platform?: readonly Variant<PlatformBehaviour>[];
   agent?: readonly Variant<AgentHabits>[];
   client?: readonly Variant<ClientBehaviour>[];
-  /** Transport that alone shows these changes. Default: any. */
+  /** Transport that alone shows the changes. Default: any. */
   transport?: TransportName;
 }
 
-/** Reference with all the changes. Throws ConflictError when some of them exclude each other. */
+/** Reference with all changes. Throws ConflictError if some exclude each other. */
 export const behavioursWith = ({ device = [], platform = [], agent = [], client = [] }: Changes) => ({
   device: combined(device, referenceDevice),
   platform: combined(platform, referencePlatform),
@@ -77,16 +76,16 @@ export interface Robot extends AsyncDisposable {
   place: DevicePlace;
 }
 
-/** Starts a device in a folder of its own. */
+/** Starts a device in its own folder. */
 export async function startRobot(
   options: {
     /** Default: a unix socket. */
     transport?: TransportName | undefined;
     /** Default: the reference. */
     behaviour?: DeviceBehaviour;
-    /** Whether it has no history. */
+    /** Starts without a history. */
     fresh?: boolean;
-    /** Past events, of which a compaction has cut off some. */
+    /** Past events, some cut off by a compaction. */
     past?: number;
     retain?: number;
     heartbeatMs?: number;
@@ -124,7 +123,7 @@ export async function startRobot(
   return { device, place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** Starts a device with its files in `directory`, and enrols it; rejects when that fails. */
+/** Starts a device with its files in `directory`, and enrols it; rejects if that fails. */
 export async function enrolDevice(
   directory: string,
   { mqtt, ...uplink }: Omit<AgentUplinkOptions, 'kind' | 'mqtt'> & { mqtt: string | undefined },
@@ -150,16 +149,16 @@ export interface Workspace extends AsyncDisposable {
   platform: SimulatedPlatform;
   deviceId: string;
   device: DevicePlace;
-  /** Keys of the platform: one for everything, and one that may only read releases. */
+  /** Full key, and one that may only read releases. */
   keys: { apiKey: string; limitedKey: string };
   /** Proxies of all connections from the device to the platform. */
   links: readonly TcpProxy[];
   create(path: string, body: object): Promise<Record<string, string>>;
-  /** Address of the platform, with both its keys, and with a device that was never online. */
+  /** Address of the platform, with both keys, and a device that was never online. */
   place(): Promise<PlatformPlace>;
 }
 
-/** Resolves once the device is online. Either side is the reference when no behaviour is given. */
+/** Resolves once the device is online. Either side is the reference by default. */
 export async function startWorkspace(
   behaviour: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
 ): Promise<Workspace> {
@@ -218,7 +217,6 @@ export async function startWorkspace(
   };
 }
 
-/** Options of the command for a place. */
 export const optionsFor = (place: DevicePlace | PlatformPlace): string[] =>
   Object.entries(place).flatMap(([name, value]) => [
     `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
