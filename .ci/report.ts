@@ -1,4 +1,4 @@
-/** Results of the steps of a run: a table, the slowest parts, the failures, and one summary line. */
+/** Results of a run's steps: a table, the slowest parts, the failures, and a summary line. */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readableDuration } from '../harness/common/durations.ts';
@@ -8,7 +8,7 @@ export interface EndedStep {
   code: number;
   output: string;
   durationMs: number;
-  /** File with results in the format of vitest's JSON reporter. A step without one counts as one test. */
+  /** File in the format of vitest's JSON reporter. A step without this file counts as one test. */
   results: string;
 }
 
@@ -24,7 +24,7 @@ interface Result {
   timed: readonly { what: string; ms: number }[];
 }
 
-/** Format of vitest's JSON reporter, which the matrix and the fuzzers write too. */
+/** Format of vitest's JSON reporter, which matrix and fuzzers write too. */
 interface TestResults {
   numPassedTests: number;
   numFailedTests: number;
@@ -44,7 +44,7 @@ interface TestFile {
 const SLOWEST = 20;
 const LONGEST_MESSAGE = 2000;
 
-/** Undefined when the step wrote none. */
+/** Undefined if the step wrote none. */
 export const testResultsOf = ({ results }: Pick<EndedStep, 'results'>): TestResults | undefined =>
   existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as TestResults) : undefined;
 
@@ -78,7 +78,7 @@ function failuresIn({ name, status, message, assertionResults }: TestFile, step:
   }));
 }
 
-/** Times of one test file, or of each subject of a program that runs them in parallel. */
+/** Time of a test file, or of each subject if a program runs several in parallel. */
 function timesIn({ name, startTime, endTime, assertionResults }: TestFile, step: string): Result['timed'] {
   if (startTime !== undefined && endTime !== undefined) return [{ what: relative('.', name), ms: endTime - startTime }];
   return assertionResults.map(({ fullName, duration = 0 }) => ({ what: `${step}: ${fullName}`, ms: duration }));

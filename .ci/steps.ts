@@ -1,6 +1,6 @@
 /**
  * `node .ci/steps.ts change|nightly FOLDER`, called by `.ci/run`: the gate of a change, or everything. FOLDER holds
- * results, and the file `machine` once the machine is prepared.
+ * results, and the file `machine` once the machine is ready.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -31,18 +31,18 @@ const BUILD = atOnce(
 );
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
-/** Tests of durations, which must not share the machine. */
+/** Tests of durations, which need the machine alone. */
 const TIMED_TESTS = ['harness/cli/readme.nightly.test.ts'];
-/** Waits for most of its minutes, so it runs beside everything else. */
+/** Mostly waits, so it runs beside everything else. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
-/** Size of a sample: one of this many similar subjects. Each requirement keeps a defect, and each kind a subject. */
+/** Takes one of as many similar subjects. Each requirement keeps a defect, and each kind a subject. */
 const SHARE = 4;
 
-/** Seed that changes with the suites, and stays when its run is repeated. */
+/** Changes with the suites, and stays the same when a run is repeated. */
 const SEED = Number.parseInt(execFileSync('git', ['rev-parse', 'HEAD:suites'], { encoding: 'utf8' }).slice(0, 7), 16);
 
-/** Sample of the subjects of an API, a number of them in parallel; each change draws another sample. */
+/** Samples the subjects of an API, `concurrency` in parallel; each change draws another sample. */
 const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
   name: ['matrix', api, ...(kinds === undefined ? [] : [kinds])].join(' '),
   command: [
@@ -51,18 +51,15 @@ const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
   ].join(' '),
 });
 
-/**
- * Tests and subjects of the matrix have time bounds, and either could fill the machine: together they would fail for
- * lack of it.
- */
+/** Apart, because tests and matrix both have time bounds, and either may fill the machine. */
 function change(): Work {
   return atOnce(
     AGENT,
     inOrder(
       { name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` },
-      // References decide every check, for which some need more events a second than a full machine gives.
+      // References decide every check; some need more events a second than a full machine gives.
       matrix('device', 3, 'reference'),
-      // A matrix is one process: devices mostly wait, and platforms fill a processor each.
+      // A matrix is one process: devices mostly wait, and each platform fills a processor.
       atOnce(
         matrix('device', 5, 'defect,variant,null,unwilling,starved'),
         inOrder(matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')),
@@ -72,7 +69,7 @@ function change(): Work {
   );
 }
 
-/** Mostly sequential: measurements of the whole machine mean nothing beside other work. */
+/** Mostly sequential: measurements mean nothing beside other work. */
 function nightly(): Work {
   const elsewhere = [AGENT_TEST, ...TIMED_TESTS].map((file) => `--exclude ${file}`).join(' ');
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
@@ -81,7 +78,7 @@ function nightly(): Work {
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // A new sample every night: all pairs would take days, and all mutants hours.
     { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 40' },
-    // The bound is lower, since the share of a sample varies.
+    // Lower bound than usual, since the share of a sample varies.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
     { name: 'soak', command: 'npm run soak -- --minutes 10' },

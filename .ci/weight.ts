@@ -1,17 +1,17 @@
-/** Lines and files of TypeScript by folder, beside those of an earlier commit: for information, not a limit. */
+/** Lines and files of TypeScript by folder, beside those of an earlier commit: for information only. */
 import { execFileSync } from 'node:child_process';
 
 const KINDS = ['product', 'checks', 'tests'] as const;
 type Kind = (typeof KINDS)[number];
 type Size = Record<Kind, { lines: number; files: number }>;
 
-/** Seconds before the newest commit that count as one change, since a change lands as many commits at once. */
+/** Seconds before the newest commit that are one change, since a change lands as many commits at once. */
 const CHANGE_SECONDS = 4 * 3600;
 
 const git = (...words: string[]): string =>
   execFileSync('git', words, { encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'ignore'] });
 
-/** Newest commit before the change; undefined where the history does not reach so far back. */
+/** Undefined if the history does not reach that far back. */
 function lastOnMain(): string | undefined {
   const newest = Number(git('log', '-1', '--format=%ct'));
   return git('rev-list', '-1', `--before=${newest - CHANGE_SECONDS}`, 'HEAD').trim() || undefined;
@@ -55,7 +55,7 @@ function cell(now: Size, before: Size | undefined, kind: Kind): string {
   return `${lines} / ${files}${change}`;
 }
 
-/** Table of lines / files and their growth, one row a folder. */
+/** Table of lines, files and their growth, a row a folder. */
 export function weightTable(): string[] {
   const base = lastOnMain();
   const [now, before] = [sizesAt('HEAD'), base === undefined ? undefined : sizesAt(base)];
