@@ -1,6 +1,6 @@
 /**
- * Copies the launcher, and what pages have beside TypeScript, to where the compiled project is: `node
- * .config/plain-files.ts dist`.
+ * Copies the launcher, and files of pages beside TypeScript, into the compiled project: `node .config/plain-files.ts
+ * dist`.
  */
 import { cpSync, globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,24 +6,24 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-/** Where to write the results as JSON, for `.ci/run`. */
+/** File for results as JSON, from `.ci/run`. */
 const results = process.env['MUSTER_TEST_RESULTS'];
 
 /** Tests of many seconds (browser, containers, crash loops), which guard a change. */
 const LONG_TESTS = '**/*.long.test.ts';
-/** Tests of minutes, which a release needs: floods, sleeping machines, whole networks of faults. */
+/** Tests of minutes for a release: floods, sleeping machines, whole networks of faults. */
 const NIGHTLY_TESTS = '**/*.nightly.test.ts';
 
-/** Of long tests: what a nightly run took, for checkouts that have run nothing yet. */
+/** Seconds of long tests in a nightly run, for checkouts that have run nothing yet. */
 const SECONDS = JSON.parse(readFileSync(new URL('../.ci/seconds.json', import.meta.url), 'utf8')) as Record<
   string,
   number
 >;
 
-/** Taken for a long test that is not among them. */
+/** Seconds assumed for any other long test. */
 const NEW_SECONDS = 60;
 
-/** The long tests first, of these and of the short ones the longest: at the end nothing is left to wait for alone. */
+/** Starts long tests first, and the longest of these, so that none is left to run alone at the end. */
 class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isShort = ({ project }: TestSpecification): number => Number(project.name === 'short');
@@ -37,11 +37,10 @@ class LongestFirst extends BaseSequencer {
 }
 const shuffled = process.argv.some((word) => word.startsWith('--sequence.shuffle'));
 
-// Types are stripped and modules compiled once for all workers, and for the processes that tests start: half of their
-// start is that.
+// Strips types and compiles modules once for all workers and processes of tests, which halves their start.
 process.env['NODE_COMPILE_CACHE'] ??= new URL('../node_modules/.cache/muster', import.meta.url).pathname;
 
-// What runs of tests remember is none of the user's.
+// Keeps what runs of tests remember out of the user's folder.
 process.env['XDG_STATE_HOME'] = new URL('../node_modules/.cache/muster-state', import.meta.url).pathname;
 
 const FOLDERS = ['harness', 'simulators', 'suites', 'fixtures'];
@@ -54,12 +53,12 @@ const long = (name: string, files: string) => ({
 export default defineConfig(({ mode }) => ({
   root: ROOT,
   test: {
-    // Generous on purpose: no test asserts a duration by it, it only ends what hangs.
+    // Milliseconds: only ends what hangs, as no test asserts a duration by it.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     pool: 'forks',
-    // Tests wait for sockets and processes: short ones a third of their time, long ones most of it. On two cores, six
-    // workers took as long as four.
+    // Tests wait for sockets and processes: short ones a third of their time, long ones most. On two cores, six workers
+    // took as long as four.
     maxWorkers: Math.ceil(availableParallelism() * (mode === 'all' ? 2 : 1.5)),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     sequence: { hooks: 'stack', ...(shuffled ? {} : { sequencer: LongestFirst }) },
@@ -70,8 +69,7 @@ export default defineConfig(({ mode }) => ({
           name: 'short',
           include: FOLDERS.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [...configDefaults.exclude, LONG_TESTS, NIGHTLY_TESTS],
-          // Half of their time went into a process and a graph of modules for each; `npm run nightly` runs each in its
-          // own.
+          // Half the time of short tests would go into a process and modules for each; `npm run nightly` isolates each.
           isolate: false,
         },
       },

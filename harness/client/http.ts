@@ -14,7 +14,6 @@ import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, w
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
-
 /** Characters of an address in an error: a finding must have room for the problem. */
 const LONGEST_SHOWN_URL = 300;
 /** Time for a whole answer, as a multiple of its head's. */
