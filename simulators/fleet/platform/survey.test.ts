@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../scenario/scenario.ts';
 import type { UplinkKind } from '../scenario/uplinks.ts';
-import { closedPort, served } from '../testing/scratch.ts';
+import { served } from '../testing/scratch.ts';
 import type { PlatformAddress } from './client.ts';
 import { ROUTES_FILE, routesText, withRoutes } from './routes.ts';
-import { KeyError, LackingError, SilentError, type SurveyOptions, surveyPlatform } from './survey.ts';
+import { LackingError, SilentError, type SurveyOptions, surveyPlatform } from './survey.ts';
 
 interface Asked {
   version: unknown;
@@ -255,13 +255,6 @@ it('ends when a platform fails in the middle of its list, and when it is interru
   };
   const asked = surveyed({ 'GET /devices': stopping }, { uplink: 'calls', signal: stop.signal });
   await expect(asked).rejects.toThrow('interrupted');
-});
-
-it('tells a key that is refused, and nobody who answers, from a route that is missing', async () => {
-  await expect(surveyed({ 'GET /devices': () => [401, {}] }, { uplink: 'calls' })).rejects.toBeInstanceOf(KeyError);
-  const url = `http://127.0.0.1:${await closedPort()}`;
-  const nowhere = { uplink: 'calls', address: { url, agentUrl: url, apiKey: 'key' } } as const;
-  await expect(surveyed({}, nowhere)).rejects.toBeInstanceOf(SilentError);
 });
 
 describe('the table of routes', () => {

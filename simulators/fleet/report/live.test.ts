@@ -89,14 +89,4 @@ describe('the live view', () => {
     view.show({ ...state(1000), trouble: 'connect ECONNREFUSED' });
     expect(on.text).toContain('not online: connect ECONNREFUSED');
   });
-
-  it('shows the progress of a preparation, its rate and what is left, or a line every few seconds', () => {
-    const { on, view } = viewOn(true);
-    for (const done of [0, 20, 100]) view.progress('keys', done, 100, 100 * done);
-    expect(on.text).toContain('keys     ██░░░░░░░░░░ 20/100  10/s, 8 s left');
-    expect(on.text).toContain('100/100');
-    const plain = viewOn(false);
-    for (let done = 1; done <= 12; done += 1) plain.view.progress('keys', done, 12, done * 1000);
-    expect(plain.on.text.match(/\d+\/12/g)).toEqual(['6/12', '11/12', '12/12']);
-  });
 });

@@ -88,15 +88,6 @@ describe('merging shards', () => {
     expect(mergeResults([shard(1, 1, [1])])).not.toHaveProperty('answers');
   });
 
-  it('names a missing and a dead shard, and is incomplete', () => {
-    const merged = mergeResults([shard(2, 4, [1]), shard(4, 4, [1])], { dead: new Map([[3, 'no sign of life']]) });
-    expect(merged.incomplete_reasons).toEqual([
-      'shard 1/4 is missing: it left no result',
-      'shard 3/4 is dead: no sign of life',
-    ]);
-    expect(exitCode(merged)).toBe(2);
-  });
-
   it('keeps the reasons of an incomplete shard, and the worst verdict', () => {
     const merged = mergeResults([
       shard(1, 2, [1], { verdict: 'suspect', verdict_reasons: ['late'] }),

@@ -6,7 +6,7 @@ import { listening } from '../../../harness/common/node-http.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { useFolder } from '../testing/scratch.ts';
 import { Mirror, serveResults, tokenOfResults } from './mirror.ts';
-import { findShards, told, writeAlive, writeFailed, writeResult } from './shards.ts';
+import { findShards, writeResult } from './shards.ts';
 import { resultWith } from './testing/result.ts';
 
 const folder = useFolder();
@@ -33,28 +33,6 @@ function mirror(port: number, index: number, token = TOKEN) {
   made.follow(own);
   return { made, own, root, said };
 }
-
-it('a shard hears of its run, and each of the signs of life of the other', { timeout: 60_000 }, async () => {
-  const { port } = await serve();
-  const [one, two] = [mirror(port, 1), mirror(port, 2)];
-  expect(await one.made.awaitRun(60_000, signal)).toBe('run');
-  writeAlive(one.own, alive(1, 7));
-  await eventually(() => {
-    expect(told(join(two.root, 'run/shard-1-of-2/alive.json'))).toMatchObject({ beat: 7, phase: 'ready' });
-  });
-  expect(findShards([folder('merge/run')]).alive).toMatchObject([{ sign: { beat: 7 } }]);
-  writeResult(one.own, result(1));
-  expect(await one.made.deliver(signal)).toBeUndefined();
-  await eventually(() => {
-    expect(told(join(two.root, 'run/shard-1-of-2/alive.json'))).toMatchObject({ phase: 'ended' });
-  });
-  // What is mirrored of others is never taken for a result.
-  expect(existsSync(join(two.root, 'run/shard-1-of-2/result.json'))).toBe(false);
-  writeFailed(two.own, { shard: shard(2), reason: 'no room' });
-  expect(await two.made.deliver(signal)).toBeUndefined();
-  const { parts, alive: left, failed } = findShards([folder('merge/run')]);
-  expect([parts.length, left.length, failed[0]?.failed.reason]).toEqual([1, 0, 'no room']);
-});
 
 it('a result is delivered once the merge is there again, and only once', { timeout: 60_000 }, async () => {
   const first = await serve();

@@ -1,17 +1,7 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../testing/scratch.ts';
-import {
-  announcedRun,
-  announceRun,
-  findShards,
-  NoRunError,
-  ResultError,
-  type WatchOptions,
-  watchShards,
-  writeAlive,
-  writeResult,
-} from './shards.ts';
+import { findShards, watchShards, writeAlive, writeResult } from './shards.ts';
 import { resultWith } from './testing/result.ts';
 
 const folder = useFolder();
@@ -33,84 +23,24 @@ describe('results on disk', () => {
     writeResult(folder('a'), part(1));
     expect(readdirSync(folder('a'))).toEqual(['result.json']);
   });
-
-  it.each([
-    ['{', /is not the result of a fleet: .*JSON/],
-    ['{}', /is not the result of a fleet: +lacks "muster"/],
-  ])('are refused with the name of the file when they are malformed: %s', (text, message) => {
-    mkdirSync(folder('a'));
-    writeFileSync(folder('a', 'result.json'), text);
-    expect(() => findShards([folder()])).toThrow(ResultError);
-    expect(() => findShards([folder()])).toThrow(message);
-  });
 });
 
-describe('watching for shards', () => {
-  const watch = (change: Partial<WatchOptions>) =>
-    watchShards({
-      dirs: [folder()],
-      expect: 2,
-      deadAfterMs: 60_000,
-      timeoutMs: 60_000,
-      everyMs: 1,
-      signal: new AbortController().signal,
-      ...change,
-    });
-
-  it('ends when all have left a result', async () => {
-    writeResult(folder('a'), part(1));
-    let looks = 0;
-    const { parts, dead } = await watch({
-      onProgress: () => {
-        looks += 1;
-        if (looks === 3) writeResult(folder('b'), part(2));
-      },
-    });
-    expect(parts).toHaveLength(2);
-    expect(dead.size).toBe(0);
-    expect(looks).toBeGreaterThan(3);
+it('counts a shard as dead when its sign of life stays the same, and not before', async () => {
+  writeResult(folder('a'), part(1));
+  let beat = 0;
+  const { parts, dead } = await watchShards({
+    dirs: [folder()],
+    expect: 2,
+    deadAfterMs: 30,
+    timeoutMs: 60_000,
+    everyMs: 1,
+    signal: new AbortController().signal,
+    onProgress: () => {
+      beat += 1;
+      if (beat < 10) writeAlive(folder('b'), sign(2, beat));
+    },
   });
-
-  it('counts a shard as dead when its sign of life stays the same, and not before', async () => {
-    writeResult(folder('a'), part(1));
-    let beat = 0;
-    const { parts, dead } = await watch({
-      deadAfterMs: 30,
-      onProgress: () => {
-        beat += 1;
-        if (beat < 10) writeAlive(folder('b'), sign(2, beat));
-      },
-    });
-    expect(beat).toBeGreaterThan(10);
-    expect(parts).toHaveLength(1);
-    expect(dead.get(2)).toMatch(/no sign of life in .*b for .* in phase hold/);
-  });
-
-  it('gives up at its time limit, with the results so far', async () => {
-    writeResult(folder('a'), part(1));
-    const { parts, dead } = await watch({ timeoutMs: 20 });
-    expect([parts.length, dead.size]).toEqual([1, 0]);
-  });
-
-  it('ends when interrupted', async () => {
-    const stop = new AbortController();
-    const { parts } = await watch({
-      signal: stop.signal,
-      everyMs: 3_600_000,
-      onProgress: () => queueMicrotask(() => stop.abort()),
-    });
-    expect(parts).toHaveLength(0);
-  });
-});
-
-const signal = new AbortController().signal;
-
-it('takes the id of a run from an announcement while that is renewed', async () => {
-  using _ = announceRun(folder(), 'monday');
-  expect(await announcedRun(folder(), 60_000, signal)).toBe('monday');
-});
-
-it('takes no id from an announcement that nobody renews', async () => {
-  writeFileSync(folder('run.json'), JSON.stringify({ run_id: 'dead', beat: 7 }));
-  await expect(announcedRun(folder(), 300, signal)).rejects.toThrow(NoRunError);
+  expect(beat).toBeGreaterThan(10);
+  expect(parts).toHaveLength(1);
+  expect(dead.get(2)).toMatch(/no sign of life in .*b for .* in phase hold/);
 });

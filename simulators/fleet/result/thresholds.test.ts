@@ -60,11 +60,6 @@ describe('thresholds', () => {
   ])('refuses %s', (expr, message) => {
     expect(() => parseThreshold(expr)).toThrow(message);
   });
-
-  it('accept every unit of time', () => {
-    const bounds = ['1ns', '1us', '1ms', '1s', '1m'].map((time) => parseThreshold(`a.ms.p99<${time}`).bound);
-    expect(bounds).toEqual([1e-6, 1e-3, 1, 1000, 60_000]);
-  });
 });
 
 describe('a threshold of a part', () => {
@@ -116,16 +111,6 @@ describe('a threshold of a part', () => {
 });
 
 describe('a threshold that a person wrote', () => {
-  it.each([
-    'rollout.ms.p99<5s',
-    'ping.ms.p99.9<5s',
-    'http.errors.rate<1%',
-    'http.status.503.count==0',
-    'sse.events.rate>1/s',
-  ])('may be %s', (expr) => {
-    expect(checkThreshold(expr).expr).toBe(expr);
-  });
-
   it.each([
     ['rolout.ms.p99<5s', /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/],
     ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],

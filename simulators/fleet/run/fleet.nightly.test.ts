@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { eventually } from '../../common/testing/scratch.ts';
@@ -7,7 +6,7 @@ import { simulatePlatform } from '../../platform/index.ts';
 import { readText } from '../measure/cgroup.ts';
 import { reportHtml } from '../report/report.ts';
 import { exitCode } from '../result/result.ts';
-import { served, useFolder } from '../testing/scratch.ts';
+import { useFolder } from '../testing/scratch.ts';
 import type { FleetOptions } from './plan.ts';
 import { runFleet } from './run.ts';
 import { listOf, runAll, runOptionsIn, useFleets } from './testing/fleets.ts';
@@ -52,26 +51,6 @@ describe('worker processes and shards', () => {
     expect(new Map(parts.flatMap((part) => [...part]).toSorted(([a], [b]) => a - b))).toEqual(here);
     expect(other).not.toEqual(here);
   });
-});
-
-it('finds the one robot in five hundred whose stream has a gap', async () => {
-  await using fleet = fleets.create('uplink: none\n', { robots: 500, platform: undefined });
-  await fleet.prepare();
-  await fleet.run({ do: 'ramp', over: '0s' });
-  const path = fleet.robotSocket(137);
-  rmSync(path);
-  const frame = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
-  const impostor = createServer((socket) => {
-    socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n\r\n${frame(1)}${frame(2)}${frame(5)}`));
-  });
-  await served(impostor, path);
-  await fleet.run({ do: 'storm', over: '0s' });
-  await eventually(() => expect(fleet.record.violations).not.toEqual([]));
-  await fleet.finish();
-  const message = 'ids 3 to 4 missing within a connection: after id 2 came id 5';
-  expect(fleet.record.violations).toEqual([{ robot: 137, name: fleet.robotName(137), kind: 'gap', message }]);
-  expect((await fleet.measured()).counters['subscriber.violations']).toBe(1);
-  await fleet.stop('abandon');
 });
 
 const folder = useFolder();

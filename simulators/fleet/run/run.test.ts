@@ -14,13 +14,6 @@ const folder = useFolder();
 const optionsWith = (change: Partial<RunOptions>): RunOptions =>
   runOptionsIn(folder(), 'uplink: none\nphases: [{ do: ramp, over: 0s }]\n', change);
 
-it('resolves with a result, writes it, and leaves no file of a robot', async () => {
-  const result = await runFleet(optionsWith({ thresholds: ['start.ms.count==2'] }));
-  expect(result).toMatchObject({ complete: true, robots: 2, thresholds: [{ value: 2, ok: true }] });
-  expect(readdirSync(folder('out')).sort()).toEqual(['report.html', 'result.json', 'rollouts.jsonl']);
-  expect(readdirSync(folder('robots'))).toEqual([]);
-});
-
 it('ends early, with a result that says why, once a condition has held', async () => {
   const scenario = 'uplink: none\nabort_after: 1s\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 10m }]\n';
   const result = await runFleet({ ...runOptionsIn(folder(), scenario), abortOn: ['start.ms.count>=1'] });

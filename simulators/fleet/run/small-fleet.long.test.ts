@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../common/testing/scratch.ts';
-import { type SimulatedPlatform, simulatePlatform } from '../../platform/index.ts';
+import type { SimulatedPlatform } from '../../platform/index.ts';
 import { closedPort } from '../testing/scratch.ts';
 import type { FleetOptions } from './plan.ts';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
@@ -87,18 +87,6 @@ describe('a scenario', () => {
     },
   );
 
-  it('rolls out over a polling uplink, which uses only the public API', async () => {
-    const phases = '  - { do: rollout, over: 100ms }\nuplink: polling\npoll_every: 100ms\n';
-    await using fleet = fleets.create(phases, { robots: 4 });
-    await runAll(fleet);
-    expect(fleet.record.missed).toEqual([]);
-    const { metrics } = await fleet.measured();
-    expect(metrics['rollout.ms']?.count).toBe(4);
-    // A polling uplink reports nothing to the platform.
-    expect(metrics['rollout.report.ms']).toBeUndefined();
-    expect(fleet.record.phases.at(-1)?.rollouts.map(({ report_ms }) => report_ms)).toEqual([null, null, null, null]);
-  });
-
   it('names robots that miss their roll-out', async () => {
     const phases = '  - { do: rollout, over: 10ms, within: 200ms }\nuplink: polling\npoll_every: 1h\n';
     await using fleet = fleets.create(phases, { robots: 2 });
@@ -108,25 +96,8 @@ describe('a scenario', () => {
   });
 });
 
-describe('a shard', () => {
-  it('hosts its part of the same fleet', async () => {
-    await using fleet = fleets.create('', { robots: 10, shard: { index: 2, count: 4 }, platform: undefined });
-    expect(fleet.members).toEqual([1, 5, 9]);
-    expect(fleet.robotName(5)).toMatch(/-000005$/);
-    expect(() => fleet.robotSocket(0)).toThrow(/not in this shard/);
-  });
-});
-
 describe('the canary of a fleet', () => {
   const create = (options: Partial<FleetOptions> = {}) => fleets.create('', { robots: 4, ...options });
-
-  it('reports that keys are too short, and the option for longer ones', async () => {
-    await using strict = await simulatePlatform();
-    await using fleet = create({ platform: strict });
-    const message = await fleet.runCanary([]);
-    expect(message).toMatch(/^the canary fleet-\d+-000000 did not come online, and no other robot would: HTTP 400/);
-    expect(message).toMatch(/--key-bits 2048 .*--min-key-bits 1024/);
-  });
 
   it('reports the address of the broker, and the option for another', async () => {
     const port = await closedPort();

@@ -114,15 +114,6 @@ describe('the plan of a fleet', () => {
   });
 });
 
-it('splits a fleet into disjoint and complete parts', () => {
-  fc.assert(
-    fc.property(fc.nat(300), fc.integer({ min: 1, max: 12 }), (robots, count) => {
-      const all = Array.from({ length: count }, (_, part) => membersOf(robots, { index: part + 1, count })).flat();
-      expect(all.sort((a, b) => a - b)).toEqual(Array.from({ length: robots }, (_, robot) => robot));
-    }),
-  );
-});
-
 /** Times of the pings of a fleet, ascending. */
 const pingsOf = (robots: number, hold: Omit<Extract<Phase, { do: 'hold' }>, 'do'>): number[] =>
   streamsOf({ seed: 7, robots }, 0, { do: 'hold', ...hold }, membersOf(robots))
