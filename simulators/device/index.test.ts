@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
-import { StartError, simulateDevice } from './index.ts';
+import { simulateDevice } from './index.ts';
 import { ask, EventStream, scratch } from './testing/robot.ts';
 
 test('a device without options serves in a temporary folder, which is removed with it', async () => {
@@ -36,16 +36,6 @@ test('a socket that is named is used, a directory that is named stays', async ()
     await device.publish(1);
   }
   expect(existsSync(dir)).toBe(true);
-});
-
-test('an address that cannot be used is reported with its option', async () => {
-  using home = scratch();
-  const file = `${home.path}/file`;
-  writeFileSync(file, '');
-  await expect(simulateDevice({ dir: file })).rejects.toMatchObject({ option: 'dir' });
-  const starting = simulateDevice({ dir: `${home.path}/robot`, socket: file });
-  await expect(starting).rejects.toThrow(StartError);
-  await expect(starting).rejects.toMatchObject({ option: 'socket', message: expect.stringContaining('not a socket') });
 });
 
 const DEVICES = 300;

@@ -24,18 +24,6 @@ function talk(path: string, bytes: string, { enough = '\0', half = false } = {})
 const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 
 describe('resources beside the specification', () => {
-  test('health, version, device', async () => {
-    await using on = await robot({ deviceId: 'dvc_7', name: 'Seven' });
-    expect((await on.ask('/health')).json).toEqual({ status: 'ok' });
-    expect((await on.ask('/version')).json).toMatchObject({ version: 'v0.1.0', api_version: 'v0.2' });
-    expect((await on.ask('/device')).json).toMatchObject({
-      object: 'device',
-      id: 'dvc_7',
-      name: 'Seven',
-      status: 'offline',
-    });
-  });
-
   test('a sync without an uplink says that there is none', async () => {
     await using on = await robot();
     const { status, json } = await on.ask('/device/sync', { method: 'POST' });

@@ -157,15 +157,6 @@ describe('the sync scheduler', () => {
     expect(time.waiting).toEqual([]);
     expect(events).toEqual(['started']);
   });
-
-  it('stops between two syncs', async () => {
-    const { scheduler, abort, time, end } = setUp();
-    scheduler.syncRequested();
-    await end();
-    abort.abort();
-    await scheduler.stop();
-    expect(time.waiting).toEqual([]);
-  });
 });
 
 const attempts = (count: number) => Array.from({ length: count }, (_, attempt) => attempt);

@@ -125,14 +125,6 @@ describe('the polling uplink', () => {
     expect(robot.time.waiting).toEqual([]);
   });
 
-  it('uses the device with its name', async () => {
-    await using found = await setUp({ devices: [{ ...ROBOT, id: 'dvc_8', name: 'robot 2' }, ROBOT] });
-    await found.uplink.start();
-    expect(found.lines()).toEqual(['GET /beta/devices', 'GET /beta/deployments']);
-    expect(found.uplink.deviceId).toBe('dvc_7');
-    expect(found.requests[1]?.path).toContain('device_id=dvc_7&');
-  });
-
   it.each([true, false])('applies deployments (content can be expanded: %s)', async (expandsContent) => {
     await using robot = await setUp({ expandsContent });
     robot.platform.deploy(ROBOT.id, { '/a.json': '1', '/b.json': '2' });

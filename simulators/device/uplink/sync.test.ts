@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { DeployError } from '../ports.ts';
-import { type DeploymentSource, Syncer } from './sync.ts';
 import { syncSetup } from './testing/uplinks.ts';
 
 const FILES = { '/a.json': '1' };
@@ -34,16 +33,6 @@ describe('a sync', () => {
     expect(device.events).toHaveLength(1);
     expect(platform.reports).toHaveLength(1);
     expect(downloads).toHaveLength(1);
-  });
-
-  it('takes the newest of several that are wanted', async () => {
-    const { platform, device, sync, id, time } = syncSetup();
-    const one = platform.deploy(id, { '/a.json': '1' });
-    time.advance(1000);
-    const two = platform.deploy(id, { '/b.json': '2' });
-    Object.assign(platform.stored(one.id), { target_status: 'deployed', activity_status: 'queued', status: 'queued' });
-    await sync();
-    expect(device.events).toEqual([`deployed ${two.id}`]);
   });
 
   it('remembers releases', async () => {
@@ -126,18 +115,6 @@ describe('a sync', () => {
     expect(syncer.nextAttemptAt).toBeUndefined();
   });
 
-  it('sends a report that failed with the next sync, with its original time', async () => {
-    const { platform, state, sync, id, time } = syncSetup();
-    const one = platform.deploy(id, FILES);
-    const deployedAt = new Date(time.now()).toISOString();
-    state.trouble = (operation) => (operation === 'report' ? new NetworkError('unplugged') : undefined);
-    await expect(sync()).rejects.toThrow('unplugged');
-    time.advance(60_000);
-    state.trouble = () => undefined;
-    await sync();
-    expect(platform.stored(one.id)).toMatchObject({ activity_status: 'deployed', deployed_at: deployedAt });
-  });
-
   it('reports a deployment even when it was removed before the report could be sent', async () => {
     const { platform, state, sync, id, time } = syncSetup();
     const one = platform.deploy(id, FILES);
@@ -164,19 +141,5 @@ describe('a sync', () => {
     };
     await sync();
     expect(refusals).toBe(1);
-  });
-
-  it('applies deployments without a way to report', async () => {
-    const { device, platform, id, time, never } = syncSetup();
-    const one = platform.deploy(id, FILES);
-    const source: DeploymentSource = {
-      list: async () => platform.deployments(id, { activity: ['queued'], limit: 9, offset: 0 }).items,
-      contents: async (instances) => instances.map(() => Buffer.from('1')),
-    };
-    const syncer = new Syncer(device, source, time);
-    await syncer.run(never);
-    await syncer.run(never);
-    expect(device.events).toEqual([`deployed ${one.id}`]);
-    expect(platform.reports).toEqual([]);
   });
 });
