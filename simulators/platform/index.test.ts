@@ -1,12 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { request } from 'node:https';
 import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
-import { localhostTls } from '../../harness/common/testing/localhost-tls.ts';
-import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { scratch } from '../common/testing/scratch.ts';
 import { isLoopback, toldHost, urlHost } from './address.ts';
 import { simulatePlatform } from './index.ts';
@@ -33,37 +29,6 @@ describe('a simulated platform', () => {
     await platform.get('/devices');
     await platform.stop();
     await ping;
-  });
-
-  it('rejects on a port that is taken, and leaves the server there running', async () => {
-    await using first = await startPlatform();
-    const port = Number(new URL(first.url).port);
-    await expect(simulatePlatform({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
-    expect((await first.get('/devices')).status).toBe(200);
-  });
-
-  it('speaks TLS over HTTP and MQTT with a certificate', async () => {
-    await using platform = await simulatePlatform({ tls: localhostTls });
-    expect(platform.url).toMatch(/^https:/);
-    expect(platform.mqttUrl).toMatch(/^mqtts:/);
-    const call = request(`${platform.url}/devices`, {
-      ca: localhostTls.cert,
-      headers: { 'x-api-key': platform.apiKey, 'service-version': NEWEST_VERSION },
-    });
-    call.end();
-    const [response] = await once(call, 'response');
-    expect(response.statusCode).toBe(200);
-    response.resume();
-  });
-
-  it('gives the same ids to the same requests with the same seed', async () => {
-    const ids = async (seed: string) => {
-      await using platform = await startPlatform({ seed });
-      const made = await Promise.all(['/devices', '/groups'].map((path) => platform.create(path, { name: 'a' })));
-      return made.map(({ id }) => id);
-    };
-    expect(await ids('x')).toEqual(await ids('x'));
-    expect(await ids('x')).not.toEqual(await ids('y'));
   });
 });
 

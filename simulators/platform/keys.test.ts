@@ -1,16 +1,7 @@
 /** API keys, scopes and versions, which are checked before anything else. */
 import { describe, expect, it } from 'vitest';
-import { NEWEST_VERSION } from '../../harness/contract/versions.ts';
 import { KeyRing } from './keys.ts';
-import {
-  createDevice,
-  createKit,
-  deploymentBody,
-  refusal,
-  startPlatform,
-  type TestPlatform,
-  unique,
-} from './testing/kit.ts';
+import { createDevice, createKit, deploymentBody, refusal, startPlatform, unique } from './testing/kit.ts';
 
 describe('scopes', () => {
   const keys = [{ key: 'admin', scopes: 'all' as const }];
@@ -45,18 +36,5 @@ describe('an API key', () => {
   it('must have a text and known scopes', () => {
     expect(() => new KeyRing([{ key: 'a', scopes: ['devices:fly'] }])).toThrow(/unknown scope "devices:fly"/);
     expect(() => new KeyRing([{ key: '', scopes: 'all' }])).toThrow(/empty/);
-  });
-});
-
-describe('the version header', () => {
-  it('is required, under the name of the dialect', async () => {
-    await using spec = await startPlatform();
-    await using miru = await startPlatform({ dialect: 'miru' });
-    const ask = async ({ url, apiKey }: TestPlatform, header: string) =>
-      (await fetch(`${url}/devices`, { headers: { 'x-api-key': apiKey, [header]: NEWEST_VERSION } })).status;
-    expect(await ask(spec, 'Service-Version')).toBe(200);
-    expect(await ask(spec, 'Miru-Version')).toBe(400);
-    expect(await ask(miru, 'Miru-Version')).toBe(200);
-    expect(await ask(miru, 'Service-Version')).toBe(400);
   });
 });

@@ -2,21 +2,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { refusal, startPlatform } from './testing/kit.ts';
-
-describe('a request body', () => {
-  it('that is invalid is answered with the member at fault', async () => {
-    await using platform = await startPlatform();
-    const post = (body: object) => platform.post('/devices', body);
-    const invalid = (message: string) => refusal(400, 'invalid_request', { message: expect.stringContaining(message) });
-    expect(await post({ name: 5 })).toMatchObject(invalid('name: '));
-    expect(await post({ nam: 'x' })).toMatchObject(invalid('lacks "name"'));
-    const unknown = { problems: [{ path: '/group_id', message: 'is not known here' }] };
-    const message = 'group_id: is not known here; members are name';
-    const reply = await post({ name: 'x', group_id: null });
-    expect(reply).toMatchObject(refusal(400, 'invalid_request', { message, params: unknown }));
-  });
-});
+import { startPlatform } from './testing/kit.ts';
 
 describe('a path', () => {
   it('is answered before its body is complete, and the server goes on', async () => {

@@ -21,13 +21,6 @@ const closeOf = ({ mqtt }: TestClient) => new Promise<void>((resolve) => mqtt.on
 const statusOf = ({ device }: Robot) => host.platform.devices.get(device.id)?.status;
 
 describe('the embedded broker', () => {
-  it('accepts a device by id, session and token, and shows it online until it disconnects', async () => {
-    const client = await connectClient(host.mqttUrl, robot.credentials);
-    expect(statusOf(robot)).toBe('online');
-    await client.mqtt.endAsync();
-    await eventually(() => expect(statusOf(robot)).toBe('offline'));
-  });
-
   it('refuses every other combination of id, session and token', async () => {
     const other = await provisionRobot(host, 'other');
     const wrong = [

@@ -40,7 +40,6 @@ async function control(
   });
 }
 
-const deviceOf = async (id: string) => (await platform.get(`/devices/${id}`)).body;
 const firstDevice = async (status: string): Promise<string> =>
   (await platform.items(`/devices?status=${status}`))[0]?.id ?? '';
 const everything = async () =>
@@ -63,35 +62,6 @@ it('tells where the platform is, broker and dialect included', async () => {
   const authorization = `Bearer ${withBroker.controlToken}`;
   const info = await (await fetch(withBroker.controlUrl ?? '', { headers: { authorization } })).json();
   expect(info).toMatchObject({ mqtt: withBroker.mqttUrl });
-});
-
-describe('a device', () => {
-  it('is archived, and put into a group and out of it', async () => {
-    const id = await firstDevice('offline');
-    const { id: group } = await platform.create('/groups', { name: 'Night shift', parent_id: null });
-    expect((await control('POST', `/devices/${id}/group`, { group_id: group })).body).toMatchObject({
-      id,
-      group_id: group,
-    });
-    expect(await deviceOf(id)).toMatchObject({ group_id: group });
-    await control('POST', `/devices/${id}/group`, { group_id: null });
-    expect(await deviceOf(id)).toMatchObject({ group_id: null });
-    expect((await control('POST', `/devices/${id}/archive`)).body).toMatchObject({ id, status: 'archived' });
-    expect(await deviceOf(id)).toMatchObject({ status: 'archived' });
-    expect(await control('POST', `/devices/${id}/online`)).toMatchObject({ status: 409 });
-  });
-
-  it('is online without an agent, answers pings, and is offline again', async () => {
-    const id = await firstDevice('offline');
-    const ping = () => platform.post(`/devices/${id}/ping`, { timeout_nanos: 50_000_000 });
-    expect((await ping()).body).toMatchObject({ code: 'timeout' });
-    expect((await control('POST', `/devices/${id}/online`)).body).toMatchObject({ id, status: 'online' });
-    expect(await deviceOf(id)).toMatchObject({ status: 'online' });
-    expect((await ping()).body).toMatchObject({ code: 'success' });
-    await control('POST', `/devices/${id}/offline`);
-    expect(await deviceOf(id)).toMatchObject({ status: 'offline' });
-    expect((await ping()).body).toMatchObject({ code: 'timeout' });
-  });
 });
 
 describe('the state', () => {
@@ -152,19 +122,6 @@ describe('a plan', () => {
     expect((await platform.get(`/devices/${id}`)).status).toBe(200);
     expect((await platform.get('/devices')).status).toBe(200);
     expect((await control('GET', '/plans')).body).toEqual({ data: [{ id: plan['id'], used: 2, ...stub }] });
-  });
-
-  it('gives one route a fault, in the words of --fault, until it is removed', async () => {
-    const { body: plan } = await control('POST', '/plans', { path: '/releases', fault: '429=7' });
-    const throttled = await platform.get('/releases');
-    expect(throttled.status).toBe(429);
-    expect(throttled.headers.get('retry-after')).toBe('7');
-    expect((await platform.get('/devices')).status).toBe(200);
-    await control('DELETE', `/plans/${String(plan['id'])}`);
-    expect((await platform.get('/releases')).status).toBe(200);
-    await control('POST', '/plans', { path: '/releases', fault: 'reset', times: 1 });
-    await expect(platform.get('/releases')).rejects.toThrow();
-    expect((await platform.get('/releases')).status).toBe(200);
   });
 });
 
