@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { decades, ticks } from './axis.ts';
 import { Display } from './display.ts';
 import { escapeAttribute, escapeText, html, NOTHING, trusted } from './html.ts';
-import { bar, cutTo, hanging, LiveArea, type Output, painter, printable, spinner, width, wrap } from './terminal.ts';
+import { bar, cutTo, hanging, LiveArea, type Output, painter, width, wrap } from './terminal.ts';
 
 /** What a terminal of some lines shows after everything that was written, as far as these tests need one. */
 class Terminal implements Output {
@@ -92,19 +92,10 @@ test('a bar can be read without colours, and has one length whatever is done', (
   expect(stripVTControlCharacters(bar(1, 2, { columns: 4, paint }))).toBe('██░░');
 });
 
-test('a spinner goes round', () => {
-  expect(new Set(Array.from({ length: 40 }, (_, at) => spinner(at))).size).toBe(10);
-  expect(spinner(10)).toBe(spinner(0));
-});
-
 test('text is broken at spaces, and what hangs beside a label keeps its column', () => {
   expect(wrap('aa bb\ncc dddddd', 5)).toEqual(['aa bb', 'cc', 'dddddd']);
   expect(hanging('to', ['one', 'two', ''], 2, 4)).toEqual(['  to  one', '      two', '']);
   expect(cutTo('one\n  two three', 7)).toBe('one tw…');
-});
-
-test('control characters are spelled out', () => {
-  expect(printable('a\u001b[2J\u0007\r\n\tb\u009b')).toBe('a\\u001b[2J\\u0007␍\n\tb\\u009b');
 });
 
 const COLUMNS = 60;

@@ -121,13 +121,6 @@ test('a file that the command line names is tried and written without touching w
   expect(readdirSync(folder).toSorted()).toEqual(['report.json', `report.json.${process.pid}.tmp`, 'victim']);
 });
 
-test('a file is read whole, as bytes or text', () => {
-  const file = join(folder, 'file');
-  writeFileSync(file, 'grüße');
-  expect(readInputText(file)).toBe('grüße');
-  expect(readInput(file)).toEqual(Buffer.from('grüße'));
-});
-
 test('a folder, a pipe without a writer and what has no end are refused in words', () => {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);

@@ -126,12 +126,6 @@ test('it is excused on its last day, and no longer on the next', () => {
   expect(code(at('2026-11-22'))).toBe(1);
 });
 
-test('an entry whose check passes is an error', () => {
-  const results = applyBaseline([sampleResult({ id: 'device.a' })], { known: [entry('device.a')] }, TODAY, suite);
-  expect(results[0]?.outcome).toBe('fixed');
-  expect(code(results)).toBe(2);
-});
-
 test('a stale entry says where it is, and what removes it', () => {
   const path = join(folder, 'stale.yaml');
   writeBaseline(path, { known: [entry('device.a'), entry('device.b')] });

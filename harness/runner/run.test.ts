@@ -86,11 +86,6 @@ test('a report that cannot be written keeps no other one from its reader', async
 describe('the command that runs a check again', () => {
   const fails = one(async (context) => context.must(false, { expected: 'a', actual: 'b' }));
 
-  it('stands in the result of what failed, and of nothing that passed', async () => {
-    const report = await run([fails, one(async () => {}, 'SHOULD')], { replayCommand: ({ id }) => `again ${id}` });
-    expect(report.checks.map((result) => result.replay_command)).toEqual(['again test.MUST', undefined]);
-  });
-
   it('shows its shape where nobody knows how the run was started', async () => {
     expect((await run([fails])).checks[0]?.replay_command).toBe('muster check device … --only test.MUST --seed 1');
   });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checks, requirement, suite } from '../../runner/define.ts';
@@ -7,10 +7,9 @@ import type { Report } from '../../runner/types.ts';
 import { temporaryFolder } from '../../targets/testing/places.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
 import { jsonProblems } from '../testing/schemas.ts';
-import { badge, certificateIssuer, claimsOf, ownSuites, verifyCertificate } from './certificate.ts';
-import { keyId, Refused } from './envelope.ts';
+import { badge, claimsOf, ownSuites, verifyCertificate } from './certificate.ts';
 import { type Statement, statementOf, suitesDigest } from './statement.ts';
-import { certificate, complete, forged, good, privateKey, publicKey, suites } from './testing/signed.ts';
+import { certificate, complete, forged, good, publicKey, suites } from './testing/signed.ts';
 
 const folder = temporaryFolder();
 /** A reader of version 0.1.0 with the suites of the sample. */
@@ -87,14 +86,6 @@ test('requirements that never were are refused, and newer ones are not compared'
   expect(() => verifyCertificate(of('2026-11-20'), publicKey, { own, now })).toThrow(/no requirements of 2026-11-20/);
   const newer = verifyCertificate(of('2026-11-22'), publicKey, { own, now });
   expect(claimsOf(newer, own).not.join('\n')).toContain('does not know the requirements of 2026-11-22');
-});
-
-test('what was issued is verified, and says what was found', () => {
-  const { subject, predicate } = verifyCertificate(certificate(), publicKey);
-  expect(subject[0]).toMatchObject({ name: 'example-agent 1.3.0', annotations: { declared: true } });
-  const lists = { passedTests: ['device.a'], warnedTests: ['device.b'], failedTests: [] };
-  expect(predicate).toMatchObject({ result: 'WARNED', ...lists });
-  expect(predicate.muster.verdicts).toHaveLength(3);
 });
 
 const changed =
@@ -253,23 +244,6 @@ test('a kill is the word of the control that carried it out, unless Muster did',
   expect(of('http /run/c.sock + process', ['restart'])).toContain('that it was one is the word of that control');
   expect(of('process', ['restart'])).not.toContain('SIGKILL');
   expect(of('http /run/c.sock', ['drive'])).not.toContain('SIGKILL');
-});
-
-test('issuing writes the file whole, or nothing', () => {
-  const file = join(folder, 'out/certificate.json');
-  const keyFile = join(folder, 'key.pem');
-  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  const issuer = certificateIssuer(file, keyFile);
-  expect(() => issuer.issue(complete(good, { narrowed_by: ['--fast'] }))).toThrow(Refused);
-  expect(existsSync(file)).toBe(false);
-  expect(issuer.issue(complete())).toEqual({
-    file,
-    keyId: keyId(publicKey),
-    result: 'WARNED',
-    verdict: 'CONFORMANT: full, 2026-11-21',
-  });
-  const { suites: tested } = verifyCertificate(readFileSync(file, 'utf8'), publicKey).predicate.muster;
-  expect(tested).toEqual(suitesDigest());
 });
 
 test('the digest of the suites follows every file that decides a verdict, and no test', () => {
