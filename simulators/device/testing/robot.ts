@@ -35,7 +35,6 @@ export class EventStream {
   readonly ended: Promise<void>;
   over = false;
   readonly #response: http.IncomingMessage;
-  readonly #timeoutMs: number;
   readonly #parser = createParser({
     onComment: (text) => this.comments.push(text.trim()),
     onEvent: ({ id, event = '', data }) =>
@@ -43,9 +42,8 @@ export class EventStream {
   });
   readonly #changes = new Changes();
 
-  private constructor(response: http.IncomingMessage, timeoutMs: number) {
+  private constructor(response: http.IncomingMessage) {
     this.#response = response;
-    this.#timeoutMs = timeoutMs;
     response.setEncoding('utf8');
     response.on('data', (text: string) => {
       this.#parser.feed(text);
@@ -62,15 +60,10 @@ export class EventStream {
   }
 
   /** Rejects with Refused when the answer is not 200. */
-  static open(
-    socketPath: string,
-    query = '',
-    headers: http.OutgoingHttpHeaders = {},
-    timeoutMs = TIMEOUT_MS,
-  ): Promise<EventStream> {
+  static open(socketPath: string, query = '', headers: http.OutgoingHttpHeaders = {}): Promise<EventStream> {
     return new Promise((resolve, reject) => {
       const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
-        if (response.statusCode === 200) resolve(new EventStream(response, timeoutMs));
+        if (response.statusCode === 200) resolve(new EventStream(response));
         else {
           response.resume();
           reject(new Refused(response.statusCode ?? 0));
@@ -97,11 +90,11 @@ export class EventStream {
 
   /** Rejects when the stream ends first, or at the timeout. */
   async until(ready: () => boolean): Promise<void> {
-    const deadline = performance.now() + this.#timeoutMs;
+    const deadline = performance.now() + TIMEOUT_MS;
     while (!ready()) {
       if (this.over) throw new Error('the stream has ended');
       const leftMs = deadline - performance.now();
-      if (leftMs <= 0) throw new Error(`waited ${this.#timeoutMs} ms for more on the stream`);
+      if (leftMs <= 0) throw new Error(`waited ${TIMEOUT_MS} ms for more on the stream`);
       await this.#changes.next(leftMs);
     }
   }
@@ -135,7 +128,7 @@ export interface Answer {
 export type Robot = Awaited<ReturnType<typeof robot>>;
 
 /** Starts a device; it and its streams end when it is disposed of. */
-export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutMs?: number) {
+export async function robot(options: Partial<DeviceOptions> = {}) {
   const home = scratch();
   const dir = `${home.path}/robot`;
   const socket = `${home.path}/agent.sock`;
@@ -148,7 +141,7 @@ export async function robot(options: Partial<DeviceOptions> = {}, streamTimeoutM
     ask: (path: string, asked?: Asked) => ask(socket, path, asked),
     /** Opens an event stream; closed with the robot. */
     listen: async (query = '', headers: http.OutgoingHttpHeaders = {}) => {
-      const stream = await EventStream.open(socket, query, headers, streamTimeoutMs);
+      const stream = await EventStream.open(socket, query, headers);
       streams.push(stream);
       return stream;
     },
@@ -165,11 +158,10 @@ interface Asked {
   headers?: http.OutgoingHttpHeaders;
 }
 
-/** One request over a socket; `path` is taken below `/v0.2` unless it begins with `//`. */
+/** One request over a socket; `path` is taken below `/v0.2`. */
 export function ask(socketPath: string, path: string, { method = 'GET', headers = {} }: Asked = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const at = path.startsWith('//') ? path.slice(1) : `/v0.2${path}`;
-    const request = http.request({ socketPath, path: at, method, headers, agent: false }, (response) => {
+    const request = http.request({ socketPath, path: `/v0.2${path}`, method, headers, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (part: string) => {
