@@ -21,35 +21,35 @@ import { resultOf } from './run/outputs.ts';
 import type { Scenario } from './scenario/scenario.ts';
 import type { UplinkKind } from './scenario/uplinks.ts';
 
-/** Options of `startFleet`. Durations are texts such as `500ms`, `30s` or `5m`. */
+/** Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
   robots: number;
-  /** Default: robots have no uplink. */
+  /** Default: no uplink. */
   platform?: PlatformAddress;
   /** Default `agent`. */
   uplink?: Exclude<UplinkKind, 'calls'>;
   /** Worker processes. Default 0: everything in this process. */
   workers?: number;
-  /** Drives everything random. Default 1. */
+  /** Seed of every random draw. Default 1. */
   seed?: number;
-  /** RSA key size, bits. Default 2048; smaller only if the platform accepts it. */
+  /** RSA key size, bits. Default 2048, which many platforms demand at least. */
   keyBits?: number;
-  /** Folder that keeps the robots' keys for the next fleet. Default: a folder that `stop` removes. */
+  /** Folder that keeps the robots' keys for a later fleet. Default: a folder that `stop` removes. */
   stateDir?: string;
   /** Robots are named `<prefix>-000042`. Default `robot`. */
   namePrefix?: string;
-  /** Clients on each robot that read its event stream. Default 1. */
+  /** Readers of each robot's event stream. Default 1. */
   subscribers?: number;
-  /** Spreads the starts of the robots over this duration. Default: all at once. */
+  /** Duration over which the robots start. Default: all at once. */
   over?: string;
-  /** Serves a page to watch and drive the fleet, from before the robots start until `stop`. Default: none. */
+  /** Page to watch and drive the fleet, from the start until `stop`. Default: none. */
   ui?: FleetPage & { onServed(url: string): void };
-  /** Cancels the start: stops everything at once and rejects with the signal's reason. */
+  /** Cancels the start, which stops everything at once and rejects with the signal's reason. */
   signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
 }
 
-/** `done` of `of` robots have keys or are online. */
+/** `done` of `of` robots have keys, or are online. */
 export interface FleetProgress {
   stage: 'keys' | 'online';
   done: number;
@@ -63,14 +63,14 @@ export interface RolloutOptions {
   content?: string;
   /** Percentage of the robots. Default `100%`. */
   share?: string;
-  /** Spreads the POSTs over this duration. Default: all at once. */
+  /** Duration over which the POSTs are sent. Default: all at once. */
   over?: string;
-  /** Deadline of each robot to read its event. Default `60s`. */
+  /** Deadline for each robot to read its event. Default `60s`. */
   within?: string;
 }
 
 export interface RolloutResult {
-  /** Milliseconds from the POST on the platform to the event read by a client on the robot, ascending. */
+  /** Milliseconds from each POST until a client on the robot has read the event, ascending. */
   latencies: number[];
   summary: Summary;
   missed: string[];
@@ -79,26 +79,26 @@ export interface RolloutResult {
 
 export interface RunningFleet extends AsyncDisposable {
   readonly robots: number;
-  /** Path of the Unix socket of a robot's Device API. Throws RangeError. */
+  /** Path of a robot's Unix socket. Throws RangeError. */
   robotSocket(index: number): string;
   robotName(index: number): string;
-  /** Waits while the page has the fleet paused. */
+  /** Waits while a user of the page has paused the fleet. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
-  /** Lets subscribers catch up, then resolves with all violations so far. */
+  /** Lets subscribers catch up; resolves with all violations so far. */
   verify(): Promise<Violation[]>;
   measured: Fleet['measured'];
   /**
-   * Result of all phases so far, as `result.json` of `muster fleet`. `version`: of Muster. The page shows the latest
-   * once the fleet stops.
+   * Result of all phases so far, as in `result.json` of `muster fleet`, and on the page after `stop`. `version`: of
+   * Muster.
    */
   result(version: string): Promise<FleetResult>;
-  /** Ends the robots and removes their files; `abandon` does so without waiting. Idempotent. */
+  /** Ends the robots and removes their files, with `abandon` at once. Idempotent. */
   stop(how?: StopMode): Promise<void>;
 }
 
 /**
- * Starts a fleet; resolves once every robot is online. Rejects, with everything stopped and removed, if the platform
- * refuses a robot or a robot is not online after two minutes.
+ * Resolves once every robot is online. Rejects, after stopping and removing everything, if the platform refuses a robot
+ * or a robot is not online within two minutes.
  */
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
   const { robots, onProgress, signal } = options;
@@ -205,7 +205,7 @@ function newFleet(
   });
 }
 
-/** Threshold of a fleet without a scenario, from its first roll-out. */
+/** Threshold of a fleet without a scenario, set by its first roll-out. */
 const NONE_MISSED = 'rollout.missed.count==0';
 
 async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {

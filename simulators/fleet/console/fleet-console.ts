@@ -46,12 +46,11 @@ function ask(socketPath: string, path: string): Promise<{ status: number; text: 
       );
     });
     request.once('timeout', () => request.destroy(new Error('no answer')));
-    // A robot that is down has no socket.
     request.once('error', () => resolve(undefined));
   });
 }
 
-/** Last events of a log; reads all of it, which holds a few hundred. */
+/** Last events of a log, read whole because a log holds a few hundred. */
 function tailOf(path: string): RobotDetail['events'] {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const events = text.split('\n').flatMap((line): RobotDetail['events'] => {
@@ -60,7 +59,7 @@ function tailOf(path: string): RobotDetail['events'] {
       const { deployment_id: deployment = '' } = data as Record<string, unknown>;
       return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
     } catch {
-      // The last line may be half-written.
+      // Skips a last line that is half-written.
       return [];
     }
   });
@@ -123,8 +122,8 @@ export class FleetConsole {
   readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
 
   /**
-   * Serves the page until `stack` is disposed of, and passes its URL to `onServed`. Rejects with PreflightError if the
-   * port cannot be used.
+   * Serves the page until `stack` is disposed of, and passes its URL to `onServed`. Rejects with PreflightError for an
+   * unusable port.
    */
   async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
     this.#fleet = fleet;
@@ -158,7 +157,7 @@ export class FleetConsole {
       missed: counters['rollout.missed'] ?? 0,
       stallMs: tick.loop_max_ms,
     };
-    // Two hours of history.
+    // Keeps two hours of seconds.
     this.#feed.change({ append: 'seconds', items: [second], keep: 7200 });
     const { trouble } = record.progress;
     const judged = this.#fleet?.options.judge?.judged;
@@ -169,7 +168,7 @@ export class FleetConsole {
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
-    // Between two phases the run waits for the user or the next call.
+    // Shows the wait between two phases, for the user or the next call.
     const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,
@@ -232,7 +231,7 @@ export class FleetConsole {
   }
 
   #actions(fleet: Fleet, byHand: ByHand): Record<string, Action> {
-    // A phase may take minutes, so the answer only confirms its start.
+    // Confirms the start of a phase at once, because the phase may take minutes.
     const begin = (phase: Phase, note: string, only?: number[]): object => {
       byHand.refuseUnlessUp();
       const done = byHand.carryOut(phase, note, only);

@@ -28,16 +28,16 @@ import {
   type RolloutState,
 } from './host.ts';
 
-// Follows each roll-out from the POST to the event read on the robot, and times its legs.
+// Follows each roll-out from its POST to the event read on the robot, and times every leg.
 
 interface Pending {
   robot: Robot;
   deploymentId: string;
-  /** Intended time of the POST, shared clock, milliseconds. */
+  /** Intended time of the POST, milliseconds of the shared clock. */
   posted: number;
   record: Recorder;
   row: RolloutRow;
-  /** Whether the robot reports its status to the platform; a polling uplink cannot. */
+  /** False for a polling uplink, which cannot report a status to the platform. */
   reports: boolean;
   settle(): void;
 }
@@ -49,14 +49,14 @@ class Rollouts {
   readonly states = new Map<number, RolloutState>();
 
   /**
-   * Fills in the row. Resolves once the robot's first subscriber has read the event and the platform has the robot's
-   * report, or at `deadline` (shared clock).
+   * Fills in the row. Resolves once the robot's first subscriber has read the event and the robot has reported to the
+   * platform, or at `deadline` (shared clock).
    */
   async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;
     const wait = options.deadlines.at(options.deadline);
     this.#pending.set(key, { ...options, settle: wait.finish });
-    // The robot may be faster than the answer to the POST.
+    // Takes progress made before the answer to the POST.
     this.progress(key, options.robot.timings.of(key));
     await wait.promise;
     const ended = this.#pending.get(key);
@@ -114,7 +114,7 @@ export interface Action {
   robot: Robot;
   phase: Phase;
   index: number;
-  /** Earlier passes of the scenario. */
+  /** Number of earlier passes of the scenario. */
   round: number;
   /** Intended time on the shared clock, milliseconds. */
   intended: number;
@@ -123,7 +123,7 @@ export interface Action {
   record: Recorder;
   release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
-  /** Due together with many others, because the scenario says `over: 0s`. */
+  /** True if many actions are due at once, because the scenario says `over: 0s`. */
   burst: boolean;
   pages?: Random | undefined;
 }
@@ -132,9 +132,9 @@ interface ActionsOptions {
   config: HostConfig;
   client: PlatformClient | undefined;
   deadlines: Deadlines;
-  /** Undefined if the robots need no keys. */
+  /** Undefined for robots that need no keys. */
   keys: KeyStore | undefined;
-  /** Called when local descriptors, ports or buffers run out. */
+  /** Reports that this machine ran out of descriptors, ports or buffers. */
   onExhausted(): void;
 }
 
@@ -150,10 +150,10 @@ export class Actions {
     this.#deadlines = options.deadlines;
   }
 
-  /** Never rejects: counts failures and keeps the first few messages. */
+  /** Counts failures and keeps the first few messages; never rejects. */
   async carryOut(action: Action): Promise<void> {
     const { kind } = action;
-    // The lateness of an action that begins with a request is known when that leaves.
+    // Leaves the lateness of a request to the moment when it is sent.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);
@@ -204,7 +204,7 @@ export class Actions {
     }
   }
 
-  /** Rejects when the platform refuses the robot, or when it is not online in time. */
+  /** Rejects when the platform refuses the robot, or when the robot is not online in time. */
   async start(robot: Robot): Promise<void> {
     const { keys, config } = this.#options;
     if (keys !== undefined && uplinkOf(config.scenario, robot.index) === 'agent') {
@@ -232,7 +232,7 @@ export class Actions {
       record.count('http.errors');
       throw error;
     });
-    // An existing device may be offline without the fleet's knowing.
+    // Expects no answer from an existing device, which may be offline without the fleet's knowledge.
     const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
     if (code === SUCCESS) record.time('ping.ms', monotonicMs() - intended);
     else record.count(expected ? 'ping.errors' : 'ping.offline');
@@ -318,7 +318,7 @@ export class Actions {
     }
   }
 
-  /** Sends a request that counts in the figures of all requests and in those of its `operation`. */
+  /** Sends a request, counted among all requests and among those of its `operation`. */
   async #http<T>(
     action: Action,
     operation: DurationName,
@@ -341,7 +341,7 @@ export class Actions {
     }
   }
 
-  /** Records the lateness when the request leaves and, as `target`, the platform's time for an answer that `counts`. */
+  /** Records the lateness at sending and, for an answer that `counts`, the platform's time as `target`. */
   async #sent<T>(
     action: Action,
     target: DurationName,
@@ -358,7 +358,7 @@ export class Actions {
       if (at !== undefined && counts(answer)) action.record.time(target, monotonicMs() - at);
       return answer;
     } finally {
-      // A request that never left is late until it was given up.
+      // Counts a request that never left as late until it was given up.
       if (at === undefined) recordLateness(action);
     }
   }

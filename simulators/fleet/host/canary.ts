@@ -11,7 +11,7 @@ import type { Robot } from '../robot/robot.ts';
 import { type Deadlines, monotonicMs } from '../schedule/clock.ts';
 import type { CanaryOutcome, HostConfig } from './host.ts';
 
-/** Smallest RSA key that platforms usually accept, bits. */
+/** Smallest RSA key that most platforms accept, bits. */
 const USUAL_KEY_BITS = 2048;
 
 type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
@@ -30,18 +30,18 @@ export class Canary {
   failed(error: Error): void {
     this.#last = error;
     if (isPermanent(error)) this.#permanentFailures += 1;
-    // A single refused connection may be a restart of the server.
+    // Demands a second failure, because a single refused connection may be a restart of the server.
     if (this.#permanentFailures >= 2) this.#fatal.resolve(error);
   }
 
-  /** `started` settles once the robot is online or refused. Never rejects. */
+  /** Never rejects. `started`: settles when the robot is online or refused. */
   async outcomeOf(robot: Robot, started: Promise<void>, deadlines: Deadlines): Promise<CanaryOutcome> {
     const deadline = deadlines.at(monotonicMs() + 10_000);
     try {
       const settled = started.then(() => 'online' as const).catch((error: Error) => error);
       const ended = await Promise.race([settled, this.#fatal.promise, deadline.promise]);
       if (ended === 'online' || robot.state === 'online') return { end: 'online' };
-      // Set-up calls alone: the agent retries its own requests.
+      // Reports a set-up call to a busy platform as slow; the agent retries requests of its own.
       if (ended !== undefined && !(ended instanceof PlatformFailure && isPassing(ended.status)))
         return this.#fatalOutcome(robot.name, ended);
       const error = ended ?? this.#last;

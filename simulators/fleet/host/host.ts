@@ -26,29 +26,29 @@ const LETTERS: Readonly<Record<RobotState | RolloutState, string>> = {
   missed: 'm',
 };
 
-/** Letter of a robot; an online robot shows the state of its roll-out. */
+/** Letter of a robot's state; an online robot shows the state of its roll-out instead. */
 export const letterOf = (state: RobotState, rollout: RolloutState | undefined): string =>
   LETTERS[state === 'online' && rollout !== undefined ? rollout : state];
 
-/** Changed letters: robot `at[i]` now has `text[i]`. */
+/** Changed letters: robot `at[i]` has `text[i]` from now on. */
 export interface StateChanges {
   at: number[];
   text: string;
 }
 
-/** `orderly`: robots end in order. `abandon`: at once, for an interrupt. */
+/** `abandon` ends robots at once, for an interrupt; `orderly` lets them finish. */
 export type StopMode = 'orderly' | 'abandon';
 
 export interface Host {
-  /** Starts one robot ahead of the others and stops it again. Call before `prepare`. */
+  /** Starts one robot ahead of the others and stops it again; call before `prepare`. */
   runCanary(robot: number): Promise<CanaryOutcome>;
   prepare(): Promise<void>;
-  /** Runs one phase. Resolves once everything it started has ended or timed out. */
+  /** Resolves once every action of the phase has ended or timed out. */
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
   soFar(): Promise<PhaseOutcome | undefined>;
-  /** Adds robots to a fleet that now has `robots` in all, and generates their keys. */
+  /** Adds `members` to a fleet of then `robots` in all, and generates their keys. */
   grow(members: number[], robots: number): Promise<void>;
-  /** Lets subscribers catch up, then reports unread events. Resolves with roll-outs that arrived after their phase. */
+  /** Lets subscribers catch up, and reports unread events; resolves with roll-outs that arrived too late. */
   finish(): Promise<LateRollout[]>;
   snapshot(): Promise<Snapshot>;
   memory(): Promise<number>;
@@ -72,29 +72,27 @@ export interface HostConfig {
   /** Shown in results, e.g. `worker 2`. */
   name: string;
   members: number[];
-  /** Robots of the whole fleet, over all shards. */
+  /** Robots of the whole fleet, in all shards. */
   robots: number;
   seed: number;
   scenario: Scenario;
   /** Undefined for robots without an uplink. */
   platform: PlatformAddress | undefined;
-  /**
-   * Most connections to the platform besides the robots' uplinks. Default: the file descriptors that its robots leave.
-   */
+   /** Most connections to the platform beside those of uplinks. Default: the descriptors that the robots leave. */
   connections?: number;
   /** Replacements for routes that the platform lacks. Default: none. */
   offer?: Offer;
   keyBits: number;
-  /** Robots are named `<prefix>-000042`. Keys belong to the prefix: the same prefix is the same fleet. */
+  /** Prefix of robot names, `<prefix>-000042`. Keys belong to it: the same prefix is the same fleet. */
   namePrefix: string;
   /** Folder of the robots' keys, kept between runs. */
   stateDir: string;
   robotsDir: string;
-  /** Folder of the robots' Unix sockets; a short path, because socket paths are limited. */
+  /** Folder of the robots' Unix sockets; short, because the system limits their paths. */
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Bytes a second of platform answers passed on for judging. Default: none. */
+  /** Bytes of the platform's answers per second that the judge gets. Default: none. */
   sampled?: number;
   trace?: boolean;
   /** Defects by robot: names in `simulators/defects/device`. */
@@ -114,17 +112,17 @@ export interface HostTick {
   /** Durations since the last tick; counters since the start. */
   interval: Snapshot;
   load: LoadSample;
-  /** Whether this load counts for the verdict: false during warm-up and bursts. */
+  /** Whether the verdict counts this load; false during warm-up and bursts. */
   judged: boolean;
   trouble?: string;
 }
 
 export interface PhaseRequest {
-  /** Place in the scenario; a phase outside it comes after the last. */
+  /** Place in the scenario; a phase by hand counts on after the last. */
   index: number;
-  /** Label of its figures. Without one, a user started it beside the scenario, whose phases decide what is measured. */
+  /** Label of the phase's figures; undefined for a phase by hand, which runs beside a labelled one. */
   label?: string;
-  /** Earlier passes of the scenario; each pass draws anew. Default 0. */
+  /** Number of earlier passes of the scenario, because each pass draws anew. Default 0. */
   round?: number;
   phase: Phase;
   /** Start of the phase on the shared clock, milliseconds. */
@@ -139,23 +137,23 @@ export interface PhaseOutcome {
   notStarted: number;
   missed: string[];
   trace: { robot: number; phase: number; kind: ActionKind; at_ms: number }[];
-  /** The first few failures that differ in more than the robot. */
+  /** First few failures, one for all robots that fail alike. */
   failures: FailedAction[];
   late: LateRollout[];
 }
 
-/** One roll-out to one robot. Durations in milliseconds; null for a step that was not observed. */
+/** One roll-out to one robot. Durations in milliseconds; null for an unobserved step. */
 export interface RolloutRow {
   robot: number;
   name: string;
   deployment_id: string | null;
   phase: number;
   round?: number;
-  /** Intended time of the POST since the start of the phase. */
+  /** Intended time of the POST, from the start of the phase. */
   at_ms: number;
-  /** Time from the POST to the event read by a client on the robot; null if missed. */
+  /** Time from the POST until a client on the robot has read the event; null if missed. */
   total_ms: number | null;
-  /** Same, for an event read after its deadline. */
+  /** The same time for an event read after its deadline. */
   late_ms: number | null;
   command_ms: number | null;
   sync_ms: number | null;
@@ -170,16 +168,15 @@ export interface LateRollout {
   late_ms: number;
 }
 
-/** Outcome of the robot started ahead of the others. `message` is for people. */
 export type CanaryOutcome =
   | { end: 'online' }
   /**
-   * `slow`: not online in time, yet not refused. `refused`: rejected by the platform, perhaps for this robot alone,
-   * e.g. a taken name. `fatal`: no other robot could come online.
+   * `slow`: neither online in time nor refused. `refused`: rejected by the platform, perhaps for this robot's sake,
+   * e.g. a taken name. `fatal`: a failure that would meet every robot.
    */
   | { end: 'slow' | 'refused' | 'fatal'; message: string };
 
-// Failures of actions: those that differ only in the robot are one, with a count.
+// Failures of actions, one with a count for all robots that fail alike.
 
 export interface FailedAction {
   /** Kind of action, or `by hand`. */
@@ -189,7 +186,6 @@ export interface FailedAction {
   count: number;
 }
 
-/** Adds to the count of an equal failure, or keeps a copy of one of the first few. */
 export function addFailure(failures: FailedAction[], failure: FailedAction): void {
   const equal = failures.find(({ kind, message }) => kind === failure.kind && message === failure.message);
   if (equal !== undefined) equal.count += failure.count;

@@ -96,7 +96,7 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // A ticker started after the stop would run for ever and keep the process alive.
+    // Starts no ticker after the stop, because nothing would end it.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), 1000);
@@ -126,7 +126,7 @@ export class RobotHost implements Host {
     if (this.#actions !== undefined) return this.#actions;
     const { members, defects = {} } = this.#config;
     for (const robot of members.filter((each) => defects[each] !== undefined)) {
-      // Imported on demand: defects are many and rarely used.
+      // Loaded on demand, because few fleets have defects.
       const { deviceDefect } = await import('../../defects/device/index.ts');
       this.#defects.set(robot, deviceDefect(defects[robot] ?? ''));
     }
@@ -205,7 +205,6 @@ export class RobotHost implements Host {
   async finish(): Promise<LateRollout[]> {
     const running = [...this.#robots.values()].filter(({ state }) => state !== 'stopped');
     const done = (): boolean => this.#deadlines.ended || running.every((robot) => robot.caughtUp);
-    // After the timeout, `finish` reports unread events.
     await poll('subscribers to catch up', () => done() || undefined, {
       timeoutMs: 5000,
       firstPauseMs: 50,
@@ -238,8 +237,8 @@ export class RobotHost implements Host {
   }
 
   /**
-   * Removes the robots' files and the parent folders left empty, so that the last host of a fleet removes the fleet's
-   * folder. Call after `stop`.
+   * Removes the robots' files, and parent folders once empty, so that the last host removes the fleet's folder. Call
+   * after `stop`.
    */
   removeFiles(): void {
     const { robotsDir, socketsDir, keep } = this.#config;
@@ -249,7 +248,7 @@ export class RobotHost implements Host {
         try {
           rmdirSync(above);
         } catch {
-          // Another host still has files there or has already removed it.
+          // Another host has files there, or has removed the folder already.
         }
       }
     }
@@ -281,7 +280,7 @@ export class RobotHost implements Host {
     return robot;
   }
 
-  /** One for each class of robots. */
+  /** Shares one listener among all robots of a class. */
   #listenerOf(index: number): RobotListener {
     const robotClass = classOf(this.#config.scenario, index);
     const known = this.#listeners.get(robotClass);
@@ -318,7 +317,7 @@ export class RobotHost implements Host {
     const waiting = this.#config.members.length - this.#robots.size;
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
-    // A burst takes the whole machine by design, so its load is no fault.
+    // Judges no burst, which takes the whole machine by design.
     const judged = this.#metrics.measuring && this.#burst === 0;
     const told = this.#trouble?.trouble;
     const trouble = told === undefined ? undefined : masked(told, this.#config.platform);

@@ -1,4 +1,4 @@
-/** Memory limit of this process's control group, cgroup v1 and v2. */
+/** Memory limit of this process's control group, in cgroup v1 and v2. */
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,13 +8,13 @@ const ROOT = '/sys/fs/cgroup';
 
 export interface MemoryLimit {
   limitBytes: number;
-  /** Bytes still available; file cache that the kernel can reclaim counts as free. */
+  /** Bytes left, with the file cache that the kernel can reclaim. */
   freeBytes: number;
-  /** Processes killed by the kernel at this limit; undefined if not reported. */
+  /** Processes killed by the kernel at this limit, if the system reports them. */
   kills: number | undefined;
 }
 
-/** Tightest memory limit of this process; undefined without one. `root`, `own`: replace the system's files. */
+/** Tightest memory limit on this process. `root`, `own`: replace the system's files. */
 export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
   const limits = [
     ...foldersOf(root, own, 'memory').map((folder) =>
@@ -28,8 +28,8 @@ export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? 
 }
 
 /**
- * Folders of this process's group and its parents, each of which limits it; controller `''` is v2. In a container the
- * path may be the host's: then only the top of the mount exists, and is the container's own group.
+ * Folders of this process's group and its parents, each of which limits it; controller `''` stands for v2. In a
+ * container the path may be the host's: then only the top of the mount exists, the container's own group.
  */
 function foldersOf(root: string, own: string, controller: string): string[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
@@ -43,7 +43,7 @@ function foldersOf(root: string, own: string, controller: string): string[] {
 function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
   const limitBytes = readNumber(join(folder, limit));
   const usedBytes = readNumber(join(folder, used));
-  // Version 1 writes "no limit" as the largest number of pages.
+  // Takes the largest number of pages as no limit (v1).
   if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
   const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
   const freeBytes = Math.min(limitBytes, Math.max(0, free));
@@ -68,7 +68,6 @@ export function readText(file: string): string | undefined {
   }
 }
 
-/** Detects kills by the kernel at the memory limit since construction. */
 export class MemoryKills {
   readonly #look: () => MemoryLimit | undefined;
   readonly #before: number;
@@ -78,7 +77,7 @@ export class MemoryKills {
     this.#before = look()?.kills ?? 0;
   }
 
-  /** Likely cause of a SIGKILL, to append to a message; empty unless it was the memory limit. */
+  /** Cause of a SIGKILL, to append to a message; empty unless the kernel has killed at the memory limit since. */
   get cause(): string {
     const limit = this.#look();
     if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';

@@ -1,4 +1,4 @@
-/** Memory and processor time of local processes, as the system reports them. */
+/** Memory and processor time of local processes, from the system. */
 
 import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
@@ -7,27 +7,27 @@ import { memoryText } from '../../../harness/common/sizes.ts';
 import { Type } from '../../../harness/contract/type.ts';
 
 interface Usage {
-  /** PSS: pages that processes share are divided among them. Without kernel memory of sockets and files. */
+  /** PSS, which divides shared pages among their processes; without kernel memory of sockets and files. */
   bytes: number;
   cpuSeconds: number;
 }
 
-/** Usage by pid; omits ended processes, and all processes on a system that does not report them. */
+/** Usage by pid; omits ended processes, and every process where the system reports none. */
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
   const found = await Promise.all(pids.map(fromProc));
   return new Map(pids.flatMap((pid, at) => (found[at] === undefined ? [] : [[pid, found[at]] as const])));
 }
 
-/** Reads asynchronously: the kernel walks every page of the process, which takes milliseconds for a large one. */
+/** Reads asynchronously, because the kernel takes milliseconds to walk the pages of a large process. */
 async function fromProc(pid: number): Promise<Usage | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name is in parentheses and may contain parentheses.
+    // Splits after the last parenthesis, because the name of a process may contain parentheses.
     const [user, system] = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
       .slice(11, 13);
-    // Ticks: 100 a second on every architecture that Node supports.
+    // 100 ticks a second on every architecture of Node.
     const cpuSeconds = (Number(user) + Number(system)) / 100;
     const [, pss] = /^Pss:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
     return pss === undefined ? undefined : { bytes: Number(pss) * 1024, cpuSeconds };
@@ -56,7 +56,7 @@ const part = Type.Object({
 });
 export type CostPart = Static<typeof part>;
 
-/** Sampled by the parent during the run, on Linux. Excludes kernel memory and files. */
+/** Costs sampled by the parent during a run on Linux, without kernel memory and files. */
 export const runCosts = Type.Object({
   memory: Type.Literal('PSS', { description: 'Shared pages count once' }),
   robots: Type.Integer({ description: 'Robots that had been online by the peak' }),
@@ -70,7 +70,7 @@ export const runCosts = Type.Object({
 export type RunCosts = Static<typeof runCosts>;
 
 /**
- * Sums shards, whose peaks may be at different moments: an upper bound. Costs of one robot are means over robots.
+ * Sums the costs of shards, an upper bound because their peaks may differ in time; takes means of costs per robot.
  * Undefined if a shard has no costs.
  */
 export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | undefined {
@@ -119,7 +119,7 @@ export function costLine(costs: RunCosts): string {
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   const each = [
     ...(whole.robot_whole_bytes === null ? [] : [`a robot ${memoryText(whole.robot_whole_bytes)}`]),
-    // Too few robots leave the growth hidden or negative.
+    // Omits growth that too few robots leave hidden or negative.
     ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${memoryText(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
   return [
@@ -145,7 +145,7 @@ interface Moment {
   bytes: Partial<Record<PartName, number>>;
 }
 
-/** Interval during a ramp, if samples are cheap. */
+/** Least time between samples during a ramp. */
 const TICK_MS = 1000;
 
 /**
@@ -190,7 +190,7 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Discards later samples, even one under way, because the processes are about to end. */
+  /** Discards later samples, even the one under way, because the processes are about to end. */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);
@@ -228,7 +228,7 @@ export class CostSampler implements AsyncDisposable {
     this.#dueAt = Number.POSITIVE_INFINITY;
     void this.look().then(() => {
       const now = performance.now();
-      // Sampling takes at most 1 % of the time.
+      // Spends at most 1 % of the time on samples.
       this.#dueAt = now + Math.max(this.#ramping ? 0 : 5000, 100 * (now - began));
     });
   }
@@ -249,7 +249,7 @@ export class CostSampler implements AsyncDisposable {
         counts[name] = (counts[name] ?? 0) + 1;
       }
     }
-    // Robots cut off by a storm still take memory.
+    // Takes the most robots ever online, because robots cut off by a storm still take memory.
     this.#robots = Math.max(this.#robots, this.#sources.online());
     const moment = { robots: this.#robots, bytes };
     this.#last = moment;
@@ -268,7 +268,7 @@ export class CostSampler implements AsyncDisposable {
 
 /**
  * Bytes a robot: slope of the least-squares line through samples with robots, because the first robot also loads code.
- * With fewer than three of them, the first and the last sample decide. Null if the number of robots never changes.
+ * Below three numbers of robots, the first and the last sample decide. Null for a constant number of robots.
  */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);

@@ -68,7 +68,7 @@ export const COUNTERS = [
   'subscriber.violations',
   'exhausted',
 ] as const;
-/** `http.status.503` counts failed requests answered with that status. */
+/** `http.status.503`: failed requests answered with that status. */
 type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
 
 export const isDuration = (name: string): name is DurationName => DURATIONS.some((known) => known === name);
@@ -89,7 +89,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** `digits`: 3 for results; 2 suffice for curves and take a tenth of the bytes between processes. */
+/** `digits`: 3 for results; 2 for curves, which take a tenth of the bytes between processes. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -101,12 +101,12 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
   });
 }
 
-/** Records a duration, clamped to 0 (a clock was turned back) and one hour. */
+/** Clamps a duration to 0, because a clock may be turned back, and to one hour. */
 export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
 
-/** Milliseconds that `percent` of the durations do not exceed; 0 for an empty histogram. */
+/** Milliseconds that `percent` of the durations stay within; 0 for an empty histogram. */
 export const percentileMs = (times: Histogram, percent: number): number =>
   times.totalCount === 0 ? 0 : times.getValueAtPercentile(percent) / 1000;
 
@@ -126,28 +126,27 @@ export function summary(times: Histogram): Summary {
 
 export const encode = (from: Histogram): string => encodeIntoCompressedBase64(from);
 
-/** Throws if the text is not an encoded histogram. */
+/** Throws for a text that is not an encoded histogram. */
 export function decode(text: string): Histogram {
   const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
-  // A decoded histogram covers only its content; a full-range one can record more.
+  // Copies into a full range, because a decoded histogram cannot record beyond its content.
   const whole = histogram(read.numberOfSignificantValueDigits === 2 ? 2 : 3);
   whole.add(read as never);
   return whole;
 }
 
-/** Adds every count of `from`; exact, because both have the same buckets. */
+/** Adds every count of `from`, exactly, because both have the same buckets. */
 export function merge(into: Histogram, from: Histogram): void {
   into.add(from as never);
 }
 
-/** Adds durations to those of this name, with two digits. */
 export function addDurations(all: Map<string, Histogram>, name: string, times: Histogram): void {
   const held = all.get(name) ?? histogram(2);
   merge(held, times);
   all.set(name, held);
 }
 
-/** Durations in the first but not in the second; undefined if the second has more. */
+/** Durations of `now` that are not in `before`; undefined if `before` counts more. */
 export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
   const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);
   merge(rest, now);
@@ -162,7 +161,7 @@ export interface Recorder {
   count(name: CounterName, by?: number): void;
 }
 
-/** All measurements so far as JSON: base64 HDR histograms and counters. */
+/** All measurements so far, as JSON: HDR histograms in base64, and counters. */
 export interface Snapshot {
   histograms: Record<string, string>;
   counters: Record<string, number>;
@@ -171,14 +170,14 @@ export interface Snapshot {
 const DISCARD: Recorder = { time: () => {}, count: () => {} };
 
 /**
- * Labels of a figure: class of the robot, and number and kind of the phase in which the action began, e.g. `3-storm`.
+ * Labels of a figure: class of its robot, and number and kind of the phase that began its action, e.g. `3-storm`.
  */
 export interface Labels {
   class?: string | undefined;
   phase?: string | undefined;
 }
 
-/** Name of a labelled figure, e.g. `rollout.ms{class=arm,phase=3-storm}`. */
+/** E.g. `rollout.ms{class=arm,phase=3-storm}`. */
 export function labelled(name: string, labels: Labels): string {
   const parts = (['class', 'phase'] as const).flatMap((key) =>
     labels[key] === undefined ? [] : [`${key}=${labels[key]}`],
@@ -215,7 +214,7 @@ export class Metrics implements Recorder {
   #recorders = new Map<string | undefined, Recorder>();
   measuring = true;
 
-  /** `intervals`: also keeps durations since the last `takeInterval`, for curves. */
+  /** `intervals`: keeps durations since the last `takeInterval` too, for curves. */
   constructor({ intervals = false } = {}) {
     this.#onInterval = intervals;
   }
@@ -250,7 +249,7 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // Two digits, because parts are many.
+        // Keeps parts to two digits, because they are many.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {
@@ -273,7 +272,7 @@ export class Metrics implements Recorder {
     return { histograms: encodeAll(this.#whole), counters: Object.fromEntries(this.#counters) };
   }
 
-  /** Durations since the last call, counters since the start. A labelled duration appears under its label only. */
+  /** Durations since the last call, counters since the start; a labelled duration appears once, under its label. */
   takeInterval(): Snapshot {
     const histograms = encodeAll(this.#interval);
     this.#interval.clear();

@@ -4,9 +4,9 @@ import { readText } from './cgroup.ts';
 
 export interface LoadSample {
   loop_max_ms: number;
-  /** Processor time; 1 is one core. */
+  /** Processor time in cores. */
   cpu: number;
-  /** Share of time that the main thread was ready but waited for a processor; 0 if not reported. */
+  /** Share of time that the main thread was ready but waited for a processor; 0 on systems without this figure. */
   cpu_wait: number;
   descriptors: number;
   descriptor_limit: number;
@@ -15,7 +15,7 @@ export interface LoadSample {
 
 const TICK_MS = 10;
 
-/** Replaces `monitorEventLoopDelay`, whose `reset` forgets the last turn and so misses a stall across two intervals. */
+/** Replaces `monitorEventLoopDelay`, whose `reset` loses a stall across two intervals. */
 export class SaturationSampler {
   #longestMs = 0;
   #ticker: NodeJS.Timeout | undefined;
@@ -62,7 +62,7 @@ export class SaturationSampler {
   }
 }
 
-/** Waiting time of the main thread since its start: second field of its scheduler statistics, nanoseconds. */
+/** Milliseconds waited by the main thread since its start: second field of its schedstat, nanoseconds. */
 function waitedForProcessorMs(): number {
   return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }
@@ -75,7 +75,7 @@ function openDescriptors(): number {
   }
 }
 
-/** Soft limit of open files; 0 if not reported. */
+/** Soft limit of open files; 0 where the system reports none. */
 export function descriptorLimit(): number {
   return Number(/^Max open files\s+(\d+)/m.exec(readText('/proc/self/limits') ?? '')?.[1] ?? 0);
 }

@@ -3,12 +3,12 @@ import type { PlatformHttpOptions } from '../../common/platform-http.ts';
 import { type PlatformAddress, withoutKey } from './client.ts';
 
 export interface Exchange {
-  /** Start of the request, milliseconds since 1970; `ms`: its duration. */
+  /** Start of the request, milliseconds since 1970. `ms`: duration. */
   at: number;
   ms: number;
   method: string;
   path: string;
-  /** Request headers, API key masked. */
+  /** Request headers with the API key masked. */
   headers: Readonly<Record<string, string>>;
   sent?: string;
   status: number;
@@ -18,7 +18,7 @@ export interface Exchange {
   phase: string;
 }
 
-/** Notice from a host: whole answers since the last notice, and one sampled exchange. */
+/** Notice from a host: number of whole answers since its last notice, and one sampled exchange. */
 export interface AnswersTold {
   answers: number;
   exchange?: Exchange;
@@ -31,16 +31,16 @@ interface SamplerOptions {
   tell(told: AnswersTold): void;
 }
 
-/** Overhead of an exchange besides its bodies, bytes. */
+/** Bytes of an exchange beside its bodies. */
 const EACH = 2000;
 
-/** Largest body sampled, bytes: a larger one would stall the process while it is passed on. */
+/** Largest sampled body, bytes; passing on a larger one would stall the process. */
 const MOST_BODY = 2 ** 20;
-/** Exchanges of each kind sampled regardless of the budget, so that rare requests are judged too. */
+/** Exchanges of each kind outside the budget, so that the judge sees rare requests too. */
 const FIRST = 3;
 const MOST_KINDS = 200;
 const KEPT = ['content-type', 'date', 'retry-after'];
-/** Answers under this path are secrets. */
+/** Path of provisioning tokens, whose answers are secret. */
 const SECRET = /^\/provisioning_tokens\b/;
 
 export class AnswerSampler {
@@ -72,7 +72,7 @@ export class AnswerSampler {
       ms,
       method,
       path,
-      // Whoever repeats the request has the key.
+      // Masks the key alone: a request can be repeated with one's own key.
       headers: Object.fromEntries(
         Object.entries(request.headers).map((pair) => (/^x-api-key$/i.test(pair[0]) ? ['x-api-key', '***'] : pair)),
       ),
@@ -98,7 +98,7 @@ export class AnswerSampler {
     const { bytesPerSecond } = this.#options;
     this.#left = Math.min(bytesPerSecond, this.#left + ((now - this.#at) * bytesPerSecond) / 1000);
     this.#at = now;
-    // By collection, depth and action, because ids would make every request unique.
+    // Groups requests by collection, depth and action, because ids would make every request unique.
     const [, collection = '', ...more] = path.replace(/\?.*/, '').split('/');
     const kind = `${status} ${method} ${collection} ${more.length} ${more[1] ?? ''}`;
     const known = this.#kinds.get(kind) ?? 0;
@@ -106,7 +106,7 @@ export class AnswerSampler {
       this.#kinds.set(kind, known + 1);
       return true;
     }
-    // An exchange larger than the rest of the budget delays the next ones, so that size decides nothing.
+    // Takes an exchange beyond the rest of the budget at the cost of later ones, so that size decides nothing.
     return this.#left > 0;
   }
 }
@@ -114,8 +114,8 @@ export class AnswerSampler {
 type Answer = Parameters<NonNullable<PlatformHttpOptions['onAnswer']>>[1];
 
 /**
- * Whether the body is known to be whole, and as text. A body that ends with its connection may be cut, and no content
- * coding was requested.
+ * Whether the body is whole text. Excludes a body that ends with its connection, which may be cut, and one in a content
+ * coding, which no request asks for.
  */
 function isReadable({ headers, bytes }: Answer): boolean {
   const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;

@@ -1,5 +1,5 @@
 /**
- * Address of the fleet's platform, and the fleet's requests: releases, deployments, pings, list pages, provisioning
+ * Address of the fleet's platform, and requests of the fleet: releases, deployments, pings, list pages and provisioning
  * tokens.
  */
 
@@ -26,11 +26,11 @@ import {
 } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
-/** The platform gave no usable 2xx answer. The message omits the API key. */
+/** Failure of the platform to give a usable 2xx answer. The message omits the API key. */
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
   readonly status: number;
-  /** Delay that the platform asks for, milliseconds; undefined if it names none. */
+  /** Delay that the platform asks for, milliseconds. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, message: string, options?: ErrorOptions & { retryAfterMs?: number | undefined }) {
     super(message, options);
@@ -40,19 +40,19 @@ export class PlatformFailure extends Error {
 }
 
 /**
- * Whether a retry may succeed: the platform is busy, throttling or restarting. 0: no answer. By 501 and 505 it says
- * that it does not implement the request.
+ * Whether a retry may succeed, because the platform is busy, throttling or restarting. 0 stands for no answer; 501 and
+ * 505 say that the platform does not implement the request.
  */
 export const isPassing = (status: number): boolean =>
   [0, 408, 425, 429].includes(status) || (status >= 500 && ![501, 505].includes(status));
 
-/** Statuses of a ping that the device left unanswered, on platforms that do not say so by 200 and `code`. */
+/** Statuses by which some platforms report a ping without an answer, instead of 200 and `code`. */
 export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
 
-/** Errors that waiting cannot cure: nothing listens, or the certificate names another host. */
+/** Errors of a wrong address or certificate, which no retry cures. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
 
-/** Whether address or trust is wrong, as far as one attempt can tell. */
+/** Whether this attempt found a wrong address or certificate. */
 export function isPermanent(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     const each: unknown[] = at instanceof AggregateError ? at.errors : [at];
@@ -61,21 +61,21 @@ export function isPermanent(error: unknown): boolean {
   return false;
 }
 
-// Set-up calls are retried while the platform is busy: no figure depends on them, and without them the run is lost.
-// Measured requests are sent once.
+// Retries set-up calls while the platform is busy, because the run depends on them and no figure does. Sends measured
+// requests once.
 
-/** Jitter keeps shards that were refused together from returning together. */
+/** Spreads the retries of shards that the platform refused together. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 
 interface SetUpOptions {
-  /** Ends the wait; the call rejects with its reason. */
+  /** Ends the wait; the call then rejects with the signal's reason. */
   signal: AbortSignal;
   limitMs?: number;
 }
 
 /**
- * Retries until the platform accepts the request; `send` gets the attempt, from 0. Rejects with the last
- * PlatformFailure: at once if it lasts, or if the next attempt would come after the limit.
+ * Retries until the platform accepts the request; `send` takes the attempt, from 0. Rejects with the last
+ * PlatformFailure, at once if no retry can succeed or the next attempt would come after the limit.
  */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
@@ -102,31 +102,31 @@ export async function sendUntilTaken<T>(
 }
 
 /**
- * Address of a platform. The API key crosses to workers over the channel between processes, never in arguments or the
- * environment.
+ * Address of a platform. Workers receive the API key over their channel, because arguments and environment of a process
+ * are readable by others.
  */
 export interface PlatformAddress {
   url: string;
   /** Base URL of the agent API, without `/agent/v1`. */
   agentUrl: string;
-  /** URL of the MQTT broker. Default: the host of `agentUrl`, port 8883 with TLS, 1883 on loopback. */
+  /** URL of the MQTT broker. Default: host of `agentUrl`, port 8883 with TLS or, on loopback, 1883. */
   mqttUrl?: string | undefined;
   apiKey: string;
   /** Names of the API's headers. Default `spec`. */
   dialect?: Dialect;
-  /** Sent with every request of the fleet and its robots, e.g. for a gateway before the platform. May be secrets. */
+  /** Headers of every request, e.g. for a gateway before the platform; may be secret. */
   headers?: Readonly<Record<string, string>>;
   /** Default: the newest. */
   apiVersion?: SupportedVersion;
 }
 
-/** Text of a platform, safe to show: without the API key, which it may repeat, and without control characters. */
+/** Text of a platform, safe to show: masks the API key and drops control characters. */
 export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
   redactor.add(platform?.apiKey);
   return printable(redactor.text(text));
 }
 
-/** Masks the API key and keeps control characters, e.g. in a body. */
+/** Masks the API key but keeps control characters, e.g. of a body. */
 export function withoutKey(text: string, { apiKey }: Pick<PlatformAddress, 'apiKey'>): string {
   redactor.add(apiKey);
   return redactor.text(text);
@@ -140,20 +140,19 @@ interface PlatformClientOptions
   /** Most connections to the platform. Default 256. */
   connections?: number | undefined;
   onOpened?(ms: number): void;
-  /** Called when a measured request waits because all connections are in use. */
+  /** Reports a measured request that waits for a free connection. */
   onCrowded?(): void;
   setUpMs?: number;
 }
 
 export type Sending = Pick<ApiRequest, 'onSent' | 'patient'>;
 
-/** Release deployable to any device, and the way to deploy it. */
 export interface ReleaseFixture {
   releaseId: string;
   configInstanceIds: string[];
-  /** Deploys with device, release and description alone: the platform rejects more. */
+  /** Deploys with device, release and description alone, for a platform that rejects further fields. */
   plain?: true | undefined;
-  /** New deployments are staged; a second request deploys them. */
+  /** Deploys in two requests, for a platform that stages new deployments. */
   staged?: true | undefined;
 }
 
@@ -169,8 +168,8 @@ const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 export const token = shape('token', Type.Object({ token: Type.String() }));
 
 /**
- * Every request rejects with PlatformFailure. Tokens and releases are set-up, retried for up to a minute; deployments,
- * pings and pages are measured and sent once.
+ * Every request rejects with PlatformFailure. Retries tokens and releases for up to a minute; sends deployments, pings
+ * and pages once, because they are measured.
  */
 export class PlatformClient {
   readonly #http: PlatformHttp;
@@ -201,7 +200,7 @@ export class PlatformClient {
   }
 
   /**
-   * Creates a release with one config instance; creates the config type on first use. `label`: version of the release,
+   * Creates a release with one config instance, and its config type on first use. `label`: version of the release,
    * unique on the platform.
    */
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
@@ -210,7 +209,7 @@ export class PlatformClient {
     if (types.data.length === 0) {
       const type = { name: 'Muster fleet', slug };
       await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {
-        // Created by another shard or by an unanswered attempt.
+        // Accepts a config type that another shard or an unanswered attempt has created.
         if (!(error instanceof PlatformFailure && error.status === 409)) throw error;
       });
     }
@@ -223,7 +222,7 @@ export class PlatformClient {
       instance_slots: [{ key: 'default', name: 'Default', filepath: '/srv/configs/muster-fleet.json', required: true }],
     };
     const { id: schemaId } = await this.#setUp(() => this.#post('/config_schemas', schema, resource));
-    // An unanswered attempt may have used up its version.
+    // New version for each attempt, because an unanswered one may have taken the last.
     const versionOf = (attempt: number): string => (attempt === 0 ? label : `${label} (${attempt + 1})`);
     const release = await this.#setUp((attempt) =>
       this.#post('/releases', { version: versionOf(attempt), config_schema_ids: [schemaId] }, resource),
@@ -251,7 +250,7 @@ export class PlatformClient {
     await this.#post(`/deployments/${encodeURIComponent(deploymentId)}/deploy`, {}, resource);
   }
 
-  /** Resolves with the `code` of the answer: `success`, or the reason for the failure. */
+  /** Resolves with the `code` of the answer: `success`, or the kind of failure. */
   async ping(deviceId: string, sending?: Sending, nanos = PING_TIMEOUT_MAXIMUM_NANOS / 2): Promise<string> {
     const path = `/devices/${encodeURIComponent(deviceId)}/ping`;
     return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;
@@ -271,7 +270,7 @@ export class PlatformClient {
     await this.#get(`/devices/${encodeURIComponent(deviceId)}`, resource, sending);
   }
 
-  /** Sends one request of preflight, without retries. */
+  /** Sends a request of preflight, without retries. */
   ask<T>(request: Pick<ApiRequest, 'method' | 'path' | 'body'>, answer: AnswerShape<T>): Promise<T> {
     return this.#send({ headers: this.#headers, ...request }, answer);
   }

@@ -1,7 +1,6 @@
 /**
- * Connections of a load generator to one platform. Each carries one request at a time; spares open ahead of need, so
- * that their number follows the load and no request waits for the answer to another. A request that has to wait is
- * counted.
+ * Connections of a load generator to one platform, each with one request at a time. Opens spares ahead of need, so that
+ * no request waits for the answer to another, and counts requests that wait all the same.
  */
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
@@ -13,7 +12,7 @@ interface ConnectionsOptions {
   most: number;
   timeoutMs: number;
   onOpened?(ms: number): void;
-  /** Called when a request waits because the limit of connections is reached. */
+  /** Reports a request that waits because the limit of connections is reached. */
   onCrowded?(): void;
 }
 
@@ -22,7 +21,7 @@ interface Waiting {
   handler: AnswerHandler;
 }
 
-/** Connections shared by patient requests: a burst should finish soon rather than connect thousands of times. */
+/** Most connections of patient requests, because connecting thousands of times would slow a burst. */
 const TOGETHER = 256;
 
 const CLOSED = 'the connections were closed';
@@ -32,7 +31,7 @@ export class Connections implements Sender {
   readonly #host: string;
   readonly #connect: ReturnType<typeof buildConnector>;
   readonly #open = new Set<RequestConnection>();
-  /** Used as a stack, so that the rarely used ones at the front time out on the server. */
+  /** Stack of idle connections: the server times out the rarely used ones at the front. */
   readonly #idle: RequestConnection[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #patient: Waiting[] = [];
@@ -46,7 +45,7 @@ export class Connections implements Sender {
     this.#connect = buildConnector({ allowH2: false, ...(protocol === 'http:' && { onread: readTogether }) });
   }
 
-  /** A `patient` request waits for a connection without being counted. */
+  /** Sends a request; a `patient` one waits for a connection without being counted. */
   send(request: SenderRequest, handler: AnswerHandler, patient = false): void {
     let bytes: string | Buffer;
     try {
@@ -69,7 +68,7 @@ export class Connections implements Sender {
     this.#openAhead();
   }
 
-  /** Cuts every connection; requests under way fail. */
+  /** Cuts every connection and fails its request. */
   async destroy(): Promise<void> {
     this.#closed = true;
     const error = new Error(CLOSED);
@@ -99,7 +98,7 @@ export class Connections implements Sender {
         this.#options.onOpened?.(performance.now() - began);
         return this.#use(socket);
       }
-      // Fails the oldest waiting request; a connection opened ahead of need fails silently.
+      // Fails the oldest waiting request; a spare connection fails silently.
       const waiting = this.#waiting.shift() ?? this.#patient.shift();
       if (waiting === undefined) return;
       waiting.handler.onResponseError(undefined, error);

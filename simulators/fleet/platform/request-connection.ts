@@ -1,7 +1,6 @@
 /**
- * HTTP/1.1 connection that carries one request at a time (RFC 9112). Each request of the load generator is one write
- * and leaves little garbage; a general client allocates objects for each, whose collection stops the event loop while
- * other requests are due.
+ * HTTP/1.1 connection that carries one request at a time (RFC 9112). Writes each request at once and leaves little
+ * garbage, because collecting that of a general client stops the event loop while requests are due.
  */
 import { once } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
@@ -9,12 +8,12 @@ import type { Socket } from 'node:net';
 import { type BodyRule, clipped, type Head, joined, MessageParser } from '../../../harness/common/http-parser.ts';
 import type { AnswerHandler, SenderRequest } from '../../common/platform-http.ts';
 
-/** Encoded header fields of objects sent repeatedly. */
+/** Encoded header fields, cached because most requests repeat them. */
 const fields = new WeakMap<object, string>();
 
-/** Encodes a request. Throws if method, path or headers contain characters that would end them. */
+/** Throws for a method, path or header with characters that would end it. */
 export function encodeRequest(host: string, { method, path, headers, body }: SenderRequest): string | Buffer {
-  // A request target has no spaces, control characters or characters beyond ASCII (RFC 9112 section 3).
+  // Rejects spaces, control characters and characters beyond ASCII (RFC 9112 section 3).
   if (/[^\x21-\x7e]/.test(path)) throw new Error(`not a path of a request: ${JSON.stringify(clipped(path))}`);
   const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${fieldsOf(headers)}`;
   if (body === null) return `${head}\r\n`;
@@ -36,20 +35,19 @@ function fieldsOf(headers: SenderRequest['headers']): string {
 }
 
 /**
- * Option of `net.connect` that reads all connections without TLS into one buffer: a buffer for each answer would be
- * most of a request's garbage.
+ * Option of `net.connect` that reads all connections without TLS into one buffer, because a buffer for each answer
+ * would be most of a request's garbage.
  */
 export const readTogether = {
   buffer: Buffer.alloc(64 * 1024),
-  // Node calls it as a method of the socket.
   callback(this: Socket, length: number, buffer: Uint8Array): boolean {
     return this.emit('data', buffer.subarray(0, length));
   },
 };
 
-/** Stop using a connection this long before the server's timeout, because a request takes time to arrive. */
+/** Time before the server's timeout at which a connection is given up, because requests travel. */
 const MARGIN_MS = 1000;
-/** Lifetime assumed if an answer names none; some servers close after 5 s. */
+/** Idle time assumed where the server names none; some servers close after 5 s. */
 const UNSAID_MS = 4000;
 
 export class RequestConnection {
@@ -59,7 +57,7 @@ export class RequestConnection {
   #handler: AnswerHandler | undefined;
   #interim = false;
   #last = false;
-  /** When the server closes the idle connection, by `performance.now()`. */
+  /** End of the connection's use, by `performance.now()`. */
   #usableUntil = Number.POSITIVE_INFINITY;
   #isGone = false;
 
@@ -69,7 +67,7 @@ export class RequestConnection {
     this.#onGone = onGone;
     this.#parser = new MessageParser({
       head: (head) => this.#begin(head),
-      // Copied, because the buffer will be overwritten.
+      // Copies the piece, because the next answer overwrites the buffer.
       body: (piece) => this.#handler?.onResponseData(this, Buffer.from(piece)),
       end: () => {
         if (this.#interim) return;
@@ -80,12 +78,11 @@ export class RequestConnection {
       },
       wrong: (why) => this.#fail(new Error(`the answer is not HTTP/1.1: ${why}`)),
     });
-    // Closes idle connections as well.
     socket.setTimeout(timeoutMs, () => this.#fail(new Error(`no byte of an answer for ${timeoutMs / 1000} s`)));
     socket.on('data', (bytes: Buffer) => {
       if (this.#handler === undefined) this.#cut();
       else this.#parser.push(bytes, 0);
-      // Ready only now, so that surplus bytes are never taken for the next answer.
+      // Frees the connection after all bytes, so that surplus ones never pass for the next answer.
       if (this.#handler === undefined && !socket.destroyed) onReady();
     });
     socket.on('end', () => {
@@ -96,7 +93,7 @@ export class RequestConnection {
     socket.once('close', () => this.#fail(closed()));
   }
 
-  /** Whether the server keeps the connection open for another request, as far as it has said; closes it otherwise. */
+  /** Whether the server still accepts a request, as far as known; closes the connection otherwise. */
   get usable(): boolean {
     if (performance.now() >= this.#usableUntil) this.#cut();
     return !this.#socket.destroyed;
@@ -106,7 +103,7 @@ export class RequestConnection {
   send(bytes: string | Buffer, handler: AnswerHandler): void {
     this.#handler = handler;
     handler.onRequestStart(this);
-    // The handler may have aborted the request.
+    // Sends nothing after an abort by the handler.
     if (this.#handler === handler) this.#socket.write(bytes, 'latin1');
   }
 
@@ -114,7 +111,7 @@ export class RequestConnection {
     this.#fail(reason);
   }
 
-  /** Like `abort`; resolves when the connection is closed. */
+  /** Aborts, and resolves when the connection is closed. */
   async destroy(reason: Error): Promise<void> {
     if (this.#socket.closed) return;
     const end = once(this.#socket, 'close');
@@ -125,7 +122,7 @@ export class RequestConnection {
   #begin({ line, headers }: Head): BodyRule | undefined {
     const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(line) ?? [];
     const status = Number(code);
-    // The request asked for no other protocol.
+    // Fails on 101, because no request asks for another protocol.
     if (this.#handler === undefined || code === undefined || status === 101) {
       this.#fail(new Error(`the answer is not HTTP/1.1: ${clipped(line)}`));
       return undefined;

@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { TRAFFIC, type Traffic, type UplinkKind } from '../scenario/uplinks.ts';
 
-/** Part of a scenario that needs a route: any phase, one kind of traffic, or a roll-out. */
+/** Part of a scenario that needs a route: every phase, one kind of traffic, or a roll-out. */
 export type Part = 'always' | Traffic | 'rollout';
 
 interface Route {
@@ -14,9 +14,9 @@ interface Route {
   section?: string;
   of: Partial<Record<UplinkKind, Part>>;
   fields: string;
-  /** Replacement if the route is missing. */
+  /** Option that replaces a missing route. */
   instead: string;
-  /** Whether the fleet uses the replacement by itself. */
+  /** The fleet replaces the route without an option. */
   own?: true;
 }
 
@@ -119,7 +119,7 @@ export type RouteName = keyof typeof ROUTES;
 
 const ROWS = Object.entries(ROUTES) as [RouteName, Route][];
 
-/** Routes that robots with these uplinks need for these parts of a scenario, in table order. */
+/** Routes that robots of these uplinks need for these parts, in the order of the table. */
 export const routesFor = (uplinks: readonly UplinkKind[], parts: ReadonlySet<Part>): [RouteName, Route][] =>
   ROWS.filter(([, { of }]) => uplinks.some((uplink) => of[uplink] !== undefined && parts.has(of[uplink])));
 

@@ -25,17 +25,17 @@ import {
 } from './client.ts';
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
-/** Replacements for routes that the platform lacks, and the devices that robots stand for. */
+/** Replacements for missing routes of the platform, and devices for robots to stand for. */
 export interface Offer {
-  /** Device ids, robot 0 first. Robots of `calls` beyond the list share its devices; others find theirs by name. */
+  /** Device ids, robot 0 first. Further robots of `calls` share these devices; others find theirs by name. */
   devices?: string[];
-  /** Reads pages of one device, because single devices cannot be read. */
+  /** Reads pages of one device instead of single devices. */
   readsPages?: true;
   expand?: string;
   releaseId?: string;
   plain?: true;
   staged?: true;
-  /** Robots deploy a staged deployment, because a new one stays staged. */
+  /** Robots deploy staged deployments, because new ones stay staged. */
   takesStaged?: true;
 }
 
@@ -44,17 +44,16 @@ export interface Survey {
   notes: string[];
 }
 
-/** The platform lacks a needed route; the message names each, and the replacement that would do. */
+/** Lists in its message the needed routes that the platform lacks, each with its replacement. */
 export class LackingError extends Error {
   override name = 'LackingError';
 }
 
-/** The platform did not answer, or is busy. */
+/** Platform without an answer, or busy. */
 export class SilentError extends Error {
   override name = 'SilentError';
 }
 
-/** The platform rejects the key. */
 export class KeyError extends Error {
   override name = 'KeyError';
 }
@@ -69,7 +68,7 @@ export interface SurveyOptions {
   signal: AbortSignal;
 }
 
-/** Milliseconds for a platform that resets connections or restarts. A busy one shows in the result. */
+/** Milliseconds for a platform to restart or stop resetting connections. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
 
@@ -85,14 +84,14 @@ const expandedList = shape(
   'list of devices with their deployments',
   Type.Object({ data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })) }),
 );
-/** A base URL that is wrong answers all routes so. */
+/** Answer to every route under a wrong base URL. */
 const NOT_SERVED = 'was answered 404';
 
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
 
 /**
  * Rejects with SilentError, KeyError or LackingError. Tries roll-outs to polling robots with one deployment to the
- * first of them, for which it creates that robot's device and a release if needed.
+ * first of them, for which it creates a device and a release if needed.
  */
 export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const { signal, scenario } = options;
@@ -163,7 +162,7 @@ class Surveyor {
     return this.#client.close();
   }
 
-  /** Checks that the platform answers and accepts the key; missing scopes and routes show later. */
+  /** Demands an answer and an accepted key; other checks find missing scopes and routes. */
   async reach(): Promise<void> {
     const { address, signal } = this.#options;
     try {
@@ -182,7 +181,7 @@ class Surveyor {
     return this.#unlisted?.status === 404;
   }
 
-  /** Needs without a replacement, with the options that would help. */
+  /** Missing routes without a replacement, with the options that would help. */
   get impossible(): string[] {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];
@@ -208,7 +207,7 @@ class Surveyor {
     return [`devices to stand for: ${known.toLocaleString('en')}, shared by ${robots.toLocaleString('en')} robots`];
   }
 
-  /** Each resolves with the reason that its route is missing, to follow its name; undefined if it exists. */
+  /** Each resolves with the reason to miss its route, worded to follow the route's name; undefined if it exists. */
   readonly asks: Record<RouteName, () => Promise<string | undefined>> = {
     devices: async () => {
       const { uplink } = this.#options.scenario;
@@ -226,7 +225,7 @@ class Surveyor {
       return (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part)) ? why : undefined;
     },
     read: async () => {
-      // Without a device the route cannot be tried.
+      // Cannot try the route without a device.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
       const { why } = await look(this.#client.ask({ method: 'GET', path }, resource));
@@ -295,7 +294,7 @@ class Surveyor {
     },
     deploy: async () => {
       const [device, release] = [this.#own, this.#fixture];
-      // Robots with the agent protocol have no device yet; a rejected body proves that the route exists.
+      // Sends an invalid body, because agents have no device yet: its rejection proves the route.
       if (device === undefined || release === undefined) {
         const request = { method: 'POST', path: '/deployments', body: {} } as const;
         return (await look(this.#client.ask(request, anything), INVALID)).why;
@@ -303,7 +302,7 @@ class Surveyor {
       const attempt = (plain: boolean) =>
         look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
       const full = await attempt(false);
-      // The platform may know fewer fields than the published API.
+      // Retries with the basic fields, because the platform may reject others.
       const made = full.refused === true ? await attempt(true) : full;
       if (full.refused === true && made.value !== undefined) this.offer.plain = true;
       if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
@@ -320,7 +319,7 @@ class Surveyor {
       (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why,
     agent: async () => {
       const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
-      // A platform may check the key before the route; the Platform API key goes only to its own host.
+      // Sends the key, which a platform may check before the route, to the Platform API's own host alone.
       const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
       const client = new PlatformClient({
         url: agentUrl,
@@ -363,7 +362,7 @@ class Surveyor {
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
 /**
- * Outcome of a request; empty if the platform is busy. `there`: statuses that prove the route; `refused`: the route
+ * Outcome of a request; empty while the platform is busy. `there`: statuses that prove the route; `refused`: the route
  * exists but rejects this body.
  */
 async function look<T>(

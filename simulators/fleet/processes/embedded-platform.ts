@@ -4,8 +4,8 @@ import type { PlatformAddress } from '../platform/client.ts';
 import { killed, startProcess } from './hosts.ts';
 
 /**
- * `devices`: existing devices without a robot. Resolves once the platform serves; rejects if its process ends first.
- * `died` resolves with a message if it ends later, without `stop`.
+ * Resolves once the platform serves; rejects if its process ends first. `devices`: number of devices without a robot.
+ * `died`: resolves with a message if the process ends later, without `stop`.
  */
 export async function startEmbeddedPlatform(seed: number, devices = 0) {
   const child = startProcess('embedded-platform');
@@ -25,7 +25,7 @@ export async function startEmbeddedPlatform(seed: number, devices = 0) {
     address,
     pid: child.pid ?? 0,
     died,
-    // State is in memory only, so nothing needs an orderly end.
+    // Kills it, because state in memory needs no orderly end.
     stop: (): Promise<void> => {
       stopped = true;
       return killed(child);
@@ -35,16 +35,16 @@ export async function startEmbeddedPlatform(seed: number, devices = 0) {
 
 async function serve(seed: number, devices: number): Promise<void> {
   try {
-    // With no core to spare the generator goes first, because a late request says nothing about a platform.
+    // Yields a busy core to the generator, because its late requests would spoil the figures.
     setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
   } catch {
-    // Some sandboxes forbid it, and a machine with a core to spare does not need it.
+    // Keeps its priority in a sandbox that forbids the change.
   }
-  // Loaded here only, to keep its code out of the parent process.
+  // Loaded on demand, to keep the platform's code out of the parent process.
   const { simulatePlatform } = await import('../../platform/index.ts');
-  // Short keys, because generating thousands of longer ones takes minutes.
+  // Accepts short keys, because generating thousands of longer ones takes minutes.
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, devices, minKeyBits: 1024 });
-  // A killed fleet cannot receive the address; its end ends this process.
+  // Ignores a failed send: a killed fleet needs no address, and its end ends this process.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
 }
 

@@ -1,4 +1,4 @@
-/** Hosts of a fleet, in this process or in workers; calls go to all of them, and a dead host is left out. */
+/** Hosts of a fleet, in this process or in workers; each call goes to all hosts that are left. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,32 +11,32 @@ import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 
-/** Modules of this folder are sources here and compiled in the published package. */
+/** Modules are sources in the repository and compiled in the published package. */
 const moduleUrl = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
 /**
- * glibc settings, unless the user has set them: one heap for all threads, whose free memory returns to the system. With
- * a heap a thread, the peak of a burst would stay with the process.
+ * Settings of glibc, unless the user has set them: one heap for all threads, whose free memory returns to the system. A
+ * heap for each thread would keep the peak of a burst.
  */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
 /**
  * Starts a module of this folder in a process without secrets in its environment. `name`: module without extension;
- * `flags`: for node.
+ * `flags`: options of node.
  */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
   const { MUSTER_API_KEY: _, ...given } = process.env;
-  // A forked process caches compiled code only if its environment says so; Node appends a folder by version.
+  // Names the cache of compiled code in the environment, where forked processes look; Node appends its version.
   const cache = getCompileCacheDir();
   const env = { ...MALLOC, ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
   const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   try {
-    // The kernel kills this process first when memory runs out, so that the parent survives to give the reason.
+    // Lets the kernel kill this process first for lack of memory, so that the parent survives to say why.
     writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000');
   } catch {
-    // Not Linux, or the process has ended already.
+    // Not Linux, or the process has ended.
   }
   return child;
 }
@@ -46,7 +46,6 @@ function whenExited(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
-/** Kills a process without a chance to clean up; resolves when it has ended. */
 export function killed(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   return whenExited(child);
@@ -59,7 +58,7 @@ export interface Call {
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 type Tell = (notice: HostNotice) => void;
-/** Sent every second, even by a busy worker. */
+/** Message that even a busy worker sends every second. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 
@@ -127,8 +126,8 @@ class HostChannel {
 }
 
 /**
- * Flags of node for a worker. A larger young generation keeps the memory of a burst, and each of its collections stops
- * the event loop for several milliseconds, which delays every action.
+ * Options of node for a worker. A larger young generation would keep the memory of a burst, and delay actions by
+ * several milliseconds at each of its collections.
  */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
@@ -136,19 +135,19 @@ interface WorkerHost extends Host {
   readonly pid: number | undefined;
 }
 
-/** Starts a worker process. `silentMs`: kills a worker silent for this long. Default 60 000. */
+/** Starts a worker. `silentMs`: silence after which it is killed, milliseconds. Default 60 000. */
 export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): WorkerHost {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
   const ready = channel.call('configure', [config]);
-  ready.catch(() => {}); // The first call rejects with it.
+  ready.catch(() => {}); // The first call rejects instead.
   const calls = Object.fromEntries(
     HOST_CALLS.map((method) => [method, (...args: unknown[]) => ready.then(() => channel.call(method, args))]),
   ) as unknown as Host;
   const stop = async (how: StopMode): Promise<void> => {
-    // The fleet removes the robots' files, the kernel the rest.
+    // Kills it, because the fleet removes the robots' files.
     if (how === 'abandon') return killed(child);
-    // Ending thousands of robots in order takes a while.
+    // Leaves a minute to end thousands of robots in order.
     const late = setTimeout(() => child.kill('SIGKILL'), 60_000);
     try {
       await calls.stop(how).catch(() => {});
@@ -166,11 +165,11 @@ interface HostsOptions {
   processes: boolean;
   onNotice(host: string, notice: HostNotice): void;
   silentMs?: number | undefined;
-  /** Called when a host dies or fails; the fleet goes on without it. */
+  /** Reports a host that died or failed; the fleet goes on without it. */
   onLost(reason: string): void;
 }
 
-/** No host of the fleet is left; each loss has been reported. */
+/** End of a fleet that has lost every host; `onLost` has reported each. */
 export class NoHostLeft extends Error {
   override name = 'NoHostLeft';
 }
@@ -179,10 +178,10 @@ export class Hosts {
   readonly #options: HostsOptions;
   readonly #entries = new Map<string, { host: Host | WorkerHost; config: HostConfig }>();
   #past: Snapshot = { histograms: {}, counters: {} };
-  /** Newest measurements of each host, in case it is lost. */
+  /** Newest measurements of each host, kept in case the host is lost. */
   readonly #newest = new Map<string, Snapshot>();
   readonly #lost: Promise<void>[] = [];
-  /** Created before the first worker. */
+  /** Counts kills from before the first worker. */
   readonly #kills = new MemoryKills();
   #stopping = false;
   #RobotHost: typeof RobotHost | undefined;
@@ -191,7 +190,7 @@ export class Hosts {
     this.#options = options;
   }
 
-  /** First host and its robots; starts that host if none has started. */
+  /** Starts the first host if none has started; resolves with it and its robots. */
   async first(): Promise<{ host: Host; members: readonly number[] }> {
     const [config] = this.#options.configs;
     await this.#load();
@@ -199,7 +198,7 @@ export class Hosts {
     return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
   }
 
-  /** Starts missing hosts one by one: each process takes a moment, and an interrupt must not wait for all. */
+  /** Starts missing hosts one by one, so that an interrupt need not wait for all of them. */
   async start(): Promise<void> {
     await this.#load();
     for (const config of this.#options.configs) {
@@ -217,7 +216,7 @@ export class Hosts {
     return [...this.#entries.values()].flatMap(({ host }) => ('pid' in host ? (host.pid ?? []) : []));
   }
 
-  /** Calls every host; resolves with the answers. Rejects with NoHostLeft if all have died or failed. */
+  /** Resolves with the answers of every host left. Rejects with NoHostLeft. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
@@ -230,7 +229,7 @@ export class Hosts {
     return values;
   }
 
-  /** Measurements of all hosts; those of a lost host up to the last call. */
+  /** Measurements of all hosts; of a lost host, the newest known. */
   async snapshot(): Promise<Snapshot> {
     const now = await this.each(async (host) => {
       const snapshot = await host.snapshot();
@@ -241,7 +240,7 @@ export class Hosts {
     return mergeSnapshots([this.#past, ...now]);
   }
 
-  /** Distributes more robots over the hosts in turn, as at the start. `first`: number of robots so far. */
+  /** Distributes new robots over the hosts in turn, as at the start. `first`: number of robots before. */
   async grow(members: readonly number[], first: number): Promise<void> {
     const { configs } = this.#options;
     const robots = first + members.length;
@@ -273,7 +272,7 @@ export class Hosts {
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
-  /** Loads robots only if they run in this process; a coordinator of workers does without their code. */
+  /** Loads the code of robots only where they run in this process. */
   async #load(): Promise<void> {
     if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
   }

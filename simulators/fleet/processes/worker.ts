@@ -8,7 +8,7 @@ import { ALIVE_EVERY_MS, type Call, type Reply, SIGN_OF_LIFE } from './hosts.ts'
 let host: RobotHost | undefined;
 
 function send(message: Reply | HostNotice | typeof SIGN_OF_LIFE): void {
-  // The coordinator may have ended already.
+  // Ignores a coordinator that has ended.
   if (process.connected) process.send?.(message, () => {});
 }
 
@@ -17,14 +17,14 @@ async function answer({ call, method, args }: Call): Promise<void> {
     if (method === 'configure') host = new RobotHost(args[0] as HostConfig, send);
     const called = method === 'configure' ? undefined : host?.[method];
     send({ reply: call, result: await (called as ((...given: unknown[]) => unknown) | undefined)?.apply(host, args) });
-    // A killed process has no exit at which Node would write the cache.
+    // Writes the cache of compiled code now, because a killed process cannot at its exit.
     if (method === 'prepare') flushCompileCache();
   } catch (error) {
     send({ reply: call, error: error instanceof Error ? error.message : String(error) });
   }
 }
 
-/** Removes the robots' files, because a killed coordinator removes nothing. */
+/** Removes the robots' files in place of a killed coordinator. */
 async function end(): Promise<void> {
   await host?.stop('abandon').catch(() => {});
   host?.removeFiles();
@@ -36,5 +36,5 @@ giveSignOfLife();
 setInterval(giveSignOfLife, ALIVE_EVERY_MS).unref();
 process.on('message', (message) => void answer(message as Call));
 process.on('disconnect', () => void end());
-// A terminal interrupts every process; the coordinator decides what follows.
+// Leaves signals to the coordinator, because a terminal interrupts every process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

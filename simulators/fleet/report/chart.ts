@@ -1,11 +1,11 @@
 /**
- * Draws lines without a script: SVG that takes any width, with text labels at percentages of it. The page's script adds
+ * Draws lines without a script: SVG that takes any width, and text labels at percentages of it. The page's script adds
  * values under the pointer.
  */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
 
-/** `percentile`: positions are `-log10(1 - share)`, so that each further nine has the same room. */
+/** `percentile`: places values at `-log10(1 - share)`, so that each further nine has the same room. */
 export type Unit = 'ms' | 's' | '%' | 'number' | 'percentile';
 
 export interface Axis {
@@ -44,7 +44,7 @@ export interface Plot {
 const SIZE = 1000;
 /** Missing values in a row that break a line. */
 const GAP_VALUES = 3;
-/** Colours of lines; further lines repeat them dashed. */
+/** Colours of lines; further lines are dashed. */
 const LINE_COLOURS = 10;
 
 export function place({ from, to, log }: Axis, value: number): number {
@@ -102,7 +102,7 @@ function path(at: readonly number[], values: readonly (number | null)[], x: Axis
       return;
     }
     const point = `${units(place(x, at[index] ?? 0))} ${units(1 - place(y, value))}`;
-    // A single point is invisible, so each stretch begins with a dash.
+    // Begins each stretch with a dash, because a single point is invisible.
     text += missing > GAP_VALUES ? `M${point}h1` : `L${point}`;
     missing = 0;
   });
@@ -130,13 +130,13 @@ function labels(x: Axis, y: Axis): Markup {
 <div class="x" aria-hidden="true">${along}</div>`;
 }
 
-/** Names of phases above the drawing; actions by hand have rows of their own, because they overlap. */
+/** Names of phases above the drawing, with rows of their own for actions by hand, which overlap. */
 function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
   const label = ({ name, from, to, measured, byHand }: Band): Markup => {
     const [left, right] = [place(x, from), place(x, to)];
     const words = measured || byHand === true ? name : `${name} (warm-up)`;
-    // A short phase near the end has its name to the left, where there is room.
+    // Puts the name of a short phase near the end to its left, where there is room.
     const at =
       byHand !== true
         ? `left:${percent(left)};width:${percent(right - left)}`
@@ -153,8 +153,8 @@ function bandLabels(x: Axis, bands: readonly Band[]): Markup {
 }
 
 /**
- * Table; scrolls by itself if wider than the page. A column name ending in # means numbers. The first cell names its
- * row; a cell given as markup brings its own element.
+ * Table that scrolls by itself if wider than the page. A column name that ends in # means numbers. The first cell names
+ * its row; a cell of markup brings its own element.
  * @param last class of the last row
  */
 export function tableOf(
@@ -191,7 +191,7 @@ function valuesTable({ title, x, y, at, series }: Plot): Markup {
   return html`<details class="values"><summary>Values</summary>${table}</details>`;
 }
 
-/** Data for the page's script: positions from 0 to 1. */
+/** Data for the page's script, with positions from 0 to 1. */
 export function chartData({ id, x, y, at, series }: Plot): object {
   const short = (value: number): number => Number(value.toPrecision(4));
   return {

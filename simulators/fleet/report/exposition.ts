@@ -18,7 +18,7 @@ export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'
   costs?: RunCosts | undefined;
 }
 
-/** Serves until disposed. `labels`: on every sample, e.g. the shard. Rejects if the port cannot be used. */
+/** Serves until disposed. `labels`: of every sample, e.g. the shard. Rejects for an unusable port. */
 export async function expose(options: {
   port: number;
   host?: string;
@@ -40,13 +40,13 @@ export async function expose(options: {
   return await listening(server, port, host);
 }
 
-/** Percentiles besides those of thresholds. */
+/** Percentiles beside those of thresholds. */
 const PERCENTS = [50, 90, 95, 99, 99.9];
 
-/** One value of a figure, absent if not known, and its labels. */
+/** Value of a figure, if known, and its labels. */
 type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
 
-/** Samples of a duration by its name, milliseconds: the usual percentiles, and those of thresholds. */
+/** Samples of a duration by name, milliseconds: usual percentiles, and those of thresholds. */
 function quantilesIn({ times, thresholds }: Exposed): (key: string) => Sample[] {
   const wanted = thresholds.map(({ expr }) => parseThreshold(expr));
   return (key) => {
@@ -81,7 +81,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
     for (const [value, labels = {}] of samples) if (value !== undefined) own.inc(defined(labels), value);
   };
   const quantilesOf = quantilesIn(figures);
-  // A counter that appears with its first event would show no rate for it.
+  // Shows counters from 0, because one that appears with its first event shows no rate for it.
   const zero = Object.fromEntries(COUNTERS.map((event) => [event, 0]));
   const states = Object.entries(tick?.robots ?? { waiting: robots }).map(
     ([state, count]): Sample => [count, { state }],
@@ -98,7 +98,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], DURATIONS.flatMap(quantilesOf));
   meter('muster_duration_count', 'Number of durations measured so far', ['metric'], counts);
   meter('muster_events_total', 'Counters of the run', ['event'], events, Counter);
-  // Separate figures, so that a sum never adds parts to the whole.
+  // Keeps parts in figures of their own, so that no sum adds them to the whole.
   const parts = 'The same by class of robot and phase';
   const partDurations = Object.keys(ofParts(metrics)).flatMap(quantilesOf);
   const partEvents = Object.entries(ofParts(counters)).map(eventOf);

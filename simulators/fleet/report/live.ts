@@ -25,7 +25,7 @@ export class LiveView {
   readonly #ticks: Tick[] = [];
   #lastLine = Number.NEGATIVE_INFINITY;
 
-  /** Without `env` there are no colours. */
+  /** Draws without colours unless `env` is given. */
   constructor(output: Output, env?: Record<string, string | undefined>) {
     this.#display = new Display(output, { labels: 9, ...(env && { env }) });
   }
@@ -76,7 +76,7 @@ function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
 const broken = (judged?: Judged): string[] =>
   judged?.findings.length ? [`rules broken ${judged.findings.length}`] : [];
 
-/** Rate of robots coming online, and the time left at that rate. */
+/** Rate at which robots come online, and the time left at that rate. */
 function starting(ticks: readonly Tick[]): string {
   const [first, last] = [ticks[0], ticks.at(-1)];
   if (first === undefined || last === undefined || last.at_ms <= first.at_ms) return '';

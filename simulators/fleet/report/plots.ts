@@ -40,7 +40,7 @@ export function percentilePlot({ histograms }: FleetResult): Plot | undefined {
   if (names.length === 0) return undefined;
   const series = names.map((name) => {
     const from = decode(histograms[name] ?? '');
-    // A logarithm has no 0.
+    // At least 1 µs, because a logarithm has no 0.
     return {
       name: metricName(name),
       values: PERCENTILES.map((percent) => Math.max(percentileMs(from, percent), 0.001)),
@@ -72,7 +72,7 @@ function phaseBands({ phases }: FleetResult): Band[] {
   }));
 }
 
-/** Points of a chart; a longer run joins several seconds into one. */
+/** Most points of a chart; those of a longer run join several seconds each. */
 const MOST_POINTS = 240;
 
 interface TimePlot {
@@ -151,11 +151,11 @@ export function timePlots(result: FleetResult): Plot[] {
       values: columns.map((column) => {
         const values = column.flatMap((tick) => plot.of(tick)[name] ?? []);
         if (values.length === 0) return null;
-        // A point of several seconds has the longest duration, and the mean of other values.
+        // Joins seconds by their longest duration, or by the mean of other values.
         return plot.unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
       }),
     }));
-    // A line always at 0 would only hide others.
+    // Omits a line always at 0, which would hide others.
     const seen = drawn.filter(({ values }) => values.some((value) => (value ?? 0) > 0));
     if (seen.length === 0) return [];
     const { id, title, about, unit } = plot;
@@ -168,7 +168,7 @@ export function timePlots(result: FleetResult): Plot[] {
 
 const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];
 
-/** Share of attempts that had arrived, by time after the POST; ends where the roll-out ended, not at 100 %. */
+/** Share of attempts arrived by each time after the POST; ends at the share of the roll-out, not at 100 %. */
 export function reachPlot(result: FleetResult, reach: Reach): Plot {
   const { histograms, phases } = result;
   const inTime = curve(histograms['rollout.ms'], reach.inTime / reach.attempts, 0);
@@ -203,7 +203,7 @@ export function reachPlot(result: FleetResult, reach: Reach): Plot {
   };
 }
 
-/** Pairs of time and share (%) arrived by then, ascending from `base`. */
+/** Pairs of a time and the share (%) arrived by then, ascending from `base`. */
 function curve(encoded: string | undefined, share: number, base: number): [ms: number, percent: number][] {
   if (encoded === undefined || share === 0) return [];
   const from = decode(encoded);
@@ -213,7 +213,7 @@ function curve(encoded: string | undefined, share: number, base: number): [ms: n
 const shareAt = (points: readonly [number, number][], ms: number): number =>
   points.findLast(([at]) => at <= ms)?.[1] ?? points[0]?.[1] ?? 0;
 
-/** Shows 100 % only for all. */
+/** Shows 100 % for all parts alone. */
 export function percentText(part: number, of: number): string {
   const percent = of === 0 ? 0 : (100 * part) / of;
   if (part < of && percent > 99.99) return '99.99 %';

@@ -143,7 +143,7 @@ ${titled('Counters', counters(result))}
   return reportPage(title, main, { style: STYLE, script: SCRIPT });
 }
 
-/** Omits the heading of an empty part. */
+/** Omits an empty part with its heading. */
 const titled = (title: string, body: Markup): Markup =>
   body.markup.trim() === '' ? NOTHING : html`<h2>${title}</h2>${body}`;
 
@@ -190,7 +190,7 @@ function generator(result: FleetResult): Markup {
   const { tone, words } = GENERATOR[result.verdict];
   const reasons = result.verdict_reasons.map((reason) => html`<li>${reason}</li>`);
   const list = reasons.length > 0 ? html`<ul>${reasons}</ul>` : NOTHING;
-  // An incomplete run gets no good mark.
+  // Gives no good mark to an incomplete run.
   return html`<div class="generator ${result.complete ? tone : ''}">
 <p>Load generator: <b>${result.verdict}</b> – ${words}.</p>${list}</div>`;
 }
@@ -211,7 +211,7 @@ function facts(result: FleetResult): string[] {
   ];
 }
 
-/** Omits figures that decide nothing; the tables have them. */
+/** Tiles of the figures that decide something; tables show the rest. */
 function tiles(result: FleetResult): Markup[] {
   const { runMs, preparingMs } = timesOf(result);
   const shown: Record<string, string | undefined> = {
@@ -236,7 +236,7 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
     'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : thousands(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
     ...requestTiles(result),
-    // Robots that only call are names: the memory is that of the load generator.
+    // Omits memory of robots that only call, because it is the load generator's.
     'memory per robot': bytesEach === 0 || uplink === 'calls' ? undefined : memoryText(bytesEach),
     'stream violations': thousands(counted['subscriber.violations'] ?? 0),
   };

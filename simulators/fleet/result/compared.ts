@@ -1,44 +1,41 @@
-/** Compares two results of a fleet: figures that differ by more than their samples can, by phase and class. */
+/** Compares the results of two fleet runs, by phase and class: names figures that differ by more than chance. */
 import { decode, labelled, percentileMs, unlabelled } from '../measure/metrics.ts';
 import { type FleetResult, figuresCount, isMissed } from './result.ts';
 
-/** Figure of two runs, before and after. */
 export interface FigureChange {
   /** As in thresholds, e.g. `rollout.ms{phase=2-rollout}.p99` or `http.errors.rate`. */
   name: string;
-  /** Milliseconds, or a share from 0 to 1; null where a run did not measure it. */
+  /** Milliseconds, or a share from 0 to 1; null for a run without the figure. */
   before: number | null;
   after: number | null;
-  /** `same`: no difference that the samples could not have by chance. */
+  /** `same`: a difference within the chance of the samples. */
   change: 'worse' | 'better' | 'same' | 'gone' | 'new';
 }
 
 export interface FleetComparison {
   figures: FigureChange[];
-  /** Thresholds that the first run met and the second missed. */
+  /** Thresholds met by the first run and missed by the second. */
   missed: string[];
-  /** Settings that differ, so that a difference may be theirs. */
+  /** Differing settings, which may explain a difference of figures. */
   settings: { name: string; before: string; after: string }[];
-  /** Reasons for which the figures cannot be compared. */
+  /** Reasons against comparing the figures. */
   reasons: string[];
 }
 
-/** Standard errors between two figures: by chance one comparison of some ten thousand shows as much. */
+/** Standard errors between figures that differ: chance exceeds them once in some ten thousand comparisons. */
 const DEVIATIONS = 4;
 /**
- * Least change that counts, as a factor and in milliseconds: of three runs on an unchanged platform of one machine, 208
- * requests a second, no median was above 1.52 times that of another, nor 0.51 ms above it.
+ * Least change that counts, a factor and milliseconds. Among three runs on one unchanged platform, 208 requests a
+ * second, medians differed by a factor of at most 1.52 and by at most 0.51 ms.
  */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 
-/** Durations of the generator itself. */
 const OWN = /^(schedule\.|start\.ms)/;
 const FAILURES = /\.(errors|missed)$/;
 const PERCENTS = [50, 99] as const;
 const SETTINGS = ['scenario', 'robots', 'uplink', 'seed', 'key_bits', 'workers', 'platform'] as const;
 
-/** Compares figures of the whole run, and those of each phase and class. */
 export function compareFleets(before: FleetResult, after: FleetResult): FleetComparison {
   const durations = Object.keys({ ...before.histograms, ...after.histograms }).filter((name) => !OWN.test(name));
   const errors = Object.keys({ ...before.counters, ...after.counters }).filter((name) =>
@@ -75,7 +72,7 @@ function durationChange(name: string, percent: number, before: FleetResult, afte
   return changeOf(`${name}.p${percent}`, old?.at, now?.at, isAbove(now, old), isAbove(old, now));
 }
 
-/** A percentile of a sample, and the range in which that of another sample of the same lies. Milliseconds. */
+/** Percentile of a sample, and the range for another sample of the same distribution, milliseconds. */
 interface Spread {
   at: number;
   low: number;
@@ -86,7 +83,7 @@ function spread(times: ReturnType<typeof decode>, percent: number): Spread {
   const share = percent / 100;
   const error = 100 * (DEVIATIONS / Math.SQRT2) * Math.sqrt((share * (1 - share)) / Math.max(1, times.totalCount));
   const from = (wanted: number): number => percentileMs(times, Math.min(100, Math.max(0, wanted)));
-  // Beyond the slowest of a small sample there may be anything.
+  // No upper bound beyond the slowest of a small sample.
   const high = percent + error >= 100 ? Number.POSITIVE_INFINITY : from(percent + error);
   return { at: from(percent), low: from(percent - error), high };
 }
@@ -99,7 +96,7 @@ function rateChange(name: string, before: FleetResult, after: FleetResult): Figu
   });
   if (old === undefined && now === undefined) return undefined;
   if (old === undefined || now === undefined) return changeOf(`${name}.rate`, old?.rate, now?.rate, false, false);
-  // Test of two proportions: they differ by more standard errors than chance allows.
+  // Test of two proportions: standard error of their difference.
   const pooled = (old.rate * old.attempts + now.rate * now.attempts) / (old.attempts + now.attempts);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / old.attempts + 1 / now.attempts));
   const [more, least] = [now.rate - old.rate, DEVIATIONS * error];

@@ -1,4 +1,4 @@
-/** Merges the results of a fleet's shards: histograms add exactly, thresholds apply to the whole. */
+/** Merges the results of a fleet's shards: adds histograms exactly and applies thresholds to the whole. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import { mergeCosts } from '../measure/costs.ts';
@@ -8,7 +8,6 @@ import { type FleetResult, outcomeOf, type Tick } from './result.ts';
 import { evaluate, measuredIn, parseThreshold } from './thresholds.ts';
 import { worst } from './verdict.ts';
 
-/** The results cannot be merged; the message says why. */
 export class MergeError extends Error {
   override name = 'MergeError';
 }
@@ -19,7 +18,7 @@ export interface Part {
 }
 
 interface MergeOptions {
-  /** Number of shards. Default: as stated in the parts. */
+  /** Number of shards. Default: the number that the parts state. */
   expect?: number;
   thresholds?: readonly string[];
   dead?: ReadonlyMap<number, string>;
@@ -61,7 +60,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
-  // On the common time axis phases begin with the shard that waited longest.
+  // Common start of the phases: that of the shard that waited longest.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
   const { costs: _, ...head } = first.result;
   return defined({
@@ -90,7 +89,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   });
 }
 
-/** Throws MergeError with the first two parts that differ, and the field. */
+/** Throws MergeError with the first two parts that differ and their differing field. */
 function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   for (const field of ['run_id', 'muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
     const other = rest.find(({ result }) => result[field] !== first.result[field]);
@@ -126,10 +125,10 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
   return reasons;
 }
 
-/** Seconds between starts that count as simultaneous; clocks of machines may differ by as much. */
+/** Seconds between starts that count as simultaneous, because clocks of machines may differ. */
 const START_TOLERANCE_S = 10;
 
-/** Reason if shards ran at different times, when their combined load remains unknown. */
+/** Reason against the figures of shards that ran at different times: their combined load is unknown. */
 function apart(parts: readonly Part[]): string[] {
   const starts = parts
     .flatMap(({ result: { shard, phases_at: at } }) => (shard === null || at === undefined ? [] : [{ shard, at }]))
@@ -143,8 +142,8 @@ function apart(parts: readonly Part[]): string[] {
 }
 
 /**
- * Joins the seconds of all shards, aligned at the common start of the phases, because some shards were ready long
- * before others. Percentiles cannot be added, so the worst shard's counts.
+ * Joins the seconds of all shards from the common start of the phases, because some shards wait long for others. Takes
+ * the worst shard's percentiles, which cannot be added.
  */
 function mergeSeries(results: readonly FleetResult[], begun: number | undefined): Tick[] {
   const parts = results.map(({ series, phases_begin_ms: beginMs }) => {

@@ -1,6 +1,6 @@
 /**
- * Shards without a shared disk: the merging process serves the folder of the run over HTTP, and each shard mirrors it
- * in its own folder, where everything works as on a shared disk.
+ * Shards without a shared disk: the merge serves the folder of the run over HTTP, and each shard mirrors it in a folder
+ * of its own, which then stands for a shared disk.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -27,7 +27,7 @@ import {
 
 const TOKEN_VARIABLE = 'MUSTER_RESULTS_TOKEN';
 
-/** Throws RangeError without a token of sufficient length. */
+/** Throws RangeError for a missing or short token. */
 export function tokenOfResults(env: NodeJS.ProcessEnv): string {
   const token = env[TOKEN_VARIABLE];
   if (token !== undefined && token.length >= SHORTEST_TOKEN) return token;
@@ -38,12 +38,12 @@ export function tokenOfResults(env: NodeJS.ProcessEnv): string {
 
 const SHORTEST_TOKEN = 16;
 
-/** Accepted run ids, as for `--run-id`: they name folders. */
+/** Form of `--run-id`, which names a folder. */
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-\d+-of-\d+$/;
-/** Files of a shard; a later one replaces an earlier one. */
+/** Files of a shard, each of which replaces those before it. */
 const FILES = [ALIVE_FILE, FAILED_FILE, RESULT_FILE];
-/** Largest file accepted, bytes: far above the size of a result. */
+/** Largest accepted file, bytes: far above the size of a result. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
 interface Listing {
@@ -57,11 +57,11 @@ interface ServeOptions {
   token: string;
   port: number;
   host: string;
-  /** PEM. Default: without TLS. */
+  /** PEM texts. Default: no TLS. */
   tls?: { cert: string; key: string };
 }
 
-/** Serves a run to its shards until disposed. Rejects if the port cannot be used. */
+/** Serves a run to its shards until disposed. Rejects for an unusable port. */
 export async function serveResults(options: ServeOptions): Promise<Listening> {
   const { port, host, tls } = options;
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -104,7 +104,7 @@ function listing({ dir, runId }: ServeOptions): Listing {
   return { run_id: runId, shards };
 }
 
-/** Stores a file whole or not at all; resolves with the reason for a rejection. Accepts the same result again. */
+/** Stores a file whole or not at all; resolves with the reason against it. Accepts an equal result again. */
 async function take(folder: string, file: string, request: IncomingMessage): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   const part = join(folder, `.${file}.${process.pid}-${performance.now()}`);
@@ -137,9 +137,9 @@ async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** Milliseconds that a shard retries its delivery: the merge may have to restart on another machine. */
+/** Milliseconds that a shard retries its delivery, because the merge may have to restart elsewhere. */
 const DELIVERY_MS = 300_000;
-/** Milliseconds that an interrupted shard retries, because a cluster kills it after half a minute. */
+/** Milliseconds that an interrupted shard retries: a cluster kills it after half a minute. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
 
@@ -161,7 +161,7 @@ export class Mirror implements Disposable {
   #sent = '';
   #looking = false;
   readonly #looks = new AbortController();
-  /** Time of the last report of trouble, or of its absence. */
+  /** Time of the latest line about trouble or its end. */
   #told = Number.NEGATIVE_INFINITY;
   trouble: string | undefined;
 
@@ -171,7 +171,7 @@ export class Mirror implements Disposable {
     void this.#look();
   }
 
-  /** Sends the files of this shard's folder, named as on a shared disk, from now on. */
+  /** Begins to send the files of this shard's folder, named as on a shared disk. */
   follow(folder: string): void {
     this.#own = folder;
   }
@@ -182,8 +182,8 @@ export class Mirror implements Disposable {
   }
 
   /**
-   * Resolves with the id of the merge's run. Rejects with AccessError once the token is rejected, with NoRunError, or
-   * with the signal's reason.
+   * Resolves with the id of the merge's run. Rejects with AccessError for a rejected token, with NoRunError, or the
+   * signal's reason.
    */
   async awaitRun(timeoutMs: number, signal: AbortSignal): Promise<string> {
     const { url, runId: wanted, say } = this.#options;
@@ -215,7 +215,7 @@ export class Mirror implements Disposable {
     } catch (error) {
       if (this.#looks.signal.aborted) return;
       this.trouble = whyNot(error);
-      // A merge that accepted the token once is retried, whatever it answers later.
+      // Gives up on a rejected token, unless the merge has accepted it before.
       if (error instanceof AccessError && this.#runId === undefined) {
         clearInterval(this.#timer);
         this.#refused = error;
@@ -245,7 +245,7 @@ export class Mirror implements Disposable {
       const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
       const sign = alive ?? told<Alive>(join(here, ALIVE_FILE));
-      // Any phase but the first ends the wait for a shard.
+      // Writes a phase other than the first, which ends the wait for this shard.
       if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: 'ended' });
       else if (alive !== undefined) writeAlive(here, alive);
     }
@@ -262,7 +262,7 @@ export class Mirror implements Disposable {
   }
 
   /**
-   * Delivers the shard's last files, with retries until accepted. Resolves with the reason for a failure, or undefined.
+   * Delivers the shard's last files, with retries. Resolves with the reason for a failure, or undefined.
    */
   async deliver(signal: AbortSignal): Promise<string | undefined> {
     this[Symbol.dispose]();
@@ -289,7 +289,7 @@ export class Mirror implements Disposable {
     }
   }
 
-  /** Rejects with an error that names request and outcome. */
+  /** Rejects with an error that names the request and its outcome. */
   async #ask(
     method: string,
     path: string,
@@ -305,7 +305,7 @@ export class Mirror implements Disposable {
       ...(body !== undefined && { body }),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
-      // A name with several addresses gives an error for each, and no message.
+      // Takes the code, because a host with several addresses fails without a message.
       throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;
@@ -318,12 +318,12 @@ export class Mirror implements Disposable {
 /** Omits user, password and query, which may be secret. */
 const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
 
-/** The merge rejects the request for good. */
+/** Rejection by the merge that no retry cures. */
 class Refused extends Error {
   override name = 'Refused';
 }
 
-/** The merge rejects the token. The message names request and answer. */
+/** Rejection of the token. The message names request and answer. */
 export class AccessError extends Refused {
   override name = 'AccessError';
 }

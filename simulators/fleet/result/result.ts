@@ -15,7 +15,7 @@ const thresholdResult = Type.Object({
   reason: Type.Optional(Type.String()),
 });
 
-/** Fault in the event stream that a subscriber on a robot saw. */
+/** Fault that a subscriber on a robot saw in its event stream. */
 export const violation = Type.Object({
   robot: Type.Integer({ description: 'Index in the fleet' }),
   name: Type.String(),
@@ -25,7 +25,7 @@ export const violation = Type.Object({
 export type Violation = Static<typeof violation>;
 
 export const OUTCOMES = ['PASSED', 'FAILED', 'INCOMPLETE'] as const;
-/** Outcome for the platform and the robots; the verdict grades the generator. */
+/** Outcome of the platform and its robots; the verdict grades the generator. */
 export type FleetOutcome = (typeof OUTCOMES)[number];
 
 const phaseResult = Type.Object({
@@ -42,7 +42,7 @@ const phaseResult = Type.Object({
   by_hand: Type.Optional(Type.String({ description: 'What a person did beside the scenario, in words' })),
 });
 
-/** Fate of single roll-outs. Milliseconds since the start of the first phase. */
+/** Single roll-outs, times in milliseconds from the start of the first phase. */
 const rollouts = Type.Object({
   missed: Type.Array(
     Type.Object({
@@ -139,7 +139,7 @@ export const fleetResult = shape(
 );
 export type FleetResult = Static<typeof fleetResult.schema>;
 
-/** Whether the run measured nothing, which makes verdict and thresholds meaningless. */
+/** True for a run without figures, whose verdict and thresholds mean nothing. */
 export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
   Object.keys(metrics).length === 0;
 
@@ -148,14 +148,13 @@ type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thres
   ended_by?: string | undefined;
 };
 
-/** Whether thresholds decide the outcome. Those of a shard concern the whole fleet: only `muster merge` can decide. */
+/** Whether thresholds decide the outcome: not of a shard, because they concern the whole fleet. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * Exit code of `muster fleet`. 1: a subscriber saw a violation, or an answer broke a MUST. 2: incomplete, or a
- * threshold was not measured. 98: the generator saturated, so the figures mean nothing. 99: a threshold was missed or
- * a condition ended the run, never by a shard. Violations and wrong answers hold whatever the generator did, so they
- * come before the verdict, and the verdict before thresholds.
+ * Exit code of `muster fleet`: the first that applies. 1: a subscriber saw a violation, or an answer broke a MUST,
+ * even under a saturated generator. 2: incomplete. 98: the generator saturated. 99, never of a shard: a threshold was
+ * missed, or a condition ended the run. 2: a threshold has no measurement.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0 || isWrong(result.answers)) return 1;
@@ -167,7 +166,7 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   return result.thresholds.every(({ ok }) => ok) ? 0 : 2;
 }
 
-/** Whether the figures do not hold; a threshold that was not measured has none. */
+/** Whether a measurement breaks the threshold. */
 export const isMissed = ({ ok, value }: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>): boolean =>
   !ok && value !== null;
 
@@ -175,7 +174,7 @@ export const isMissed = ({ ok, value }: Pick<FleetResult['thresholds'][number], 
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 
-/** Standing of a threshold: met or missed only if this run decides it. */
+/** Standing of a threshold: met or missed only in a run that decides it. */
 export function standingOf(
   result: Decisive,
   threshold: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>,
@@ -194,11 +193,11 @@ export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>
 export function outcomeOf(result: Decisive): FleetOutcome {
   const code = exitCode(result);
   if (code === 0) return 'PASSED';
-  // Figures of a saturated generator, 98, decide nothing.
+  // Reports 98 as incomplete: figures of a saturated generator decide nothing.
   return code === 1 || code === 99 ? 'FAILED' : 'INCOMPLETE';
 }
 
-/** Duration of the phases and of all that precedes them: keys, processes, the canary. Milliseconds. */
+/** Milliseconds of the phases, and of all before them: keys, processes, the canary. */
 export function timesOf({ duration_ms, phases_begin_ms = 0 }: Pick<FleetResult, 'duration_ms' | 'phases_begin_ms'>): {
   runMs: number;
   preparingMs: number;
@@ -210,12 +209,11 @@ export interface Reach {
   attempts: number;
   inTime: number;
   late: number;
-  /** Unread at the end of the run. */
+  /** Events still unread at the end of the run. */
   lost: number;
   pending: number;
 }
 
-/** Undefined without roll-outs. */
 export function reachOf({ counters, metrics }: FleetResult): Reach | undefined {
   const { 'rollout.attempts': attempts = 0, 'rollout.missed': missed = 0 } = counters;
   if (attempts === 0) return undefined;

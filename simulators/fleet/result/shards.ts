@@ -13,17 +13,16 @@ export const RESULT_FILE = 'result.json';
 export const ALIVE_FILE = 'alive.json';
 export const FAILED_FILE = 'failed.json';
 
-/** A file is not a valid result. */
 export class ResultError extends Error {
   override name = 'ResultError';
 }
 
-/** A file of a run could not be written; the message names it and the reason. */
+/** Names in its message the file that could not be written, and the reason. */
 export class OutputError extends Error {
   override name = 'OutputError';
 }
 
-/** Writes a file of a shard atomically, and creates its folder. Throws OutputError and leaves no partial file. */
+/** Writes a shard's file whole or not at all, and creates its folder. Throws OutputError. */
 export function writeFileIn(dir: string, name: string, content: string): void {
   try {
     mkdirSync(dir, { recursive: true });
@@ -33,7 +32,6 @@ export function writeFileIn(dir: string, name: string, content: string): void {
   }
 }
 
-/** Writes `result.json` and removes `alive.json`. Throws OutputError. */
 export function writeResult(dir: string, result: FleetResult): void {
   writeFileIn(dir, RESULT_FILE, `${printableJson(result, 1)}\n`);
   rmSync(join(dir, ALIVE_FILE), { force: true });
@@ -41,12 +39,12 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: Shard;
-  /** Rises while the shard lives. Readers compare it with its earlier value, which makes clocks irrelevant. */
+  /** Counter that rises while the shard lives, so that readers need no common clock. */
   beat: number;
   phase: string;
 }
 
-/** Phases of a shard before those of the scenario: it generates keys, or waits for the others. */
+/** Phases of a shard before those of the scenario: generating keys, then waiting for the others. */
 export const STARTING = 'preparing';
 export const READY = 'ready';
 
@@ -55,7 +53,6 @@ export interface Failed {
   reason: string;
 }
 
-/** Records the reason for a shard's end without a result. Throws OutputError. */
 export const writeFailed = (dir: string, failed: Failed): void => writeFileIn(dir, FAILED_FILE, JSON.stringify(failed));
 
 export const shardFolder = ({ index, count }: Shard): string => `shard-${index}-of-${count}`;
@@ -81,16 +78,16 @@ export function findShards(dirs: readonly string[]): Found {
         throw new ResultError(
           `${ended} does not say which shard has failed: it is torn, or another file; start it again`,
         );
-      // A living shard rewrites a torn file.
+      // Skips a torn file, which a living shard rewrites.
       else if (isOfShard(sign)) found.alive.push({ name: folder, sign });
     }
   }
-  // A merged result may lie among its parts but is not one of them.
+  // Leaves out a merged result, which may lie among its parts.
   found.parts = found.parts.filter(({ result }) => result.merged_from === undefined);
   return found;
 }
 
-/** Names of the folders in a folder, in order; none if it is missing. */
+/** Names of the folders in a folder, in order; none in a missing folder. */
 export const foldersIn = (dir: string): string[] =>
   existsSync(dir)
     ? readdirSync(dir, { withFileTypes: true })
@@ -98,7 +95,7 @@ export const foldersIn = (dir: string): string[] =>
         .sort()
     : [];
 
-/** Whether the value names a shard; other fields are for people. */
+/** Whether the value names a shard; the other fields are for people. */
 const isOfShard = <T extends { shard: Shard }>(value: T | undefined): value is T =>
   Number.isInteger(value?.shard?.index);
 
@@ -120,7 +117,7 @@ export function readResult(file: string): FleetResult {
 export interface WatchOptions {
   dirs: readonly string[];
   expect: number;
-  /** Time without a new beat after which a shard is dead. */
+  /** Time without a new beat that makes a shard dead, milliseconds. */
   deadAfterMs: number;
   timeoutMs: number;
   everyMs: number;
@@ -158,7 +155,7 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   return collected;
 }
 
-/** Reads a JSON file of another process; undefined if it is missing or incomplete. */
+/** Reads a JSON file of another process; undefined for a missing or torn one. */
 export function told<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
@@ -181,12 +178,12 @@ export function silences(): (sign: Alive) => number {
   };
 }
 
-// Run of the shards on a shared disk: given to all by id, or announced by `muster merge --watch` in `run.json` while it
-// waits. Shards take a changing file only, so one left by an earlier run is ignored.
+// Run of the shards on a shared disk: its id is an option of all, or `muster merge --watch` renews it in `run.json`
+// while it waits. Shards ignore a file that never changes, left by an earlier run.
 
 const RUN_FILE = 'run.json';
 
-/** No run was announced in time. The message names the folder. */
+/** Names in its message the folder where no run was announced in time. */
 export class NoRunError extends Error {
   override name = 'NoRunError';
 }
@@ -203,7 +200,7 @@ export function announceRun(dir: string, runId: string): Disposable {
     try {
       renew();
     } catch (error) {
-      // The disk may have room again at the next beat.
+      // Waits for the next beat, when the disk may have room again.
       if (!(error instanceof OutputError)) throw error;
     }
   }, 1000);

@@ -50,13 +50,13 @@ export interface Threshold {
   statistic: Statistic;
   percent?: number;
   operator: Operator;
-  /** Milliseconds for durations, a fraction for percentages, events a second for `/s`, else a plain number. */
+  /** Milliseconds of durations, fraction of a percentage, events a second of `/s`, or a plain number. */
   bound: number;
-  /** Whether `rate` is a share of attempts or a number per second. */
+  /** Divisor of `rate`: attempts, or seconds. */
   per?: 'attempt' | 'second';
 }
 
-/** `value` is null without a measurement; the threshold is then missed. */
+/** `value`: null without a measurement, which makes the threshold missed. */
 export type ThresholdResult = FleetResult['thresholds'][number];
 
 /** Throws RangeError with the accepted forms. */
@@ -75,7 +75,6 @@ export function parseThreshold(text: string): Threshold {
     );
   }
   if (number.startsWith('-')) throw refuse(text, `measurements are never below 0, but '${number}${unit}' is`);
-  // The expression above matches no other operator.
   const base: Omit<Threshold, 'bound'> = {
     expr,
     metric,
@@ -112,7 +111,7 @@ function labelsIn(part: string, text: string): Labels {
   return labels;
 }
 
-/** `label`: number and kind, as of `phaseLabel`. */
+/** `label`: number and kind, from `phaseLabel`. */
 function isPhase(label: string, wanted: string): boolean {
   const end = label.indexOf('-');
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
@@ -132,8 +131,8 @@ interface Parts {
 }
 
 /**
- * Parses a threshold written by a user: also throws RangeError for a metric that this version cannot measure and for a
- * part that the scenario lacks. `parseThreshold` accepts both, because results of other versions may contain them.
+ * Parses a user's threshold. Throws RangeError also for a metric that this version cannot measure and for a part that
+ * the scenario lacks; `parseThreshold` accepts both, because results of other versions may contain them.
  */
 export function checkThreshold(text: string, parts?: Parts): Threshold {
   const threshold = parseThreshold(text);
@@ -173,7 +172,7 @@ const refuse = (text: string, why: string): RangeError => new RangeError(`thresh
 export interface Measured {
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
-  /** All durations of that name; undefined without any. */
+  /** Durations of this name; undefined without any. */
   times(name: string): Histogram | undefined;
   measuredSeconds: number;
   phases: readonly { label: string; seconds: number }[];
@@ -190,13 +189,13 @@ export const measuredIn = ({
   counters,
   times: (name) => (histograms[name] === undefined ? undefined : decode(histograms[name])),
   measuredSeconds,
-  // Actions by hand come after all phases of the scenario.
+  // Leaves out actions by hand, which come after all phases of the scenario.
   phases: phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
     measured && byHand === undefined ? [{ label: phaseLabel(index, kind), seconds: ms / 1000 }] : [],
   ),
 });
 
-/** Compares a threshold with the figures; without a measurement it is missed. */
+/** Compares a threshold with the figures; a threshold without a measurement is missed. */
 export function evaluate(threshold: Threshold, measured: Measured): ThresholdResult {
   const { expr, operator, bound } = threshold;
   const value = measuredBy(threshold, measured);
@@ -204,7 +203,7 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
-/** Results of the thresholds of a run; a missed roll-out fails a run unless the scenario sets a limit. */
+/** Results of a run's thresholds; adds that no roll-out is missed, unless the scenario sets a limit. */
 export function evaluatedThresholds(
   { scenario, thresholds }: { scenario: Scenario; thresholds: readonly string[] },
   measured: Measured,
@@ -281,5 +280,4 @@ function partOf(measured: Measured, wanted: Labels, metric: string): Measured {
   };
 }
 
-/** Counter of attempts of a metric: `http.attempts` for `http.errors`. */
 const attemptsOf = (metric: string): string => metric.replace(/\.[^.]+$/, '.attempts');

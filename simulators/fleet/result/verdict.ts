@@ -1,4 +1,4 @@
-/** Grades a run: whether the load generator kept up, or the figures measure the generator itself. */
+/** Grades a run: whether the load generator kept up, or measured itself. */
 
 import { thousands } from '../measure/costs.ts';
 import type { Summary } from '../measure/metrics.ts';
@@ -9,44 +9,44 @@ export type Verdict = (typeof VERDICTS)[number];
 
 interface Grade {
   verdict: Verdict;
-  /** Reasons with observation and limit; the last advises one change, with a number. */
+  /** Observations with their limits; the last reason advises one change, with a number. */
   reasons: string[];
-  /** Best verdict still possible in a run under way: some observations outweigh all later ones. */
+  /** Best verdict still possible for a run under way, because some observations outweigh all later ones. */
   atBest: Verdict;
 }
 
-/** Pairs of limits: a run is suspect above the first and invalid above the second. */
+/** Pairs of limits: above the first a run is suspect, above the second invalid. */
 export const LIMITS = {
   /** 99th percentile of the lateness of actions, milliseconds. */
   lateness: [50, 250],
-  /** Share of seconds with an event loop stalled for longer than `loopStallMs`. */
+  /** Share of seconds with a stall of the event loop longer than `loopStallMs`. */
   stalled: [0.05, 0.25],
   loopStallMs: 250,
-  /** One stall of an event loop, milliseconds: the process was stopped or starved. */
+  /** Stall that only a stopped or starved process has, milliseconds. */
   longestStallMs: 2000,
   /** Share of seconds in which a process used more than `busyCpu` of a core. */
   busy: [0.5, 0.9],
   busyCpu: 0.95,
   descriptors: [0.9, 0.99],
-  /** Share of a second of waiting for a processor that marks a process as slowed down by others. */
+  /** Share of a second of waiting for a processor, above which other processes slow this one down. */
   cpuWait: 0.1,
 } as const;
 
 export interface Evidence {
-  /** Summaries over all workers; `schedule.lateness.ms` and `http.connect.ms` count. */
+  /** Summaries over all workers; the grade reads `schedule.lateness.ms` and `http.connect.ms`. */
   metrics: Readonly<Record<string, Summary>>;
   /**
-   * `exhausted`: failures because local descriptors, ports or memory ran out (EMFILE, EADDRNOTAVAIL, ENOBUFS).
+   * `exhausted`: failures for lack of local descriptors, ports or memory (EMFILE, EADDRNOTAVAIL, ENOBUFS).
    * `http.crowded`: requests that waited because all connections of their worker were in use.
    */
   counters: Readonly<Record<string, number>>;
   samples: ReadonlyMap<string, readonly LoadSample[]>;
-  /** Seconds covered by the samples. Default: their number. */
+  /** Seconds that the samples cover. Default: one for each. */
   seconds?: number;
   connections?: number | undefined;
   robots?: number;
   cores?: number;
-  /** Scenario fields with request rates for the whole fleet, and the part requested here. */
+  /** Scenario fields with request rates of the whole fleet, and the part that this run sends. */
   rates?: { fields: readonly string[]; part: number };
 }
 
@@ -56,7 +56,7 @@ interface Finding {
   lack: Lack;
   verdict: Verdict;
   reason: string;
-  /** Later samples cannot improve it. */
+  /** No later sample can improve it. */
   lasts?: true;
 }
 
@@ -92,7 +92,7 @@ export function gradeRun(evidence: Evidence): Grade {
   };
 }
 
-/** Advises one change only, because after several nobody knows which one helped. */
+/** Advises a single change, because after several nobody knows which one helped. */
 function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const { samples, robots, cores = 1, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
@@ -129,10 +129,10 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   ];
 }
 
-/** Durations whose number grows with the robots, whatever the rates of the scenario. */
+/** Durations of work that grows with the robots, whatever the rates of the scenario. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests a second from the rates of the scenario; 0 if the robots' own work exceeds them. */
+/** Requests a second by the rates of the scenario; 0 if the robots' own work exceeds them. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
@@ -142,7 +142,7 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
   return seconds === 0 || traffic < own ? 0 : traffic / seconds;
 }
 
-/** Suggests a lower rate: rates are for the whole fleet, so fewer robots would send as much. */
+/** Advises a lower rate, because fewer robots would send as much: rates are for the whole fleet. */
 function lowerRate(
   carried: number,
   { rates: { fields, part } = { fields: [], part: 1 }, robots = 1, ...evidence }: Evidence,
@@ -158,13 +158,13 @@ function lowerRate(
   return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
 
-/** Share of a core up to which a process keeps its times. */
+/** Largest load at which a process keeps its times, share of a core. */
 const EASY = 0.7;
-/** Ratio of demand to use above which other processes took the rest. */
+/** Ratio of wanted to used processor time, above which other processes took the rest. */
 const CROWDED = 1.2;
-/** Share of the processors below which workers are not the cause of a busy machine. */
+/** Load of all workers below which others keep the machine busy, share of its processors. */
 const LIGHT = 0.1;
-/** Share of the estimate that is promised; the rest covers unknowns. */
+/** Share of the estimate that the advice promises, to be on the safe side. */
 const MARGIN = 0.8;
 
 const mean = (values: readonly number[]): number =>
@@ -228,7 +228,7 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   ];
 }
 
-/** Explains other findings without worsening the verdict. */
+/** Explains other findings and leaves the verdict as it is. */
 function crowdedReasons(samples: Evidence['samples']): string[] {
   const crowded = [...samples].flatMap(([worker, taken]) => {
     const longest = Math.max(0, ...taken.map((sample) => sample.cpu_wait));
@@ -251,7 +251,7 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
   return VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 }
 
-/** Counters of trouble between robots and platform that the scenario did not cause, with a description. */
+/** Counters of trouble between robots and platform without the scenario's doing, with descriptions. */
 const DISTURBANCES = {
   'uplink.lost': 'connections of robots to the broker were lost',
   'connect.errors': 'attempts of robots to come online failed',
@@ -266,7 +266,7 @@ export interface Disturbance {
   message: string;
 }
 
-/** One reason for each kind of trouble. The verdict becomes suspect at worst, because the load was as planned. */
+/** One reason for each kind of trouble; suspect at worst, because the load was as planned. */
 export function gradeDisturbances(
   counters: Readonly<Record<string, number>>,
   examples: ReadonlyMap<DisturbanceKind, string>,

@@ -10,17 +10,15 @@ import { type StreamFault, Subscriber } from './subscriber.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
 /**
- * Steps of a deployment on one robot, observed between uplink and device. Milliseconds on the shared clock; 0 for a
- * step to come.
+ * Steps of a deployment between uplink and device, milliseconds of the shared clock; 0 for a step to come.
  */
 export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;
-  /** Files are in place and the event is in the log. */
+  /** Files are in place, and the event is in the log. */
   deployed: number;
-  /** The robot's first subscriber has read the event. */
   read: number;
-  /** The platform has the robot's report. */
+  /** The platform has accepted the robot's report. */
   reported: number;
 }
 
@@ -29,7 +27,7 @@ class DeploymentTimings {
   #timings: Map<string, DeploymentTiming> | undefined;
   syncStarted = 0;
 
-  /** Timing of a deployment, created with all steps at 0 if unknown. */
+  /** Timing of a deployment, created on first use. */
   of(deploymentId: string): DeploymentTiming {
     this.#timings ??= new Map();
     let timing = this.#timings.get(deploymentId);
@@ -46,7 +44,7 @@ class DeploymentTimings {
     return this.#timings?.get(deploymentId);
   }
 
-  /** Marks deployments as reported by a successful sync; yields the newly reported. */
+  /** Marks deployments as reported after a successful sync; yields those not marked before. */
   *reported(now: number): Generator<[string, DeploymentTiming]> {
     for (const [id, timing] of this.#timings ?? []) {
       if (timing.reported > 0 || timing.deployed === 0) continue;
@@ -74,20 +72,19 @@ class DeploymentTimings {
   }
 }
 
-/** Promise whose rejection may go unhandled. */
 function pending(): PromiseWithResolvers<void> {
   const created = Promise.withResolvers<void>();
   created.promise.catch(() => {});
   return created;
 }
 
-/** A robot without an uplink is `online` once it serves its Device API. */
+/** A robot without an uplink counts as `online` once it serves its Device API. */
 export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down' | 'stopped' | 'refused';
 
 export interface RobotListener extends Recorder {
   fault(robot: Robot, fault: StreamFault): void;
   trouble(robot: Robot, error: Error): void;
-  /** Trouble between robot and platform that the scenario did not cause. */
+  /** Reports trouble between robot and platform that the scenario did not cause. */
   disturbed(kind: DisturbanceKind, error: Error): void;
   progress(deploymentId: string, timing: DeploymentTiming): void;
 }
@@ -119,7 +116,7 @@ export class Robot implements UplinkListener {
   #online = pending();
   state: RobotState = 'waiting';
   trouble: string | undefined;
-  /** Times the scenario has disconnected this robot. A request during a change says nothing about the platform. */
+  /** Number of disconnections by the scenario. A request that meets one says nothing about the platform. */
   disturbances = 0;
 
   constructor(options: RobotOptions) {
@@ -144,17 +141,16 @@ export class Robot implements UplinkListener {
     });
   }
 
-  /** Id on the platform; undefined before provisioning. */
   get deviceId(): string | undefined {
     return this.#uplink?.deviceId;
   }
 
-  /** Like `state`, but `connecting` if the uplink lost the platform without the scenario's doing. */
+  /** Shows an online robot as `connecting` while its uplink has lost the platform by itself. */
   get shownState(): RobotState {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
 
-  /** Resolves once the robot serves its Device API; `online` is called when its uplink is up as well. */
+  /** Resolves once the robot serves its Device API, before its uplink is online. */
   async start(): Promise<void> {
     const began = monotonicMs();
     this.state = 'connecting';
@@ -164,7 +160,7 @@ export class Robot implements UplinkListener {
     for (let count = this.#subscribers.length; count < this.#subscriberCount; count += 1) this.#subscribe(count === 0);
   }
 
-  /** Resolves once online. Rejects if the platform refuses this robot or it is stopped first. */
+  /** Resolves once online. Rejects if the platform refuses this robot, or if the robot stops first. */
   whenOnline(): Promise<void> {
     return this.#online.promise;
   }
@@ -217,7 +213,7 @@ export class Robot implements UplinkListener {
     this.#listener.trouble(this, error);
   }
 
-  /** Drops every connection and reconnects at once. Resolves when the reconnect has begun. */
+  /** Drops every connection and reconnects; resolves when the reconnect has begun. */
   async storm(): Promise<void> {
     this.disturbances += 1;
     for (const subscriber of this.#subscribers) subscriber.drop();
@@ -249,14 +245,14 @@ export class Robot implements UplinkListener {
     this.#latestAtKill = latestId;
   }
 
-  /** Restarts the agent from its disk after `kill`; publishes `events` before its clients return. */
+  /** Restarts a killed agent from its disk; publishes `events` before its clients return. */
   async restart(events = 0): Promise<void> {
     this.#uplink = undefined;
     const clients = events > 0 ? this.#subscribers : [];
     for (const client of clients) client.stop();
     await this.start();
     const [before, { latestId }] = [this.#latestAtKill, this.#device.stats()];
-    // A crashed agent may skip ids that it had reserved but never used.
+    // Allows a gap, because a crashed agent may skip ids that it had reserved.
     if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
     await this.publish(events);
     if (this.state !== 'stopped') for (const client of clients) client.start();
@@ -333,7 +329,7 @@ export class Robot implements UplinkListener {
     const id = type === 'deployment.deployed' ? /"deployment_id":"([^"]+)"/.exec(text)?.[1] : undefined;
     const timing = id === undefined ? undefined : this.timings.known(id);
     if (id === undefined || timing === undefined) return;
-    // The event may be read before `deploy` resolves: both follow the same write.
+    // Counts 0 for an event read before `deploy` resolves: both follow the same write.
     this.#listener.time('sse.delivery.ms', timing.deployed === 0 ? 0 : now - timing.deployed);
     if (!first || timing.read > 0) return;
     timing.read = now;

@@ -1,4 +1,4 @@
-/** Client on the robot: reads its event stream, resumes after lost connections, and checks the events (section 6.2). */
+/** Client on the robot that reads its event stream, resumes it, and checks the events (section 6.2). */
 
 import { connect, type Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
@@ -6,9 +6,9 @@ import { backoffMs } from '../../../harness/common/waiting.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Violation } from '../result/result.ts';
 
-// Reads one answer of an event stream: HTTP head, chunked or plain body, SSE fields. Hand-written because a process has
-// thousands: 2,000 open streams took 6 to 13 KiB of resident memory each, against 52 to 55 KiB with node:http and
-// eventsource-parser (Node 26; 0.7 times their CPU per event).
+// Parses an answer with an event stream: HTTP head, chunked or plain body, SSE fields. Hand-written because a process
+// has thousands: each of 2,000 open streams took 6 to 13 KiB of resident memory, against 52 to 55 KiB with node:http
+// and eventsource-parser, and 1.4 times the events per second of CPU (Node 26).
 
 export interface SseFrame {
   id: string | undefined;
@@ -55,7 +55,7 @@ export class SseReader {
     }
   }
 
-  /** Consumes the next element of the current state; returns its length, or 0 while it is incomplete. */
+  /** Consumes the next element in the current state; returns its bytes, or 0 for an incomplete one. */
   #consume(bytes: Buffer): number {
     switch (this.#state) {
       case 'head': {
@@ -111,7 +111,7 @@ export class SseReader {
       return;
     }
     const colon = line.indexOf(':');
-    // A comment.
+    // Skips a comment.
     if (colon === 0) return;
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
@@ -123,18 +123,18 @@ export class SseReader {
 
 export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 
-/** Events kept to distinguish a repeated event, which is allowed, from a renumbered one, which is not. */
+/** Events kept to tell a repeated event, which is allowed, from a renumbered one, which is a fault. */
 const KEPT = 8;
 
-/** Checks the events of a subscriber over all its connections: in order, none missing, none renumbered. */
+/** Checks a subscriber's events over all its connections: in order, complete, and never renumbered. */
 export class StreamCheck {
-  /** Id of the newest event seen: the cursor of the next connection. */
+  /** Id of the newest event seen, the cursor of the next connection. */
   last: number;
   #recent: { id: number; text: string }[] = [];
   #firstOfConnection = true;
   #unused: { from: number; to: number } | undefined;
 
-  /** `cursor`: newest event before the first connection. */
+  /** `cursor`: id of the newest event before the first connection. */
   constructor(cursor: number) {
     this.last = cursor;
   }
@@ -143,7 +143,7 @@ export class StreamCheck {
     this.#firstOfConnection = true;
   }
 
-  /** The log no longer reaches back to the cursor (410, section 7), so the check continues with the next event. */
+  /** Continues with the next event after a 410: the log no longer reaches back to the cursor (section 7). */
   expired({ earliest, latest }: { earliest: number; latest: number }): StreamFault | undefined {
     const cursor = this.last;
     this.last = latest;
@@ -159,7 +159,7 @@ export class StreamCheck {
     this.#unused = { from, to };
   }
 
-  /** Checks the next event of the stream; `text` is its envelope as received. `fresh` is false for a repeated event. */
+  /** Checks the next event. `text`: envelope as received; `fresh`: false for a repeated event. */
   see(id: number, text: string): { fresh: boolean; fault?: StreamFault } {
     const first = this.#firstOfConnection;
     this.#firstOfConnection = false;
@@ -197,13 +197,13 @@ export class StreamCheck {
 
 interface SubscriberOptions {
   socketPath: string;
-  /** Id of the newest event before this subscriber, which reads all later ones. */
+  /** Id of the newest event that the subscriber need not read. */
   cursor: number;
-  /** Called once per event, in order; `text` is the JSON envelope. */
+  /** Takes each event once, in order. `text`: JSON envelope. */
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  /** Events that the robot still has; called after a 410. */
+  /** Range of events that the robot still has, asked after a 410. */
   retained(): { earliest: number; latest: number };
 }
 
@@ -214,7 +214,7 @@ export class Subscriber {
   readonly check: StreamCheck;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Consecutive failed attempts to connect, or AT_ONCE. */
+  /** Failed attempts to connect in a row, or AT_ONCE. */
   #failures = 0;
   #stopped = false;
   streaming = false;
@@ -229,7 +229,7 @@ export class Subscriber {
     this.#connect();
   }
 
-  /** Drops the connection abruptly and reconnects at once, as in a reconnect storm. */
+  /** Cuts the connection and reconnects at once, as in a reconnect storm. */
   drop(): void {
     if (this.#stopped) return;
     this.#failures = AT_ONCE;

@@ -1,6 +1,6 @@
 /**
- * Uplinks of all robots in a process: the code of a single device's uplink, observed, and able to be cut and restored.
- * They share HTTP connections and a provisioning token.
+ * Uplinks of all robots in a process: observed uplinks of single devices that a scenario can cut and restore. They
+ * share HTTP connections and a provisioning token.
  */
 
 import { generateKeyPair } from 'node:crypto';
@@ -38,9 +38,9 @@ export interface UplinkSettings {
 }
 
 interface UplinkEvents {
-  /** A request of a robot met a network error and will be retried. */
+  /** Reports a request that met a network error; the robot will retry. */
   onRetry(error: Error): void;
-  /** A request of a robot waits because all shared connections are in use. */
+  /** Reports a request that waits because all shared connections are in use. */
   onCrowded(): void;
   onAnswer: PlatformHttpOptions['onAnswer'];
 }
@@ -100,7 +100,7 @@ function uplinkOptions(
   };
 }
 
-/** Shares one token among all callers until renewal or refusal; a clock that was turned may end it early. */
+/** Shares one token among all callers until its renewal or refusal. */
 function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;
@@ -108,7 +108,7 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
   return (refused) => {
     const isRefused = refused !== undefined && refused === issued;
     if (token === undefined || isRefused || performance.now() > until) {
-      // Tokens are valid for five minutes, so they are renewed well before.
+      // Renews well before a token's end of five minutes.
       until = performance.now() + 120_000;
       token = issue();
       token.then(
@@ -126,12 +126,12 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
 
 export interface UplinkListener {
   syncStarted(): void;
-  /** The device is in the state that the platform wants, and has reported it. */
+  /** Device and platform agree, and the platform has the device's report. */
   synced(): void;
   syncFailed(error: Error): void;
-  /** Enrolling or connecting failed; it will be retried. */
+  /** Enrolling or connecting failed; the robot will retry. */
   unreachable(error: Error): void;
-  /** The broker connection ended, not by the robot; it reconnects. */
+  /** The broker connection ended, not by the robot's doing; the robot reconnects. */
   lost(error: Error): void;
   connecting(): void;
   online(): void;
@@ -141,7 +141,7 @@ export interface UplinkListener {
 
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
 
-/** Wraps a factory so that the listener hears each uplink's scheduler. */
+/** Passes the steps of each uplink's scheduler to the listener. */
 const observedUplinks =
   (factory: UplinkFactory): MakeUplink =>
   (port, identity, listener) => {
@@ -197,7 +197,7 @@ class StandIn implements Uplink {
   }
 }
 
-/** Uplink as seen by the device, while a scenario makes and breaks connections behind it. */
+/** Uplink that the device keeps, while a scenario cuts and restores the connection behind it. */
 export class RobotUplink implements Uplink {
   readonly #make: () => Uplink;
   readonly #listener: UplinkListener;
@@ -229,7 +229,6 @@ export class RobotUplink implements Uplink {
     return this.#inner.lastDisconnectedAt;
   }
 
-  /** Never rejects: failures go to the listener. */
   async start(): Promise<void> {
     const inner = this.#inner;
     this.#listener.connecting();
@@ -252,10 +251,9 @@ export class RobotUplink implements Uplink {
     return this.#inner.stop();
   }
 
-  /** Reconnects after a cut; resolves when online. */
   async restore(): Promise<void> {
     await this.#inner.stop();
-    // Another call may have restored it meanwhile.
+    // Leaves an uplink that another call has restored meanwhile.
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();
@@ -266,19 +264,19 @@ export class RobotUplink implements Uplink {
   }
 }
 
-/** Keys of one fleet, all of one size; kept between runs, because generating ten thousand takes minutes. */
+/** Keys of a fleet, all of one size; kept between runs, because generating ten thousand takes minutes. */
 export interface KeyStore {
   dir: string;
   bits: number;
 }
 
-/** Key file of a robot, independent of the fleet's size, shards and workers. */
+/** Key file of a robot, the same for any number of robots, shards and workers. */
 export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
   return join(dir, block, `${robot}.pem`);
 }
 
-/** Generates missing keys. Stops early when the signal aborts. */
+/** Generates missing keys until the signal aborts. */
 export async function ensureKeys(options: {
   keys: KeyStore;
   robots: readonly number[];
@@ -298,7 +296,7 @@ export async function ensureKeys(options: {
       onProgress(done);
     }
   };
-  // Twice the threads of libuv's pool, so that no thread waits for the event loop.
+  // Twice the threads of libuv's pool, so that none waits for the event loop.
   await Promise.all(Array.from({ length: Math.max(4, availableParallelism()) * 2 }, lane));
 }
 
@@ -313,14 +311,14 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   try {
-    // Written at once: a failed write of another key may end the process, which must leave no half file.
+    // Writes synchronously, because another key's failed write may end the process, which must leave no half file.
     replaceWith(file, pem, SECRET_MODE);
   } catch (error) {
     throw new Error(`${file} cannot be written (${whyNot(error)})`, { cause: error });
   }
 }
 
-/** Puts a robot's key into its identity folder unless it has one. */
+/** Gives a robot its key unless its identity folder has one. */
 export async function installKey(file: string, identityFile: string): Promise<void> {
   await mkdir(dirname(identityFile), { recursive: true, mode: 0o700 });
   try {

@@ -14,7 +14,7 @@ interface UnderWay {
 
 const MOST_AT_ONCE = 100_000;
 
-/** Every method rejects with an Error that gives the reason if the fleet cannot do it now. */
+/** Rejects with an Error that names the reason while the fleet cannot act. */
 export class ByHand {
   readonly #fleet: Fleet;
   readonly #onReport: (report: PhaseReport) => void;
@@ -36,7 +36,7 @@ export class ByHand {
     return this.#held !== undefined;
   }
 
-  /** Runs a phase beside the scenario. `note`: description for people. Resolves when it has ended on every robot. */
+  /** Runs a phase beside the scenario, until it has ended on every robot. `note`: description for people. */
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
     const { uplink = 'agent' } = this.#fleet.options.scenario;
@@ -55,7 +55,7 @@ export class ByHand {
     }
   }
 
-  /** Adds robots and their keys. Resolves with their indices; a phase `ramp` of them starts them. */
+  /** Resolves with the indices of the new robots, which a phase `ramp` of them starts. */
   async grow(count: number): Promise<number[]> {
     this.refuseUnlessUp();
     const { options, dir, robots } = this.#fleet;
@@ -65,7 +65,7 @@ export class ByHand {
     const cost = robotCost(options.scenario);
     const free = machineLimits(dir);
     const processes = { workers: options.workers, platform: false, filesInMemory: isInMemory(dir) };
-    // Descriptors and ports are checked for the whole fleet, memory and disk for the added robots.
+    // Counts descriptors and ports for the whole fleet, memory and disk for the new robots alone.
     const whole = preflight(robots + count, processes, cost, free, ['descriptors', 'ports']);
     const more = preflight(count, { ...processes, workers: 0, started: true }, cost, free, ['memory', 'disk']);
     const [problem] = [...whole.problems, ...more.problems];
@@ -98,13 +98,12 @@ export class ByHand {
     }
   }
 
-  /** Refuses new actions, and resolves when all have ended. */
   async end(): Promise<void> {
     this.#over = true;
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Throws Error with the reason if the robots cannot be acted on now. */
+  /** Throws Error with the reason while the robots accept no actions. */
   refuseUnlessUp(): void {
     this.#refuseWhenOver();
     const { phases, isUp } = this.#fleet.record;

@@ -14,22 +14,22 @@ import { subscribersOf } from '../scenario/uplinks.ts';
 export interface RobotCost {
   descriptors: number;
   memoryBytes: number;
-  /** Memory in the embedded platform's process, if used. */
+  /** Memory in the process of an embedded platform. */
   platformBytes: number;
-  /** Local TCP ports towards one address of the platform. */
+  /** Local TCP ports to the platform's address. */
   ports: number;
-  /** Disk space of its files, where every file and folder takes a block. */
+  /** Disk space of a robot's files; every file and folder takes a whole block. */
   diskBytes: number;
-  /** Size of its files if kept in memory. */
+  /** Memory of a robot's files in `/dev/shm`. */
   memoryDiskBytes: number;
   inodes: number;
 }
 
-/** The robot's listening socket, and its event log while written. */
+/** Listening socket of a robot, and now and then its open event log. */
 const IDLE_DESCRIPTORS = 1.2;
-/** Both ends of a stream are in this process. */
+/** Counts both ends of a stream, because both are in this process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
-/** Event log, mark, state, config files, key, device record, and their folders, after some roll-outs. */
+/** Files and folders of a robot after some roll-outs: log, mark, state, config files, key, device record. */
 const FILES = 16;
 const BLOCK_BYTES = 4096;
 
@@ -40,11 +40,11 @@ const IDLE_BYTES = 7 * KIB;
 const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
 const FILE_BYTES = 28 * KIB;
-/** An event in the log, and its copy during compaction. */
+/** An event in the log and its copy during compaction, bytes. */
 const EVENT_BYTES = 640;
 /** Platform memory of an enrolled and connected robot. */
 const ENROLLED_BYTES = 28 * KIB;
-/** Memory of a roll-out until it is forgotten, on the robot and the platform. */
+/** Memory of a roll-out on robot and platform until both forget it, bytes. */
 const ROLLOUT_BYTES = 36 * KIB;
 const DEPLOYED_BYTES = 40 * KIB;
 const PARENT_BYTES = 92 * MIB;
@@ -52,7 +52,6 @@ const WORKER_BYTES = 86 * MIB;
 const WORKER_UPLINK_BYTES = 14 * MIB;
 const PLATFORM_BYTES = 115 * MIB;
 
-/** Cost by uplink, subscribers and phases. */
 export function robotCost(scenario: Partial<Scenario>): RobotCost {
   const { uplink = 'agent', phases = [] } = scenario;
   const usual = subscribersOf(scenario);
@@ -77,11 +76,11 @@ export function robotCost(scenario: Partial<Scenario>): RobotCost {
 }
 
 interface FleetProcesses {
-  /** 0: robots run in the parent. */
+  /** 0 runs the robots in the parent process. */
   workers: number;
   platform: boolean;
   filesInMemory: boolean;
-  /** Already running, so that only robots add to them. */
+  /** Processes run already, so robots alone add to their memory. */
   started?: true;
 }
 
@@ -105,8 +104,8 @@ export function memoryOf(
 const MEMORY_DISK = '/dev/shm';
 
 /**
- * Folder for `bytes` of temporary files: in memory if there is room, so that a run does not measure the disk. A folder
- * `named` by the caller is not checked.
+ * Folder for `bytes` of temporary files: in memory if there is room, so that a run does not measure the disk. Takes a
+ * folder `named` by the caller unchecked.
  */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
@@ -124,11 +123,11 @@ const TMPFS = 0x01021994;
 
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
-/** Free resources of a machine. 0: unknown, so not checked. */
+/** Free resources of a machine; 0 stands for unknown, which no check considers. */
 export interface Limits {
   descriptors: number;
   memoryBytes: number;
-  /** Limit of this process's container (cgroup), if tighter than the machine's memory. */
+  /** Memory limit of this process's container (cgroup), if tighter than the machine's. */
   containerBytes?: number;
   ports: number;
   diskBytes: number;
@@ -142,23 +141,23 @@ type Resource = (typeof RESOURCES)[number];
 interface Preflight {
   capacity: Record<Resource, number>;
   contained: boolean;
-  /** Each names a resource, its capacity in robots, and the remedy. */
+  /** Names of scarce resources, each with its capacity in robots and the remedy. */
   problems: string[];
 }
 
-/** Usable share of each resource; the rest is for other processes and the run's own needs. */
+/** Usable share of each resource; other processes and the run itself need the rest. */
 const USABLE = 0.85;
-/** Descriptors of a worker besides its robots: connections to the platform, files, pipes. */
+/** Descriptors of a worker beside those of its robots: connections to the platform, files, pipes. */
 const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
 /** Robots that keep one core busy with pings and roll-outs at everyday rates. */
 export const ROBOTS_PER_CORE = 2000;
-/** Robots without an uplink, idle by themselves. */
+/** Robots without an uplink that one core carries. */
 const IDLE_PER_CORE = 10_000;
 
-/** Free resources of the machine or of this container. `dir`: where robots keep their files. */
+/** Free resources of the machine or this container. `dir`: folder of the robots' files. */
 export function machineLimits(dir: string, container = memoryLimit()): Limits {
-  // Includes cache that the system can free without swapping, if it reports that.
+  // Counts reclaimable cache as free where the system reports it.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
   const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
@@ -166,7 +165,7 @@ export function machineLimits(dir: string, container = memoryLimit()): Limits {
   return {
     descriptors: descriptorLimit(),
     ...(container !== undefined && container.freeBytes < memoryBytes
-      ? // 0 would mean unknown.
+      ? // At least 1 byte, because 0 stands for unknown.
         { memoryBytes: Math.max(1, container.freeBytes), containerBytes: container.limitBytes }
       : { memoryBytes }),
     ports: range === undefined ? 0 : high - low + 1,
@@ -176,7 +175,6 @@ export function machineLimits(dir: string, container = memoryLimit()): Limits {
   };
 }
 
-/** Checks whether `robots` fit on a machine. `looked`: resources to check. */
 export function preflight(
   robots: number,
   processes: FleetProcesses,
@@ -205,7 +203,7 @@ function capacityOf(processes: FleetProcesses, cost: RobotCost, limits: Limits):
   const fits = (available: number, each: number): number =>
     available === 0 || each === 0 ? Number.POSITIVE_INFINITY : Math.floor((available * USABLE) / each);
   const perProcess = Math.floor(descriptorsHold(cost, limits));
-  // Processes take memory before the first robot does.
+  // Memory of the processes before their first robot.
   const before = memoryOf(0, cost, processes).whole;
   const each = memoryOf(1, cost, processes).whole - before;
   const memory = limits.memoryBytes * USABLE - before;
@@ -242,7 +240,7 @@ function remedyFor(resource: Resource, robots: number, workers: number, cost: Ro
 const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
-/** Enough processes for the descriptors, and up to one per core if there are enough robots. */
+/** Workers that the descriptors demand, and up to one per core if the robots keep them busy. */
 export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits): number {
   const perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE;
   const needed = limits.descriptors === 0 ? 1 : Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));
@@ -273,7 +271,7 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
 
 const MOST_CONNECTIONS = 16_384;
 
-/** Connections to the platform that a worker may open: the descriptors that its robots leave, 256 at least. */
+/** Connections of a worker to the platform: the descriptors that its robots leave, 256 at least. */
 export function connectionsFor(robots: number, cost: RobotCost): number {
   const descriptors = descriptorLimit();
   if (descriptors === 0) return MOST_CONNECTIONS;

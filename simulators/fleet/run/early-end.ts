@@ -1,4 +1,4 @@
-/** Ends a run early: one that is lost, by its recent figures, or that fails the gate of a phase. */
+/** Ends a run early when recent figures meet an abort condition, or when a phase fails its gate. */
 
 import type { Histogram } from 'hdr-histogram-js';
 import { durationMs, readableDuration } from '../../../harness/common/durations.ts';
@@ -25,7 +25,7 @@ export class EarlyEnd {
   readonly #window: Window;
 
   constructor({ scenario, abortOn = [], signal }: Pick<RunOptions, 'scenario' | 'abortOn' | 'signal'>) {
-    // Long enough by default that a burst of errors ends no run.
+    // Default window that outlasts a burst of errors.
     const { abort_on = [], abort_after = '30s' } = scenario;
     this.signal = AbortSignal.any([signal, this.#lost.signal]);
     this.#conditions = [...new Set([...abort_on, ...abortOn])].map(parseThreshold);
@@ -42,7 +42,7 @@ export class EarlyEnd {
 
   /**
    * Call about once a second, first before any measurement. Aborts the signal and records the reason when a condition
-   * holds over the window; older measurements do not count.
+   * holds over the window of recent measurements.
    */
   look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete' | 'endedBy'>): void {
     if (this.signal.aborted || this.#conditions.length === 0) return;
@@ -51,7 +51,7 @@ export class EarlyEnd {
     if (recent === undefined) return;
     for (const condition of this.#conditions) {
       const { expr, ok, value } = evaluate(condition, recent.whole);
-      // Rates and percentiles must hold in both halves, because a burst spoils a few samples; counts add up.
+      // Demands rates and percentiles in both halves, because a burst spoils a few samples; counts only rise.
       const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
       if (!ok || !lasts) continue;
       const time = readableDuration(this.#afterMs);
@@ -62,9 +62,9 @@ export class EarlyEnd {
   }
 }
 
-// Recent figures: the difference between an earlier standing and now.
+// Recent figures: growth of the measurements since an earlier moment.
 
-/** Shortest distance of marks, milliseconds, and their largest number, which bound the memory of a window. */
+/** Shortest time between marks, milliseconds, and their largest number: bounds the memory of a window. */
 const STEP_MS = 1000;
 const MOST_MARKS = 30;
 const SLACK = 0.25;
@@ -79,7 +79,7 @@ interface Mark {
 class Window {
   readonly #widthMs: number;
   readonly #stepMs: number;
-  /** Durations that marks keep; `true`: also by part. */
+  /** Names of the durations in each mark; `true` keeps their parts by phase and class too. */
   readonly #durations: ReadonlyMap<string, boolean>;
   readonly #marks: Mark[] = [];
 
@@ -93,8 +93,8 @@ class Window {
   }
 
   /**
-   * Call about once a second, first before any measurement. Returns the whole window and its halves, older first, or
-   * only the whole if the window is too short; undefined until it is full.
+   * Call about once a second, first before any measurement. Returns the whole window and its halves, older first;
+   * undefined until the window is full. A short window is its own half.
    */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;
@@ -150,7 +150,7 @@ function between(then: Mark, now: Mark): Standing {
   };
 }
 
-/** Warning that a shard judges gates and conditions by its own robots; undefined without either, and without shards. */
+/** Warns that a shard judges gates and abort conditions by its own robots alone; undefined if it judges for all. */
 export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): string | undefined {
   const has = [
     ...(scenario.phases.some(({ gate = [] }) => gate.length > 0) ? ['gates'] : []),
@@ -161,7 +161,7 @@ export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): stri
 }
 
 /**
- * Reason to end the run after this phase, from all measurements so far, and the condition that does not hold if it was
+ * Reason to end the run after this phase, judged on all measurements so far, with the failed condition if it was
  * measured; undefined to go on. `index`: place in the scenario.
  */
 export function closedGate(

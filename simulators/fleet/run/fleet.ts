@@ -1,4 +1,4 @@
-/** Running fleet, whose hosts carry out phases together. */
+/** Running fleet: hosts of robots that carry out phases together. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,17 +19,17 @@ import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
-/** Time between the decision to begin a phase and its start, so that every host has drawn its robots' actions. */
+/** Milliseconds before the start of a phase, in which every host draws the actions of its robots. */
 const leadMs = (phase: Phase, robots: number): number =>
   LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
-/** Milliseconds to draw one kind of action for one robot, in cold code. */
+/** Milliseconds to draw one robot's actions of one kind, in code not yet compiled. */
 const STREAM_MS = 0.02;
 
-/** Bytes a second of answers for the judge: what it takes of a processor stays below its limit. */
+/** Bytes of answers per second for the judge: keeps its share of a processor below its limit. */
 const SAMPLED_BYTES = 256 * 1024;
 
-/** Call `prepare`, then `run` for each phase, then `finish` and `stop`. `record` has the state of its robots. */
+/** Call `prepare`, then `run` for each phase, then `finish` and `stop`. */
 export class Fleet implements AsyncDisposable {
   readonly options: FleetOptions;
   readonly members: number[];
@@ -41,7 +41,7 @@ export class Fleet implements AsyncDisposable {
   readonly #client: PlatformClient | undefined;
   #clock: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
-  /** Releases by name, of one pass of the scenario. */
+  /** Releases of the current pass of the scenario, by name. */
   readonly #releases = { round: 0, named: new Map<string, ReleaseFixture>() };
   #idleRss = 0;
 
@@ -51,7 +51,7 @@ export class Fleet implements AsyncDisposable {
     const cost = robotCost(scenario);
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
-    // A short path, because paths of Unix sockets are limited.
+    // Short path, because the system limits paths of Unix sockets.
     this.dir = ownedFolder('fleet', baseDirFor(this.members.length * cost.memoryDiskBytes, dir));
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
@@ -123,7 +123,7 @@ export class Fleet implements AsyncDisposable {
     return join(this.dir, 'r', this.#hostOf(index), String(index));
   }
 
-  /** Path of the Unix socket of a robot of this shard, whether or not it serves. Throws RangeError. */
+  /** Path of a robot's Unix socket, even while the robot is down. Throws RangeError. */
   robotSocket(index: number): string {
     return join(this.dir, 's', this.#hostOf(index), String(index));
   }
@@ -146,15 +146,15 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Call before `prepare`. Resolves with the reason that the fleet must not start, or undefined. Adds warnings of
-   * slowness to `warnings`.
+   * Call before `prepare`. Resolves with the reason against starting the fleet, or undefined. Adds remarks on slowness
+   * to `warnings`.
    */
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
     const { host, members } = await this.#hosts.first();
     const sound = members.filter((robot) => defects[robot] === undefined);
-    // Each uplink has canaries of its own.
+    // Canaries for each uplink.
     for (const robots of Map.groupBy(sound, (robot) => uplinkOf(scenario, robot)).values()) {
       const failure = await this.#canaryOf(host, robots, warnings);
       if (failure !== undefined) return failure;
@@ -162,12 +162,12 @@ export class Fleet implements AsyncDisposable {
     return undefined;
   }
 
-  /** Resolves with the reason that none of these robots would come online. */
+  /** Resolves with the reason that keeps all these robots from coming online, or undefined. */
   async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
     let failure: string | undefined;
-    // A second canary, because the first may be refused for a reason of its own.
+    // Second canary, because the platform may refuse the first for a reason of its own, e.g. a taken name.
     for (const robot of new Set([...robots.slice(0, 1), ...robots.slice(-1)])) {
-      // `prepare` reports a host that dies here.
+      // Leaves a host's death to `prepare`, which reports it.
       const outcome = await host.runCanary(robot).catch(() => undefined);
       if (outcome === undefined || outcome.end === 'online') return undefined;
       if (outcome.end === 'slow') {
@@ -183,13 +183,13 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // A clock started after the stop would tick for ever.
+    // Starts no clock after the stop, because nothing would end it.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
   /**
-   * Runs a phase. Resolves when it has ended on every host. `index`: place in the scenario, by default the next;
-   * `round`: earlier passes of the scenario; `release`: of a roll-out.
+   * Runs a phase until it has ended on every host. `index`: place in the scenario, by default the next; `round`:
+   * number of earlier passes of the scenario; `release`: for a roll-out.
    */
   async run(
     phase: Phase,
@@ -212,7 +212,7 @@ export class Fleet implements AsyncDisposable {
     return report;
   }
 
-  /** Release of that name, created at its first use in a pass; without a name, a new one. */
+  /** Creates a named release at its first use in a pass, and an unnamed one at each use. */
   async #releaseOf(name: string | undefined, index: number, round: number): Promise<ReleaseFixture> {
     const { named } = this.#releases;
     if (round !== this.#releases.round) named.clear();
@@ -224,11 +224,11 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Runs a phase beside the scenario's. `number`: counts such phases from 0; `note`: description for people; `only`:
+   * Runs a phase beside the scenario's. `number`: counts phases by hand from 0; `note`: description for people; `only`:
    * robots that take part.
    */
   async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
-    // An index of its own, so that it draws other robots than the scenario's phases.
+    // Index of its own, so that the phase draws other robots than those of the scenario.
     const index = this.options.scenario.phases.length + number;
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
     const epoch = monotonicMs() + leadMs(phase, this.robots);
@@ -244,8 +244,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Adds robots after the last one, not started yet; resolves with their indices. Not for a shard, where other shards
-   * own those indices.
+   * Adds robots after the last one without starting them; resolves with their indices. A shard cannot grow, because
+   * other shards own those indices.
    */
   async grow(count: number): Promise<number[]> {
     const first = this.robots;
@@ -256,8 +256,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Creates a release with one config instance on the platform, or takes an existing one if none can be created.
-   * `content`: its JSON.
+   * Creates a release with one config instance on the platform, or takes an existing release where creation fails.
+   * `content`: JSON of the config instance.
    */
   async createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
@@ -290,7 +290,7 @@ export class Fleet implements AsyncDisposable {
     return this.record.measured(snapshot);
   }
 
-  /** Ends robots and workers, and removes the fleet's folder, or only its sockets with `keep`. Idempotent. */
+  /** Ends robots and workers, and removes the fleet's folder; with `keep`, its sockets alone. Idempotent. */
   stop(how: StopMode = 'orderly'): Promise<void> {
     this.#stopping ??= this.#stop(how);
     return this.#stopping;
@@ -327,7 +327,6 @@ export class Fleet implements AsyncDisposable {
   }
 
   #second(): void {
-    // Kept without a listener as well.
     const tick = this.record.second(this.robots);
     this.options.onSecond?.(tick);
   }

@@ -146,8 +146,8 @@ function notesOn(
 }
 
 /**
- * Writes `result.json` and `report.html`, and removes a shard's `alive.json`. Tries each; throws OutputError with all
- * failures.
+ * Writes `result.json` and `report.html`, and removes a shard's `alive.json`. Throws OutputError with every failure,
+ * after trying each.
  */
 export function writeOutputs(out: string, result: FleetResult): void {
   const problems: string[] = [];
@@ -164,7 +164,7 @@ export function writeOutputs(out: string, result: FleetResult): void {
 }
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
-/** Earlier rows after a rotation; overwritten by the next one. */
+/** Rows before the latest rotation; the next rotation overwrites them. */
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
 /** 64 MiB: some 200,000 rows. */
 const MOST_ROW_BYTES = 2 ** 26;
@@ -178,7 +178,7 @@ export class Outputs implements Disposable {
   #signing: NodeJS.Timeout | undefined;
   sign: () => void = () => {};
 
-  /** Removes the result of an earlier run, which must not pass for this run's. Throws PreflightError. */
+  /** Removes the result of an earlier run, lest it pass for this run's. Throws PreflightError. */
   constructor(out: string) {
     this.#out = out;
     try {
@@ -198,7 +198,7 @@ export class Outputs implements Disposable {
       try {
         writeAlive(this.#out, { shard, beat, phase: phase() });
       } catch (error) {
-        // The disk may have room again at the next beat, and a beat is not worth a run.
+        // Keeps the run going without a beat; the disk may have room again at the next.
         if (!(error instanceof OutputError)) throw error;
       }
     };
@@ -206,7 +206,7 @@ export class Outputs implements Disposable {
     this.#signing = setInterval(this.sign, 2000);
   }
 
-  /** A failed write drops these rows and all later ones; the run goes on. */
+  /** Drops these rows and all later ones after a failed write, so that the run goes on. */
   addRollouts(rows: readonly RolloutRow[]): void {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
@@ -237,7 +237,6 @@ export class Outputs implements Disposable {
     writeOutputs(this.#out, result);
   }
 
-  /** Removes `alive.json` if the run ends without a result. */
   [Symbol.dispose](): void {
     clearInterval(this.#signing);
     if (this.#signing !== undefined) rmSync(join(this.#out, ALIVE_FILE), { force: true });

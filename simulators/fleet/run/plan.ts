@@ -13,14 +13,14 @@ type OfHosts = Pick<
   'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
-/** Judges answers of a platform. The caller supplies it, because a fleet knows no requirement. */
+/** Judge of a platform's answers, from the caller, because a fleet knows no requirement. */
 export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
   readonly judged: Judged;
-  /** Reasons of incomplete judging, a sentence each, which make the run incomplete. */
+  /** Sentences that say why some answers went unjudged; they make the run incomplete. */
   readonly faults: readonly string[];
-  /** Resolves when all accepted answers are judged. */
+  /** Resolves when every answer taken is judged. */
   settle(): Promise<void>;
 }
 
@@ -29,14 +29,14 @@ interface CommonOptions extends OfHosts {
   /** Folder for the robots' files during the run. Default: in memory (`/dev/shm`) if it has room, else `tmpdir()`. */
   dir?: string;
   namePrefix?: string;
-  /** Silence after which a worker is lost, milliseconds. Default 60 000. */
+  /** Silence that makes a worker lost, milliseconds. Default 60 000. */
   silentMs?: number;
-  /** Milliseconds for a call that prepares a phase, with all its attempts. Default 60 000. */
+  /** Milliseconds for a set-up call with all its attempts. Default 60 000. */
   setUpMs?: number;
 }
 
 export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'offer' | 'trace'> {
-  /** Worker processes; 0: everything in this process. */
+  /** Worker processes; 0 runs everything in this process. */
   workers: number;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
@@ -45,25 +45,25 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
 }
 
 export interface RunIdentity {
-  /** The same for all shards of a run, and for no other run. */
+  /** Id that all shards of a run share with no other run. */
   runId: string;
-  /** Starter of this shard, e.g. the uid of a Kubernetes Job: the same one may start a shard again. */
+  /** Job of this shard, e.g. the uid of a Kubernetes Job, which alone may start the shard again. */
   jobId?: string;
   /** Milliseconds to wait for the other shards before the first phase. */
   startWithinMs: number;
 }
 
 export interface SoakOptions {
-  /** Milliseconds from the first phase until no further phase begins. */
+  /** Milliseconds from the first phase to the last start of a phase. */
   forMs: number;
   everyMs: number;
 }
 
 export interface RunOptions extends CommonOptions {
-  /** Set for shards that wait for each other on a shared disk. */
+  /** Common identity of shards that wait for each other on a shared disk. */
   identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
-  /** Device ids for robots of `polling` or `calls`. Default: devices listed by the platform. */
+  /** Device ids of robots with the uplinks `polling` and `calls`. Default: devices listed by the platform. */
   devices?: readonly string[];
   workers?: number;
   out: string;
@@ -73,13 +73,12 @@ export interface RunOptions extends CommonOptions {
   metrics?: { port: number; host: string };
   /** Port of the console; 0 picks a free one. Default: no console. */
   ui?: { port: number };
-  /** Creates the judge of this platform's answers. Default: none. */
   judging?: (platform: PlatformAddress) => AnswerJudge;
   force?: boolean;
   soak?: SoakOptions;
   screen: Output;
   version: string;
-  /** Called with the result before any file is written, so that a full disk cannot lose it. */
+  /** Receives the result before any file, so that a full disk cannot lose it. */
   onResult?(result: FleetResult): void;
   signal: AbortSignal;
 }

@@ -28,7 +28,7 @@ export class Progress {
     return this.#series.all;
   }
 
-  /** Load of each host in the judged seconds, by name: all, or typical ones. */
+  /** Load of each host by name, in every judged second or in typical ones. */
   get samples(): Map<string, LoadSample[]> {
     return new Map([...this.#samples].map(([host, { all }]) => [host, all]));
   }
@@ -42,7 +42,7 @@ export class Progress {
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
-      // A duration of a part also belongs to the whole.
+      // Adds a duration of one phase or class to the whole too.
       for (const name of new Set([key, unlabelled(key).name])) {
         addDurations(this.#whole, name, times);
         this.#summaries.delete(name);
@@ -56,7 +56,7 @@ export class Progress {
     this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
   }
 
-  /** Call before the first tick of a run of days, to bound the memory of its seconds. */
+  /** Call before the first tick of a run of days, to bound the memory of its series. */
   limit(): void {
     this.#most = MOST_SECONDS;
     this.#series.most = MOST_SECONDS;
@@ -66,7 +66,7 @@ export class Progress {
     return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
-  /** Failures by kind; `http.errors` would count them twice. */
+  /** Failures by kind, without their sum `http.errors`. */
   get errors(): number {
     const kinds = Object.entries(this.counters).filter(([name]) => name.endsWith('.errors') && name !== 'http.errors');
     return kinds.reduce((sum, [, count]) => sum + count, 0);
@@ -86,12 +86,11 @@ export class Progress {
     return Object.fromEntries(this.#summaries);
   }
 
-  /** All durations of this name so far, to two digits; undefined without any. */
   times(name: string): Histogram | undefined {
     return this.#whole.get(name);
   }
 
-  /** Closes a second at `atMs`. Robots of `wanted` that no host has reported count as waiting. */
+  /** Closes a second at `atMs`. Counts robots of `wanted` that no host has reported as waiting. */
   second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
@@ -136,10 +135,10 @@ export class Progress {
   }
 }
 
-/** Two hours in seconds; in a longer soak each value covers two, then four, and so on. */
+/** Two hours of seconds; each value of a longer soak joins two seconds, then four, and so on. */
 const MOST_SECONDS = 7200;
 
-/** Bounded list of values: each covers `width` pushed ones, and `one` joins two. */
+/** Bounded list of values: each covers `width` pushed values, and `one` joins two. */
 class Thinned<T> {
   readonly all: T[] = [];
   readonly #one: (first: T, second: T, counts: readonly [number, number]) => T;
@@ -169,7 +168,7 @@ class Thinned<T> {
   }
 }
 
-/** Keeps the sample with a stall; otherwise one second represents another. */
+/** Keeps the longer stall of two samples; without a stall, the first sample stands for both. */
 const typical = (first: LoadSample, second: LoadSample): LoadSample =>
   second.loop_max_ms > Math.max(LIMITS.longestStallMs, first.loop_max_ms) ? second : first;
 

@@ -13,17 +13,16 @@ import { membersOf, type Shard } from '../schedule/schedule.ts';
 import type { RunOptions } from './plan.ts';
 import type { FleetRecord } from './record.ts';
 
-/** The machine is too small, or an option cannot be used. The message names the remedy. */
+/** Machine too small, or option unusable. The message names the remedy. */
 export class PreflightError extends Error {
   override name = 'PreflightError';
 }
 
-/** The platform's address does not answer. */
 export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** Creates the folders of a run. Throws PreflightError, after removing what it created, if one is not writable. */
+/** Creates the folders of a run. Throws PreflightError for an unwritable one, after removing those it created. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
   const created: string[] = [];
   for (const [option, folder] of Object.entries(defined({ dir, state: stateDir, out }))) {
@@ -33,7 +32,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
           mkdirSync(missing);
           created.unshift(missing);
         } catch (error) {
-          // Another fleet creates the folder that both share.
+          // Leaves a shared folder to the other fleet that has just created it.
           if (codeOf(error) !== 'EEXIST') throw error;
         }
       }
@@ -46,25 +45,25 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
 }
 
 /**
- * Missing folders of a path, outermost first; replaces a recursive `mkdir`, which never returns where creation is
- * forbidden, as in /proc.
+ * Missing folders of a path, outermost first. Replaces a recursive `mkdir`, which never returns where the system
+ * forbids creation, as in /proc.
  */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
 /**
- * Surveys the platform's routes before minutes of key generation. Rejects with PreflightError if a route is missing or
- * the key is rejected, and with UnreachableError.
+ * Tries the platform's routes before minutes of key generation. Rejects with PreflightError for a missing route or a
+ * rejected key, and with UnreachableError.
  */
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
   const { scenario, robots, shard, devices, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
-  // Loaded on demand: a fleet without a platform does without it.
+  // Loaded on demand, because a fleet without a platform never needs it.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const members = membersOf(robots, shard);
-    // Only a polling robot needs an existing device.
+    // First polling robot, because no other needs an existing device.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
@@ -78,8 +77,8 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
 }
 
 /**
- * Serves figures for Prometheus, if requested, until the stack is disposed of. Rejects with PreflightError if the port
- * cannot be used.
+ * Serves figures to Prometheus, if the options ask for it, until the stack is disposed of. Rejects with PreflightError
+ * for an unusable port.
  */
 export async function publishFigures(
   options: RunOptions,
@@ -97,7 +96,7 @@ export async function publishFigures(
     return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
   };
   const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
-  // Loaded on demand: most runs have none.
+  // Loaded on demand, because most runs publish no figures.
   const { expose } = await import('../report/exposition.ts');
   const served = await expose({ port, host, labels, read }).catch((error: unknown) => {
     const why = codeOf(error);
@@ -109,8 +108,8 @@ export async function publishFigures(
 }
 
 /**
- * Locks the folders of a run until disposed: one fleet at a time for results, and for keys of the same robots; shards
- * of one fleet share the folder of keys. Throws PreflightError with the option and the process that holds its folder.
+ * Locks the folders of a run until disposed: results for one fleet, and keys for one fleet of the same robots, whose
+ * shards share them. Throws PreflightError with the option and the process that holds its folder.
  */
 export function lockFolders({
   out,
@@ -119,14 +118,13 @@ export function lockFolders({
   shard,
   namePrefix = 'robot',
 }: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>): Disposable {
-  // Node 22 has no DisposableStack.
+  // Stands in for DisposableStack, which Node 22 lacks.
   const held: Lock[] = [];
   const release = (): void => {
     for (const lock of held.splice(0).toReversed()) lock.release();
   };
   try {
     orRefuse('out', out, () => held.push(lockDirectory(out)));
-    // Robots of other uplinks have no keys.
     if (scenario.uplink !== 'none' && scenario.uplink !== 'calls')
       orRefuse('state', stateDir, () => lockKeys(held, stateDir, namePrefix, shard));
   } catch (error) {
@@ -141,8 +139,8 @@ function lockKeys(held: Lock[], dir: string, prefix: string, shard: Shard | unde
   held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-    // Robots are identified by prefix and index, and shards of the same count have different robots. Acquiring
-    // another's lock proves that its owner is dead.
+    // Shards of the same count have different robots, and robots of another prefix have other keys. Acquiring the lock
+    // of a shard proves that its owner is dead.
     if (other === prefix && Number(shards) !== count) lockDirectory(dir, name).release();
   }
 }

@@ -30,7 +30,7 @@ export interface PhaseReport extends PhaseOutcome {
   withinMs?: number;
   note?: string;
   interrupted?: boolean;
-  /** Passes, if more than one; counts and figures cover all of them. */
+  /** Number of passes, if more than one; counts and figures cover all of them. */
   rounds?: number;
 }
 
@@ -40,7 +40,6 @@ interface Running {
   epoch: number;
 }
 
-/** Part of a result that follows from measurements. */
 export type Measured = Pick<
   FleetResult,
   'metrics' | 'counters' | 'histograms' | 'verdict' | 'verdict_reasons' | 'measured_seconds' | 'phases'
@@ -55,7 +54,7 @@ export class FleetRecord {
   readonly pauses: { fromMs: number; untilMs?: number }[] = [];
   readonly violations: Violation[] = [];
   readonly missed: string[] = [];
-  /** The first few failures that differ in more than the robot. */
+  /** First few failures, one for all robots that fail alike. */
   readonly failures: FailedAction[] = [];
   /** Condition of the scenario that ended the run early. */
   endedBy: string | undefined;
@@ -78,10 +77,10 @@ export class FleetRecord {
   #interrupted = false;
   #running: Running | undefined;
   rates: Evidence['rates'];
-  /** Last measurements of all hosts, for when none answers. */
+  /** Latest measurements of all hosts, for a run that ends with none left. */
   #snapshot: Snapshot | undefined;
   isUp = false;
-  /** Missed roll-outs of earlier passes, whose rows are no longer kept. */
+  /** Missed roll-outs of earlier passes, whose rows the record drops. */
   #past: FleetResult['rollouts']['missed'] = [];
 
   get elapsedMs(): number {
@@ -109,11 +108,11 @@ export class FleetRecord {
     this.#running = running;
   }
 
-  /** Call when an interrupt ends the phase under way, if any; its outcome so far stays in the result. */
+  /** Keeps the outcome so far of a phase that an interrupt ends. */
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
-    // Robots that are not online appear in the reasons of the incomplete result.
+    // Omits robots that never started: the reasons of an incomplete result count them.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
     this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
     this.phaseStartedMs = undefined;
@@ -133,7 +132,7 @@ export class FleetRecord {
     return report;
   }
 
-  /** Merges passes of a phase, so that a run of days takes no more room than its scenario. */
+  /** Merges the passes of a phase, so that a run of days takes no more memory than its scenario. */
   #add(report: PhaseReport, index: number): void {
     const before = this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
@@ -222,15 +221,15 @@ export class FleetRecord {
   }
 
   /**
-   * Grades the measurements. Without a snapshot, when no host answers, counters are those of the last second and
-   * durations those of the last snapshot.
+   * Grades the measurements. When no host is left to answer, takes counters from the last second and durations from the
+   * last snapshot.
    */
   measured(snapshot: Snapshot = { histograms: {}, ...this.#snapshot, counters: this.progress.counters }): Measured {
     this.#snapshot = snapshot;
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
     const { verdict, reasons } = this.#graded(metrics, counters);
-    // Those of the scenario first, then those by hand.
+    // Phases of the scenario first, then those by hand.
     const phases = [...this.#soFar, ...this.byHand].map((phase) =>
       defined({
         do: phase.do,
@@ -248,7 +247,7 @@ export class FleetRecord {
     return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds, phases };
   }
 
-  /** Includes the time of the phase under way. */
+  /** Reports of all phases, with the time so far of the one under way. */
   get #soFar(): PhaseReport[] {
     const running = this.phaseStartedMs === undefined ? undefined : this.#running;
     if (running === undefined) return this.phases;
@@ -258,7 +257,7 @@ export class FleetRecord {
     return this.phases.with(running.index, { ...known, durationMs });
   }
 
-  /** Verdict if the run ended now, and the best still possible. */
+  /** Verdict of a run that ended now, and the best verdict still possible. */
   get verdictSoFar(): ReturnType<typeof gradeRun> {
     return this.#graded(this.progress.summaries(), this.progress.counters);
   }

@@ -53,7 +53,7 @@ function liveState({ record, options: { judge } }: Fleet, options: RunOptions, t
 export type { RunOptions } from './plan.ts';
 export { PreflightError, UnreachableError } from './ready.ts';
 
-/** Milliseconds for the hosts to answer after an interrupt. */
+/** Milliseconds that hosts have to answer after an interrupt. */
 const LAST_ANSWER_MS = 1000;
 
 interface Run extends Pick<RunFacts, 'startedAt' | 'workers' | 'notes'> {
@@ -78,9 +78,9 @@ function resultSoFar(
 }
 
 /**
- * Runs a scenario; resolves with the result, also written to `out`. The result of an interrupted run is incomplete.
- * Rejects with PreflightError or UnreachableError if the run cannot begin, with the signal's reason if interrupted
- * before, and with OutputError if the result cannot be written.
+ * Runs a scenario; resolves with the result, also written to `out`, which is incomplete after an interrupt. Rejects
+ * with PreflightError or UnreachableError if the run cannot begin, with the signal's reason for an interrupt before
+ * that, and with OutputError if the result cannot be written.
  */
 export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const end = new EarlyEnd(given);
@@ -90,7 +90,6 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const { workers, dir } = checkMachine(options);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => view.end());
-  // Placeholder until the fleet exists.
   let record = Object.assign(new FleetRecord(), { phase: 'starting' });
   const costs = stack.use(new CostSampler());
   const shown = options.ui && (await openConsole(options, () => end.now('by hand, on its page', record)));
@@ -140,20 +139,20 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const result = await resultAtEnd(run, measured, interrupted);
   options.onResult?.(result);
   shown?.end(result);
-  // Stopped first, because its files may fill the disk.
+  // Stops the robots before writing, because their files may fill the disk.
   await stop().finally(() => outputs.finish(result));
   await soak?.end();
   return result;
 }
 
-/** `measured`: up to an interrupt, if there was one; otherwise waits for answers still to be judged. */
+/** `measured`: figures up to an interrupt; without them, waits for the judge of answers to finish. */
 async function resultAtEnd(run: Run, measured: Measured | undefined, interrupted: boolean): Promise<FleetResult> {
   const { fleet, outputs, soak, judge } = run;
   const { record } = fleet;
   if (soak === undefined) {
     for (const phase of record.phases)
       if (phase.interrupted === true) outputs.addRollouts(phase.rollouts.filter(({ total_ms }) => total_ms !== null));
-    // Missed roll-outs come last, because they may still have arrived late.
+    // Writes missed roll-outs last, because their events may arrive late.
     outputs.addRollouts(record.missedRows());
   }
   if (measured === undefined) await judge?.settle();
@@ -167,7 +166,7 @@ async function openConsole(options: RunOptions, onEnd: () => void): Promise<Flee
 }
 
 /**
- * Chooses the number of workers and the folder for the robots' files. Throws PreflightError if the machine is too
+ * Chooses the number of workers and the folder of the robots' files. Throws PreflightError for a machine that is too
  * small.
  */
 function checkMachine(options: RunOptions) {
@@ -176,7 +175,7 @@ function checkMachine(options: RunOptions) {
   const cost = robotCost(scenario);
   const base = baseDirFor(members * cost.memoryDiskBytes, dir);
   const limits = machineLimits(base);
-  // Every worker has a robot.
+  // At most one worker per robot.
   const workers = Math.min(wanted ?? sensibleWorkers(members, cost, limits), members);
   const processes = { workers, platform: platform === 'embedded', filesInMemory: isInMemory(base) };
   const checked = preflight(members, processes, cost, limits);
@@ -216,13 +215,13 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   await beginTogether(options, fleet, outputs);
   const once = options.scenario.phases.map((phase, index) => ({ phase, index, round: 0 }));
   for (const { phase, ...turn } of soak?.turns() ?? once) {
-    // A pause takes effect after the ramp, so that there are robots to look at.
+    // Delays a pause until the ramp has ended, so that the page has robots to show.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     const report = await (soak?.patiently(carried) ?? carried());
-    // An interrupted phase is in the record already.
+    // Stops at an interrupted phase, whose report the record already holds.
     if (!fleet.record.phases.includes(report)) return;
-    // A soak's record keeps only the last pass, so each is written in full.
+    // Writes every row of a soak's pass, because the record keeps only the last pass.
     outputs.addRollouts(
       soak === undefined ? report.rollouts.filter(({ total_ms }) => total_ms !== null) : report.rollouts,
     );
@@ -242,7 +241,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   costs.end();
 }
 
-/** Waits for the other shards of the run, if any. Rejects with StartTimeout. */
+/** Waits for the other shards of the run. Rejects with StartTimeout. */
 async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Outputs): Promise<void> {
   const { shard, identity, out, screen, signal } = options;
   const alone = judgedAlone(options);
@@ -258,8 +257,8 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
 }
 
 /**
- * Runs `work`. An interrupt takes the measurements so far, ends everything at once, and resolves with them. Records
- * failures of a platform, worker or shard, which end the run with a result; rejects with any other error.
+ * Runs `work`. An interrupt ends everything at once and resolves with the measurements so far. A failure of a platform,
+ * worker or shard ends the run with a result that records it; any other error rejects.
  */
 async function interruptible(
   signal: AbortSignal,

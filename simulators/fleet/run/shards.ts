@@ -30,19 +30,19 @@ import { writeOutputs } from './outputs.ts';
 import type { RunIdentity } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
-/** Milliseconds between two looks at the other folders: the spread of starts, besides delays of a shared disk. */
+/** Milliseconds between looks at the other folders, by which the shards' starts may differ. */
 const LOOK_MS = 250;
-/** Silence after which a shard is waited for no longer; `muster merge` reports it as dead. */
+/** Silence of a shard that ends the wait for it, milliseconds; `muster merge` reports it as dead. */
 const SILENT_MS = 30_000;
 
-/** Other shards were not ready in time. The message names them. */
+/** Names in its message the shards that were not ready in time. */
 export class StartTimeout extends Error {
   override name = 'StartTimeout';
 }
 
 /**
- * Notes on an earlier attempt of the same shard. Throws PreflightError if its result exists and another job started it,
- * because runs with the same id are indistinguishable.
+ * Remarks on an earlier attempt at the same shard. Throws PreflightError if another job left a result there, because
+ * results of one run id cannot be told apart.
  */
 export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdentity): string[] {
   const result = join(out, RESULT_FILE);
@@ -59,8 +59,8 @@ export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdent
 }
 
 /**
- * Resolves when every other shard of the run is ready, ended or silent. Rejects with StartTimeout or the signal's
- * reason. `out`: folder of this shard, beside the others'.
+ * Resolves when every other shard of the run is ready, over or silent. Rejects with StartTimeout or the signal's
+ * reason. `out`: folder of this shard, beside those of the others.
  */
 export async function othersReady(
   out: string,
@@ -96,20 +96,20 @@ export async function othersReady(
 interface MergeShardsOptions {
   dirs: readonly string[];
   expect?: number | undefined;
-  /** Waits for running shards. Default: merges the results that exist. */
+  /** Waits for running shards. Default: merges the results present now. */
   watch?: Pick<WatchOptions, 'expect' | 'deadAfterMs' | 'timeoutMs' | 'signal' | 'onProgress'> | undefined;
   thresholds: readonly string[];
-  /** Folder of the merged result. Default: the first of `dirs`, or `apart` if that is a shard's own. */
+  /** Folder of the merged result. Default: the first of `dirs`, or `apart` if a shard wrote to that one. */
   out?: string | undefined;
   apart: string;
-  /** Merges shards of this run only, from its folder in each of `dirs`. */
+  /** Merges only shards of this run, from its folder in each of `dirs`. */
   runId?: string | undefined;
   onResult?(result: FleetResult): void;
 }
 
 /**
- * Resolves with the merged result and its folder. Rejects with MergeError or ResultError if the shards cannot be
- * merged, with NoShardLeft if none has a result, and with OutputError if the result cannot be written.
+ * Resolves with the merged result and its folder. Rejects with MergeError or ResultError for shards that cannot be
+ * merged, with NoShardLeft for shards without any result, and with OutputError.
  */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
   const { expect, watch, thresholds, apart, runId } = options;
@@ -122,18 +122,18 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
     watch === undefined ? leftByShards(dirs) : await watchShards({ ...watch, dirs, everyMs: 1000 });
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, defined({ dead, thresholds, expect }));
-  // A shard may have started to write there during the wait.
+  // Checks again, because a shard may have begun to write there during the wait.
   folderApart(dirs, [out]);
   options.onResult?.(result);
   writeOutputs(out, result);
   return { result, out };
 }
 
-/** Fails before hours of waiting. Throws MergeError. */
+/** Throws MergeError before hours of waiting for a run that is merged already. */
 function checkBeforeWait(out: string, runId: string | undefined): void {
   const file = join(out, RESULT_FILE);
   const earlier = runId !== undefined && existsSync(file) ? readResult(file) : undefined;
-  // An interrupted merge, e.g. by a drained node, left an incomplete result and may continue.
+  // Continues a merge that an interrupt, e.g. a drained node, left incomplete.
   if (earlier?.run_id === runId && earlier?.complete === true) {
     throw new MergeError(
       `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge ` +
@@ -165,7 +165,7 @@ function nothingIn(
   return watch === undefined ? new MergeError(problem) : new NoShardLeft(problem);
 }
 
-/** First of the wanted folders that is no shard's own, because a shard's result would be overwritten. */
+/** First wanted folder without a shard's result, which the merged one would overwrite. */
 function folderApart(dirs: readonly string[], wanted: readonly string[]): string {
   const { parts, alive, failed } = findShards(dirs);
   const shards = new Set([...parts, ...alive, ...failed].map(({ name }) => canonical(name)));
@@ -176,10 +176,9 @@ function folderApart(dirs: readonly string[], wanted: readonly string[]): string
   );
 }
 
-/** Resolves symbolic links. */
 const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
 
-/** Results present now; a shard without one counts as dead. */
+/** Results present now; a shard without a result counts as dead. */
 function leftByShards(dirs: readonly string[]): Collected {
   const { parts, alive, failed } = findShards(dirs);
   const why = ({ name, sign }: (typeof alive)[number]): string =>

@@ -1,8 +1,8 @@
-/** Classes of robots and their settings. */
+/** Classes of robots, and their settings. */
 import { LARGEST_FLEET, type RobotClass, type Scenario, shareOf } from './scenario.ts';
 import { subscribersOf, type UplinkKind } from './uplinks.ts';
 
-/** Smallest number of events that a robot keeps in its log, if its class sets none. */
+/** Least number of events in a robot's log, unless its class sets one. */
 export const USUAL_RETAIN = 200;
 
 interface Classed {
@@ -10,19 +10,19 @@ interface Classed {
 }
 
 /**
- * Class of a robot by index; undefined without classes. Depends on the shares only, not on fleet size, seed, shards or
- * workers.
+ * Class of a robot; undefined without classes. Depends on index and shares alone, so that fleets of any size, seed,
+ * shards and workers agree.
  */
 export function classOf({ classes }: Classed, robot: number): string | undefined {
   if (classes === undefined) return undefined;
-  // Multiples of the golden ratio are spread evenly, so every range of robots has each class by its share.
+  // Spreads robots by multiples of the golden ratio, so that every range of them has each class by its share.
   const at = (robot * ((Math.sqrt(5) - 1) / 2)) % 1;
   const all = boundsOf(classes);
-  // The shares may add up to slightly less than 1.
+  // Takes the last class where the shares add up to slightly less than 1.
   return (all.find(({ below }) => at < below) ?? all.at(-1))?.name;
 }
 
-/** Cached, because each action of each robot reads them. */
+/** Bounds of classes, cached because each action of each robot reads them. */
 const bounds = new WeakMap<object, { name: string; below: number }[]>();
 
 function boundsOf(classes: NonNullable<Scenario['classes']>): { name: string; below: number }[] {
@@ -51,14 +51,14 @@ export const uplinksIn = ({ uplink = 'agent', classes = {} }: Pick<Scenario, 'up
   return own.length === 0 ? [uplink] : [...new Set(own)];
 };
 
-/** Mean over robots, weighted by share; `of` takes the settings of a class. */
+/** Mean over robots by share; `of` takes the settings of a class. */
 export const meanOf = ({ classes }: Classed, of: (own: Omit<RobotClass, 'share'>) => number): number =>
   Object.values(classes ?? { all: { share: '100%' } }).reduce((sum, own) => sum + shareOf(own.share) * of(own), 0);
 
 export const robotsOf = (scenario: Classed, robots: number, name: string): number[] =>
   Array.from({ length: robots }, (_, robot) => robot).filter((robot) => classOf(scenario, robot) === name);
 
-/** Smallest fleet with a robot of the class; undefined if even the largest has none. */
+/** Size of the smallest fleet with a robot of the class; undefined if no fleet has one. */
 export function leastRobotsOf(scenario: Classed, name: string): number | undefined {
   for (let robot = 0; robot < LARGEST_FLEET; robot += 1) if (classOf(scenario, robot) === name) return robot + 1;
   return undefined;

@@ -22,7 +22,7 @@ interface Mistake {
   message: string;
 }
 
-/** The file cannot be used. The message has a line for each mistake, `file:line:column: …`. */
+/** Unusable file. The message has a line for each mistake, `file:line:column: …`. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
 }
@@ -71,7 +71,7 @@ function offsetOf(path: Path, document: Document): number {
   return document.contents?.range?.[0] ?? 0;
 }
 
-/** Contradictions in a scenario after one of its fields was replaced. */
+/** Contradictions of a scenario with a replaced field. */
 export const contradictionsIn = (scenario: Scenario): string[] =>
   contradictions(scenario as unknown as Record<string, unknown>, scenario.phases).map(({ message }) => message);
 
@@ -101,7 +101,7 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   const wrong = shape
     .problems(value)
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
-    // `mistakesIn` reports a phase without "do", together with the accepted kinds.
+    // Leaves a phase without "do" to `mistakesIn`, which names the accepted kinds.
     .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
     .filter((problem) => !unknown.some(({ path }) => `/${path.slice(base.length).join('/')}` === problem.path))
     .map((problem) => {
@@ -115,7 +115,6 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   return [...unknown, ...wrong];
 }
 
-/** Message about a wrong value `found` at `path` of a map with this schema. */
 function messageOf({ message }: Problem, path: Path, found: unknown, schema: Property): string {
   const name = path.at(-1);
   if (name === undefined) return message;
@@ -140,7 +139,7 @@ const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
   'properties' in schema ? (schema.properties as Record<string, Property>) : {};
 const fieldsOf = (shape: Shape): string[] => Object.keys(propertiesOf(shape));
 
-/** All that is accepted, and the one that was probably meant. */
+/** Accepted values, and the one that was probably meant. */
 function acceptedOf(given: unknown, known: readonly string[]): string {
   const near = nearest(String(given), known);
   return `accepted: ${known.join(', ')}${near === undefined ? '' : `; did you mean ${near}?`}`;
@@ -149,7 +148,7 @@ function acceptedOf(given: unknown, known: readonly string[]): string {
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
-/** Mistakes beyond the schema, in a scenario whose fields may have any type; `phases`: its phases. */
+/** Mistakes beyond the schema. Fields of `scenario` may have any type. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario)];
   return [...classMistakes, ...phaseMistakes(scenario, phases), ...conditionMistakes(scenario, phases)];
@@ -182,7 +181,7 @@ function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unkno
 
 const classesIn = ({ classes }: Record<string, unknown>): string[] => (isMap(classes) ? Object.keys(classes) : []);
 
-/** Values for the robots of one class, or of all. */
+/** Numbers of subscribers of one class, or of all. */
 function subscribersIn({ classes, subscribers }: Record<string, unknown>, name: unknown): unknown[] {
   const all = isMap(classes) ? Object.entries(classes).filter(([own]) => name === undefined || own === name) : [];
   if (all.length === 0) return [subscribers];
@@ -194,13 +193,13 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
   if (!shares.every((own) => typeof own === 'string' && new RegExp(SHARE_FORM).test(own))) return [];
   const sum = shares.reduce<number>((total, own) => total + shareOf(String(own)), 0);
-  // Shares such as thirds are written with a few digits.
+  // Tolerates shares with a few digits, such as thirds.
   if (Math.abs(sum - 1) < 0.0005) return [];
   const percent = Number((100 * sum).toFixed(2));
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];
 }
 
-/** Only agents report a version, and only robots with connections of their own choose an uplink. */
+/** Mistakes of classes: a version without an agent, or an uplink where robots have no connection of their own. */
 function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
   if (!isMap(classes)) return [];
   const connected: readonly unknown[] = CONNECTED_UPLINKS;

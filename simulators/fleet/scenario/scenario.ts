@@ -100,7 +100,7 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
     ),
   );
 
-/** One shape a phase, so that a message concerns the phase that the author meant. */
+/** One shape for each kind of phase, so that a message concerns the kind that the author meant. */
 export const phaseShapes = {
   ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
   hold: phase('hold', { class: ofClass, for: duration('Time for which the fleet stays as it is') }),
@@ -224,7 +224,7 @@ const head = {
   ),
 };
 
-/** A scenario without its phases, which are checked one by one. */
+/** Scenario without its phases, each of which is checked against the shape of its kind. */
 export const scenarioHead = shape(
   'Scenario',
   Type.Object(

@@ -2,14 +2,14 @@
 
 export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
 /**
- * `agent`: published agent protocol. `polling`: public Platform API only. `calls`: a robot stands for an existing
- * device and is idle, so that all requests are the scenario's traffic.
+ * `agent`: published agent protocol. `polling`: public Platform API alone. `calls`: no traffic but the scenario's,
+ * because a robot stands for an existing device and is idle.
  */
 export type UplinkKind = (typeof UPLINKS)[number];
 
 export const CONNECTED_UPLINKS = ['agent', 'polling'] as const satisfies UplinkKind[];
 
-/** Requests at a rate over the whole fleet, by the field of a phase. */
+/** Requests at a rate over the whole fleet, by phase field. */
 export const TRAFFIC = {
   ping: { action: 'ping', purpose: 'Rate of pings of devices through the platform' },
   lists: { action: 'list', purpose: 'Rate of reads of one page of the list of devices' },
@@ -20,7 +20,7 @@ export type Traffic = keyof typeof TRAFFIC;
 export type TrafficAction = (typeof TRAFFIC)[Traffic]['action'];
 export const TRAFFIC_NAMES = Object.keys(TRAFFIC) as Traffic[];
 
-/** Reason that robots with this uplink cannot carry out the phase; undefined if they can. */
+/** Reason against the phase for robots of this uplink; undefined if they can carry it out. */
 export function unsuited(
   uplink: UplinkKind,
   phase: { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>,
@@ -38,11 +38,10 @@ export function unsuited(
   return `this '${kind}' phase needs an uplink, but uplink is none${enough}`;
 }
 
-/** Clients on each robot that read its event stream. Robots of `calls` publish none. */
+/** Readers of each robot's event stream; none by default for `calls`, which publish no events. */
 export const subscribersOf = (scenario: { uplink?: UplinkKind; subscribers?: number }): number =>
   scenario.subscribers ?? (scenario.uplink === 'calls' ? 0 : 1);
 
-/** Name of a robot, e.g. `robot-000042`. */
 export const robotName = (prefix: string, index: number): string => `${prefix}-${String(index).padStart(6, '0')}`;
 
 export const indexIn = (name: string): number => Number(/\d+$/.exec(name)?.[0]);

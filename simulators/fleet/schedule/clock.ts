@@ -1,17 +1,17 @@
 /**
  * Shared clock, and two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts short. Open
- * loop: every action starts at its intended time, even while earlier ones are running, and its lateness is reported, so
- * that a slow generator cannot hide behind a slow target (coordinated omission).
+ * loop: every action starts at its intended time, even while earlier ones run, and reports its lateness, so that a slow
+ * generator cannot hide behind a slow target (coordinated omission).
  */
 import { setImmediate } from 'node:timers/promises';
 
-/** Milliseconds on the shared clock, the one of all processes of a machine (CLOCK_MONOTONIC). */
+/** Milliseconds on the clock that all processes of a machine share (CLOCK_MONOTONIC). */
 export const monotonicMs = (() => {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return (): number => performance.now() + offset;
 })();
 
-/** Times of a stream of actions, ascending, milliseconds since the schedule began. */
+/** Times of a stream of actions, ascending, milliseconds from the start of the schedule. */
 export interface Moments {
   next(): number | undefined;
 }
@@ -19,15 +19,15 @@ export interface Moments {
 interface ScheduleOptions {
   /** Start of the schedule on the clock of `now`. */
   epoch: number;
-  /** One for each stream of actions, e.g. the pings of one robot. */
+  /** Streams of actions, e.g. the pings of one robot each. */
   streams: readonly Moments[];
-  /** Starts an action without blocking. `intended`: on the clock of `now`. */
+  /** Starts an action without blocking. `intended`: time on the clock of `now`. */
   fire(stream: number, intended: number): void;
   signal?: AbortSignal;
   now?(): number;
 }
 
-/** Actions between two turns of the event loop, so that answers are read even if the schedule is behind. */
+/** Actions between two turns of the event loop, so that a late schedule still reads answers. */
 const BATCH = 256;
 
 export async function runSchedule(options: ScheduleOptions): Promise<void> {
@@ -50,7 +50,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** Hand-written, because every action waits once: `node:timers/promises` with a signal takes three times as long. */
+/** Takes a third of the time of `node:timers/promises` with a signal, because every action waits once. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -58,7 +58,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    // Timers take whole milliseconds and never fire early, so the floor wakes less than one before the time.
+    // Rounds down, because timers take whole milliseconds and never fire early.
     const timer = setTimeout(done, Math.min(Math.floor(ms), 2 ** 31 - 1));
     signal?.addEventListener('abort', done, { once: true });
     if (signal?.aborted === true) done();
@@ -66,7 +66,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 }
 
 /**
- * Streams by next time; ties go to the lower number. A binary heap over typed arrays, so that tens of thousands of
+ * Streams by their next time, equal times by number. A binary heap over typed arrays, so that tens of thousands of
  * streams allocate nothing per action.
  */
 class DueQueue {
@@ -93,7 +93,7 @@ class DueQueue {
     return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Takes the earliest stream, which stays in the queue with its next time. */
+  /** Takes the earliest stream and queues it again with its next time. */
   take(): number {
     const stream = this.#heap[0] ?? 0;
     const at = this.#streams[stream]?.next();
@@ -130,7 +130,7 @@ class DueQueue {
   }
 }
 
-/** Waits that the end of a run cuts short. Times are milliseconds on the shared clock. */
+/** Waits that the end of a run cuts short; times in milliseconds of the shared clock. */
 export class Deadlines {
   readonly #open = new Set<() => void>();
   ended = false;
@@ -145,7 +145,7 @@ export class Deadlines {
     return this.at(time).promise;
   }
 
-  /** Like `until`, but `finish` resolves it earlier. */
+  /** Resolves like `until`, or at `finish`. */
   at(time: number): { promise: Promise<void>; finish(): void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const finish = (): void => {
@@ -160,8 +160,8 @@ export class Deadlines {
   }
 
   /**
-   * Resolves with false if `work` is not done at `time`, with true if it is or the run has ended. Rejects if `work`
-   * does.
+   * Resolves with false if `work` is not done by `time`, and with true if it is, or at the end of the run. Rejects if
+   * `work` does.
    */
   async reached(time: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.at(time);
