@@ -1,4 +1,4 @@
-/** One incarnation of a device's agent, like the process of a real robot: starts from the disk and is never reused. */
+/** One run of a device's agent, from start on the disk to its end, like the process of a real robot. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { timestamp } from '../common/clock.ts';
@@ -21,7 +21,7 @@ import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport.ts';
 import { Watch } from './watch.ts';
 
-/** Placeholder for an event that never happened, because the published shape requires a time. */
+/** Time of an event that never happened, because the published shape requires one. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
 export class Agent implements RequestHandler, ServedAgent {
@@ -91,7 +91,7 @@ export class Agent implements RequestHandler, ServedAgent {
     return this.#sockets?.size ?? 0;
   }
 
-  /** Resolves once the agent serves. Rejects with StartError, or with KilledError if it was killed meanwhile. */
+  /** Resolves once the agent serves. Rejects with StartError, or with KilledError after a kill. */
   async start(): Promise<void> {
     const { endpoints, behaviour } = this.#settings;
     if (!this.#directory.isNew) {
@@ -119,7 +119,7 @@ export class Agent implements RequestHandler, ServedAgent {
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
-  /** Ends in order: finishes and stores accepted changes, ends streams, removes socket and discovery file. */
+  /** Stores accepted changes, ends streams, and removes socket and discovery file. */
   async stop(): Promise<void> {
     for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
@@ -133,7 +133,7 @@ export class Agent implements RequestHandler, ServedAgent {
   }
 
   /**
-   * Ends as after SIGKILL: flushes and removes nothing, breaks connections. Returns the result of
+   * Ends as after SIGKILL: breaks connections, flushes and removes nothing. Returns the result of
    * `DeviceDirectory.fence`.
    */
   kill(): Promise<void> | undefined {
@@ -188,7 +188,7 @@ export class Agent implements RequestHandler, ServedAgent {
   #openDeployments(incarnation: Incarnation): Deployments {
     const { directory, io, durable, behaviour, isNew } = incarnation;
     const { retryMs, failedMs } = this.#settings;
-    // Equal ids for equal seed and history, never one twice.
+    // Draws the same ids for the same seed and history, and none twice.
     const newId = (): string => {
       this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
       return this.#ids.text(12);

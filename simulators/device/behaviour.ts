@@ -1,6 +1,6 @@
 /**
- * Decisions of the simulated device with a legal or illegal alternative, as small functions. `referenceBehaviour` is
- * correct; a defect or a legal variant (`simulators/defects/device`) replaces a few of them.
+ * Decisions of the simulated device that have a legal or illegal alternative. `referenceBehaviour` is correct; a defect
+ * or a legal variant (`simulators/defects/device`) replaces a few of them.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
@@ -52,24 +52,24 @@ export interface TransportBehaviour {
   permit(path: string, mode: number, folder: string): void;
   readonly host: string;
   readonly backlog: number;
-  /** Decides on one more connection while `open` are open. */
+  /** Decides on a new connection beside `open` others. */
   accepts(open: number): boolean;
-  /** Called for each connection before any byte is read or written. */
+  /** Takes each connection before any byte of it. */
   connected(socket: Socket): void;
   discovery(file: DiscoveryFile): unknown;
-  /** Decides on a request with this `Authorization` header; `token` is undefined if the transport needs none. */
+  /** Decides on a request by its `Authorization` header; `token` is undefined on a transport without one. */
   authorized(header: string | undefined, token: string | undefined, transport: string): boolean;
 }
 
 /** Sections 4.1, 7 and 9. */
 export interface HttpBehaviour {
-  /** Sees every request first; true if it has taken the request over. */
+  /** Takes a request over, before all other decisions, by returning true. */
   intercept(request: IncomingMessage, response: ServerResponse): boolean;
   delayMs(): number;
-  /** Path below the version prefix; undefined if it is not the Device API's. */
+  /** Path below the version prefix; undefined outside the Device API. */
   route(path: string): string | undefined;
   refusal(refusal: Refusal, request: IncomingMessage): Refusal;
-  /** A string becomes plain text, undefined an empty body. */
+  /** A string becomes a plain text, undefined an empty body. */
   errorBody(refusal: Refusal): unknown;
   resource(value: unknown): unknown;
   /** Body of `GET /deployments/current`. */
@@ -81,12 +81,11 @@ export interface HttpBehaviour {
 /** Sections 4.1 and 6. */
 export interface StreamBehaviour {
   chooseCursor(request: CursorRequest): number | 'none' | 'malformed';
-  /** Id after which events are sent. */
+  /** Id before the first event to send. */
   resolveCursor(cursor: number | 'none', retained: Retained): number | 'expired';
   parseTypes(values: readonly string[]): TypeFilter;
   wants(filter: TypeFilter, type: string, phase: 'replay' | 'live'): boolean;
   frame(event: StoredEvent): string;
-  /** Wraps a body into one or more HTTP chunks. */
   chunk(body: Buffer): Buffer;
   /** Text of a heartbeat; '' sends none. `idleMs`: longest time without a byte. */
   heartbeat(now: { latest: number; idleMs: number }): string;
@@ -94,15 +93,15 @@ export interface StreamBehaviour {
   readonly heartbeatAtOpen: boolean;
   readonly preamble: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Changes events for this subscription alone; undefined shares encoded frames with other subscribers. */
+  /** Changes the events of one subscription; undefined shares encoded frames with other subscribers. */
   session(subscription: Subscription): Session | undefined;
-  /** Calls `enter`, which makes a fully replayed subscription live. */
+  /** Calls `enter`, which makes a subscription live after its replay. */
   join(enter: () => void): void;
   recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
-  /** Bytes that may wait in a live subscriber's socket before it falls back to reading the file. */
+  /** Bytes waiting in a live subscriber's socket, above which it reads from the file again. */
   readonly liveBufferBytes: number;
   readonly eventPauseMs: number;
-  /** Milliseconds until a stream is ended; undefined: never. */
+  /** Milliseconds of a stream's life; undefined for no end. */
   lifetimeMs(heartbeatMs: number): number | undefined;
 }
 
@@ -113,7 +112,7 @@ export interface Subscription {
 }
 
 export interface Session {
-  /** Events of a portion of the replay, before the filter. */
+  /** Changes a portion of the replay before the filter. */
   replay?(events: readonly StoredEvent[]): readonly StoredEvent[];
   live?(events: readonly StoredEvent[]): readonly StoredEvent[];
 }
@@ -125,37 +124,35 @@ export interface LiveSubscriber {
 /** Section 6.2. */
 export interface LogBehaviour {
   readonly idStep: number;
-  /** Most events kept; `configured`: by the options. */
+  /** Most events kept, by default the number `configured` by the options. */
   retain(configured: number): number;
   readonly tellsRetention: boolean;
-  /** Written form of a batch: one line an event, each with its line break. */
+  /** Written form of a batch: a line for each event, with its line break. */
   lines(events: readonly StoredEvent[]): string;
-  /** Highest id that counts as assigned in a log ending with `last`. */
+  /** Highest assigned id of a log that ends with `last`. */
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
-  /** Treatment of the log at a start: truncate a torn end, keep it, or drop everything. */
+  /** Treatment of a log at the start: truncates a torn end, keeps it, or drops everything. */
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
-  /** Order in which a batch is stored, becomes readable, and is delivered. `commit` and `deliver` belong together. */
+  /** Order in which a batch is stored, becomes readable and is delivered. Keep `commit` and `deliver` together. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
   /**
-   * First id that a compaction keeps, in order to keep `ids` ids, `step` from one event to the next; a value above
-   * `latest` keeps nothing.
+   * First id that a compaction keeps, for `ids` ids in steps of `step`; an id above `latest` keeps nothing.
    */
   keepFrom(plan: { earliest: number; latest: number; ids: number; step: number }): number;
 }
 
 /** Sections 2.1, 2.2, 2.4 and 6.3. */
 export interface DeploymentBehaviour {
-  /** Merge rule (section 2.2). */
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
   event(draft: EventDraft): EventDraft;
   occurredAt(timestamp: string): string;
   files(files: readonly ConfigFile[]): readonly ConfigFile[];
-  /** Order in which a deployment's files are placed and its event is published. */
+  /** Order in which a deployment's files reach their place and its event is published. */
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
   /**
-   * Whether a deployment with unwritable files fails. Otherwise it is retried for ever, like one without files, and no
-   * deployment is current meanwhile.
+   * Fails a deployment with unwritable files. Otherwise the agent retries it for ever, like one without files, and has
+   * no current deployment meanwhile.
    */
   readonly givesUp: boolean;
   readonly failedArchives: boolean;
@@ -238,10 +235,10 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
 };
 
-/** Whether an `Authorization` header carries this bearer token (section 5); HTTP ignores the case of the scheme. */
+/** Compares a bearer token (section 5); HTTP ignores the case of the scheme. */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
-  // Digests have one length, so the comparison takes constant time.
+  // Compares digests in constant time, because they have one length.
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }

@@ -1,6 +1,6 @@
 /**
- * Robot's directory for one incarnation of its agent. Created with the first write. While locked, no other device may
- * use it. After a kill it is fenced: operations under way change nothing more.
+ * Robot's directory for one run of its agent, created by the first write. Its lock keeps other devices out; its fence,
+ * after a kill, stops operations under way from changing anything more.
  */
 
 import { existsSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
@@ -9,12 +9,12 @@ import process from 'node:process';
 import { threadId } from 'node:worker_threads';
 import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 
-// Lock of a robot's directory: a symbolic link `lock` whose target names the owner. Unlike a file, a link appears
-// together with its content; unlike a socket, it needs no descriptor. The next device takes over the lock of a crashed
-// owner. Machines or containers that share a directory cannot see each other's processes, so the lock does not separate
-// them.
+// Lock of a robot's directory: a symbolic link `lock` whose target names the owner. A link, unlike a file, appears
+// together with its content and, unlike a socket, needs no descriptor. The next device takes over the lock of a crashed
+// owner. Machines or containers with a common directory need another lock, because they cannot see each other's
+// processes.
 
-/** A living device uses the directory. */
+/** Use of the directory by a living device. */
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
   readonly pid: number;
@@ -31,8 +31,8 @@ let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
 /**
- * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error if the
- * directory cannot hold a lock.
+ * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error for a
+ * directory that cannot hold a link.
  */
 export function lockDirectory(directory: string, name = 'lock') {
   const path = `${directory}/${name}`;
@@ -49,7 +49,7 @@ export function lockDirectory(directory: string, name = 'lock') {
     release: (): void => {
       if (held.delete(owner) && ownerOf(path) === owner) unlinkSync(path);
     },
-    /** Leaves the lock behind like a crash, with its owner dead. */
+    /** Leaves the lock behind as after a crash of its owner. */
     abandon: (): void => void held.delete(owner),
   };
 }
@@ -70,7 +70,7 @@ function acquire(path: string, owner: string): void {
       const where = `${dirname(path)} is in use by ${user}`;
       throw new DirectoryInUseError(`${where}; give each device a directory of its own`, pid);
     }
-    // Several processes may find the owner dead; only the holder of this takeover lock replaces the link.
+    // Lets one process replace the link, because several may find the owner dead.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {
@@ -95,31 +95,28 @@ function isAlive(owner: string): boolean {
   const [pid, start, thread] = owner.split('-');
   if (start === '' || start !== startOf(Number(pid))) return false;
   if (Number(pid) !== process.pid) return true;
-  // Devices of another thread are invisible here, so they count as alive while the process is.
+  // Counts devices of other threads as alive, because they are invisible here.
   return thread !== String(threadId) || held.has(owner);
 }
 
-/** Start time of a process, '' if there is none; distinguishes the owner from a later process with its number. */
+/** Start time of a process, which tells the owner from a later process with its number; '' if there is none. */
 function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie is dead; it only waits for its parent.
+    // Counts a zombie as dead, because it only waits for its parent.
     return state === 'Z' ? '' : (fields[18] ?? '');
   } catch (error) {
     return errorCode(error) === 'EPERM' ? 'unknown' : '';
   }
 }
 
-/** The agent was killed, so the operation had no effect. */
 export class KilledError extends Error {
   override name = 'KilledError';
 }
 
-/**
- * File operations of one incarnation. After fencing, all but `open` for reading, `size` and `read` throw KilledError.
- */
+/** File operations of one run of an agent. After the fence all throw KilledError, except those that only read. */
 export class DeviceDirectory implements DiskIo {
   readonly isNew: boolean;
   readonly #directory: string;
@@ -127,7 +124,7 @@ export class DeviceDirectory implements DiskIo {
   #lock: Lock | undefined;
   #killed = false;
   #writing: Promise<void> | undefined;
-  /** Topmost directory created, until its name is on the disk. */
+  /** Topmost new directory, until its name is on the disk. */
   #made: string | undefined;
 
   constructor(directory: string, io: DiskIo) {
@@ -138,7 +135,7 @@ export class DeviceDirectory implements DiskIo {
     try {
       this.#takeLock();
     } catch (error) {
-      // An unwritable directory takes no events, but its events can be served.
+      // Serves the events of an unwritable directory, which takes no new ones.
       if (!isUnwritable(error)) throw error;
     }
   }
@@ -148,8 +145,8 @@ export class DeviceDirectory implements DiskIo {
   }
 
   /**
-   * Stops this incarnation from changing the directory, and leaves it like a crash. The kernel completes a write under
-   * way even for a killed process: the result resolves then; undefined without one.
+   * Stops every change of the directory, which stays as after a crash. Resolves when the kernel has completed a write
+   * under way, as it does for a killed process; undefined without a write.
    */
   fence(): Promise<void> | undefined {
     this.#killed = true;

@@ -25,15 +25,13 @@ export interface DeviceStats {
   connections: number;
 }
 
-/**
- * Device whose agent can be started, stopped, killed and driven. Dispose of it to end the agent and the control API.
- */
+/** Device that can start, stop, kill and drive its agent. Disposal ends the agent and the control API. */
 export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #env: Environment;
   #identity: Identity | undefined;
   #agent: Agent | undefined;
-  /** Resolves when the kernel has completed the writes of a killed agent. */
+  /** Resolves when the kernel has completed a killed agent's writes. */
   #pendingWrites: Promise<void> | undefined;
   #startingAgent: Agent | undefined;
   #control: ControlServer | undefined;
@@ -57,7 +55,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#identity;
   }
 
-  /** Path of the unix socket; undefined if it serves none. */
+  /** Path of the unix socket; undefined on another transport. */
   get socketPath(): string | undefined {
     return this.address['socket'];
   }
@@ -67,7 +65,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return Object.assign({}, ...this.#settings.endpoints.map(({ address }) => address));
   }
 
-  /** `http://127.0.0.1:<port>` while it serves loopback. */
+  /** `http://127.0.0.1:<port>` while the agent serves loopback. */
   get url(): string | undefined {
     return this.#agent?.url;
   }
@@ -80,7 +78,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#control?.address;
   }
 
-  /** Bearer token of requests to the control port; undefined without such a port. */
+  /** Bearer token of the control port; undefined without a port. */
   get controlToken(): string | undefined {
     return this.#control?.token;
   }
@@ -89,7 +87,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#agent?.uplink;
   }
 
-  /** Deployments of the running agent. Throws ControlError (`agent_down`) while it is down. */
+  /** Throws ControlError (`agent_down`) while the agent is down. */
   get port(): DeploymentPort {
     return this.#requireAgent().deployments;
   }
@@ -98,7 +96,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#agent !== undefined;
   }
 
-  /** Starts the agent; resolves once it serves. Does nothing while it is up. */
+  /** Resolves once the agent serves; returns at once while the agent is up. */
   async start(): Promise<void> {
     await this.#stopping;
     if (this.#agent) return;
@@ -108,7 +106,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     await this.#starting;
   }
 
-  /** Ends the agent in order, or, with `SIGKILL`, as `kill` does. Does nothing while it is down. */
+  /** Ends the agent in order, or by `kill` for `SIGKILL`. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     if (signal === 'SIGKILL') return this.kill();
     await this.#starting;
@@ -122,7 +120,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     await this.#stopping;
   }
 
-  /** Ends the agent as after SIGKILL: flushes and removes nothing, breaks connections, leaves the socket file. */
+  /** Ends the agent as after SIGKILL: breaks connections, leaves the socket file, flushes nothing. */
   kill(): void {
     this.#pendingWrites = (this.#agent ?? this.#startingAgent)?.kill() ?? this.#pendingWrites;
     this.#agent = undefined;

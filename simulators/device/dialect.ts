@@ -18,7 +18,7 @@ const miru: DeviceBehaviour = {
     ...http,
     headers: {},
     intercept: (_request, response) => {
-      // Keep-alive is implicit; Node adds no header that was removed.
+      // Leaves keep-alive implicit, because Node adds no header that was removed.
       response.removeHeader('Connection');
       return false;
     },
@@ -26,7 +26,7 @@ const miru: DeviceBehaviour = {
     refusal: (refusal, { url = '' }) => refusalAt(url, refusal),
     errorBody: (refusal) => {
       if (refusal.code === REPEATED) return refusal.message;
-      // An unknown path and a wrong method are answered without a body.
+      // Answers an unknown path and a wrong method without a body.
       const isBare = refusal.code === 'not_found' || refusal.code === 'method_not_allowed';
       return isBare ? undefined : http.errorBody(refusal);
     },
@@ -44,13 +44,13 @@ const miru: DeviceBehaviour = {
   },
   log: {
     ...log,
-    // Lines of the log lack the `object` of their envelope.
+    // Drops the `object` of the envelope.
     lines: (events) => log.lines(events).replaceAll(/^\{"object":"event",/gm, '{'),
   },
   deployments: {
     ...deployments,
     event: ({ type, data }) => ({ type, data: inRustStyle(data) }),
-    // An offset and nanoseconds; the last six digits are arbitrary, because JavaScript's clock lacks them.
+    // Writes an offset and nanoseconds, of which the last six digits are arbitrary: JavaScript's clock lacks them.
     occurredAt: (text) => text.replace('Z', `${String(process.hrtime.bigint() % 1_000_000n).padStart(6, '0')}+00:00`),
     givesUp: false,
     enter: async (steps) => {
@@ -67,10 +67,10 @@ const CODES: Readonly<Record<string, string>> = {
   git_commit_not_found: 'resource_not_found',
 };
 
-/** Refuses a repeated `after` in plain text, even with equal values. */
+/** Code for a repeated `after`, refused in plain text even with equal values. */
 const REPEATED = 'repeated_parameter';
 
-/** `params` contain no ids; the message of an expired cursor does. */
+/** Moves ids from `params` to the message of an expired cursor. */
 function refusalAt(url: string, { status, code, message, params, headers = {} }: Refusal): Refusal {
   const repeated = code === 'invalid_cursor' && new URLSearchParams(url.split('?')[1] ?? '').getAll('after').length > 1;
   const allow = headers['Allow']?.replaceAll(', ', ',');
@@ -83,7 +83,7 @@ function refusalAt(url: string, { status, code, message, params, headers = {} }:
   };
 }
 
-/** A cursor may have a sign: `+1` is 1, and a negative one is older than every event. */
+/** Accepts a sign: `+1` is 1, and a negative cursor is older than every event. */
 function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   if (after.length > 1) return 'malformed';
   const text = after[0] ?? lastEventId;
@@ -92,7 +92,7 @@ function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'no
   return chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
 }
 
-/** 0 requests everything retained; the id just before the earliest event has expired. */
+/** Serves everything retained for 0; calls the id just before the earliest event expired. */
 function resolveFromZero(cursor: number | 'none', retained: Retained): number | 'expired' {
   const { earliest, latest } = retained;
   if (cursor === 'none') return resolveCursor(cursor, retained);
@@ -101,7 +101,7 @@ function resolveFromZero(cursor: number | 'none', retained: Retained): number | 
   return cursor < earliest ? 'expired' : resolveCursor(cursor, retained);
 }
 
-/** Members in alphabetical order, times with an offset. */
+/** Sorts members by name, and writes times with an offset. */
 function inRustStyle<T>(value: T): T {
   if (typeof value === 'string') return value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z$/, '$1+00:00') as T;
   if (typeof value !== 'object' || value === null) return value;

@@ -21,7 +21,6 @@ export type Fault =
   | { kind: 'clock-skew'; ms: number }
   | { kind: 'enospc'; bytes: number };
 
-/** Effect and syntax of each fault. */
 export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
   latency: 'latency=50ms or latency=20ms..2s, up to 1d: every answer is delayed by that much',
   reset: 'reset=1000 or reset=1..5000: an event stream is cut after that many bytes, in the middle of a frame',
@@ -34,7 +33,6 @@ export const FAULTS: Readonly<Record<Fault['kind'], string>> = {
 
 const DAY_MS = 86_400_000;
 
-/** Parses `name=value`. Throws RangeError with the accepted forms. */
 export function parseFault(spec: string): Fault {
   const [name = '', value = ''] = spec.split('=', 2);
   const fault = isKind(name) ? READERS[name](value) : undefined;
@@ -48,7 +46,7 @@ const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, na
 const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
   latency: (value) => {
     const fault = range('latency', value, duration);
-    // Timers take at most 24 days.
+    // At most a day, because timers take 24 days.
     return fault && fault.high <= DAY_MS ? fault : undefined;
   },
   reset: (value) => range('reset', value, size),
@@ -64,7 +62,7 @@ const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = 
   },
   'clock-skew': (value) => {
     const ms = duration(value.replace(/^[+-]/, ''));
-    // Years in dates have four digits.
+    // At most a century, because years of dates have four digits.
     if (ms === undefined || ms > 36_500 * DAY_MS) return undefined;
     return { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
   },
@@ -85,7 +83,7 @@ function range<K extends 'latency' | 'reset' | 'half-open'>(
   return low === undefined || high === undefined || high < low ? undefined : { kind, low, high };
 }
 
-/** Milliseconds of `30s`; undefined for other text. */
+/** Milliseconds of a text such as `30s`. */
 export const duration = (text: string): number | undefined =>
   new RegExp(DURATION_FORM).test(text) ? durationMs(text) : undefined;
 
@@ -96,12 +94,12 @@ export interface Environment {
   latency(): number;
 }
 
-/** A fault has crashed the agent during an operation. */
+/** Crash of the agent by a fault, during an operation. */
 export class CrashFault extends Error {
   override name = 'CrashFault';
 }
 
-/** Applies the faults to `env` in order; `crash` ends the agent like SIGKILL. */
+/** Applies faults to `env` in order. `crash`: ends the agent like SIGKILL. */
 export function withFaults(env: Environment, faults: readonly Fault[], random: Random, crash: () => void): Environment {
   return faults.reduce((inner, fault) => apply(inner, fault, random.fork(fault.kind), crash), env);
 }
@@ -124,7 +122,7 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
   }
 }
 
-/** Writes a limited number of bytes of each stream and drops the rest; a reset then ends the connection. */
+/** Drops the bytes of each stream beyond a drawn number; a reset then ends the connection. */
 function cutting(env: Environment, { kind, low, high }: Range<'reset' | 'half-open'>, random: Random) {
   const left = new WeakMap<Socket, number>();
   return (socket: Socket, bytes: Buffer): boolean => {

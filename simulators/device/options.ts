@@ -12,7 +12,7 @@ import type { DeploymentPort, Uplink } from './ports.ts';
 import type { Seen } from './seen.ts';
 import { type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
-/** Methods of a pino logger in use. Secrets never reach it. */
+/** Methods of a pino logger, which receives no secrets. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -23,16 +23,16 @@ export interface Logger {
 export interface Identity {
   deviceId: string;
   name: string;
-  /** The robot's own directory, where an uplink may keep its keys. */
+  /** Robot's directory, where an uplink may keep its keys. */
   directory: string;
-  /** Writes of an uplink there; its operations throw once the agent is killed. */
+  /** Writes of an uplink to this directory; they throw once the agent is killed. */
   io?: DiskIo;
 }
 
 export interface DeviceOptions extends TransportOptions {
   /**
-   * Robot's directory: event log, high-water mark, state, and the config files below `root`. Created with the first
-   * write. Reserved for one device at a time; a second one is refused with DirectoryInUseError.
+   * Robot's directory, for event log, high-water mark, state, and the config files below `root`. The first write
+   * creates it. A second device on the same directory is refused with DirectoryInUseError.
    */
   dir: string;
   endpoints?: readonly Endpoint[];
@@ -42,51 +42,49 @@ export interface DeviceOptions extends TransportOptions {
   retainBytes?: number;
   /** Milliseconds between heartbeats of a stream, default 30 000, at most a day. */
   heartbeatMs?: number;
-  /** Location of an event before delivery: `sync` (default) on the disk, `os` in the page cache, for load. */
+  /** Place of an event before its delivery: `sync` (default) on the disk, `os` in the page cache, for load. */
   durability?: 'sync' | 'os';
-  /**
-   * Serves the control API on a port of 127.0.0.1 (0 picks a free one; default token: a new one) or on a unix socket.
-   */
+  /** Control API on a port of 127.0.0.1 or a unix socket. Port 0 picks a free one; `token` defaults to a new one. */
   control?: { port: number; token?: string } | { path: string };
   /** Default: derived from the seed. */
   deviceId?: string;
   /** Default: the device id. */
   name?: string;
-  /** Choice where the specification leaves one, unless `behaviour` decides. Default: `spec`. */
+  /** Choices where the specification leaves them, unless `behaviour` decides. Default: `spec`. */
   dialect?: Dialect;
-  /** Default: of the dialect. Defects and variants: `simulators/defects/device`. */
+  /** Default: that of the dialect. Defects and variants: `simulators/defects/device`. */
   behaviour?: DeviceBehaviour;
-  /** Faults by name, off by default; see `FAULTS`. */
+  /** Faults by name (`FAULTS`). Default: none. */
   faults?: readonly string[];
-  /** Called when a fault crashes the agent; must end it before returning. Default: `kill()`. */
+  /** Must end the agent, crashed by a fault, before returning. Default: `kill()`. */
   onCrash?: () => void;
   clock?: Clock;
-  /** Drives ids, data and faults. Default: `dir`. */
+  /** Seed of ids, data and faults. Default: `dir`. */
   seed?: number | string;
   log?: Logger;
-  /** Bytes that a live subscriber may lag before it is dropped, default 4 MiB. */
+  /** Bytes by which a live subscriber may lag before the agent drops it, default 4 MiB. */
   subscriberBytes?: number;
-  /** First delay before a deployment that the disk rejected is retried, milliseconds, default 15 000; doubles. */
+  /** Milliseconds before the first retry of a deployment that the disk rejected, default 15 000; doubles. */
   retryMs?: number;
   /**
-   * Milliseconds that a deployment driven to `failed` keeps the requested state before it is archived and removed,
-   * default 100.
+   * Milliseconds in which a deployment driven to `failed` keeps the requested state, before the agent archives and
+   * removes it. Default 100.
    */
   failedMs?: number;
-  /** Receives activity of the agent, at most ten times a second. */
+  /** Takes activity of the agent, at most ten times a second. */
   watch?: (seen: Seen) => void;
-  /** Creates the uplink to a platform; called at each start. */
+  /** Creates the uplink to a platform, at each start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
 
 export type Settings = ReturnType<typeof settle>;
 
-/** A day in milliseconds; timers take at most 24 days. */
+/** A day in milliseconds, because timers take 24 days. */
 const LONGEST_MS = 86_400_000;
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Applies the defaults. Throws RangeError with the option and the accepted values. */
+/** Applies the defaults. Throws RangeError with the option and its accepted values. */
 export function settle(options: DeviceOptions) {
   const dir = resolve(options.dir);
   const behaviour = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
@@ -118,7 +116,7 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
   throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
 }
 
-/** The address in `option` cannot be used; the message gives the reason. */
+/** Unusable address in `option`; the message gives the reason. */
 export class StartError extends Error {
   override name = 'StartError';
   readonly option: string;
@@ -129,7 +127,7 @@ export class StartError extends Error {
   }
 }
 
-/** Returns the result of `use`. Rejects with a StartError for `option`, or with the KilledError of `use`. */
+/** Rejects with a StartError for `option` in place of an error of `use`, except its KilledError. */
 export async function asStartError<T>(option: string, use: Promise<T>): Promise<T> {
   try {
     return await use;
@@ -143,7 +141,7 @@ export function optionOf(error: unknown): string | undefined {
   return error instanceof StartError ? error.option : undefined;
 }
 
-/** StartError for a system error; returns self-explanatory errors unchanged. */
+/** Turns a system error into a StartError; returns self-explanatory errors unchanged. */
 export function startErrorOf(option: string, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
   const {
@@ -152,7 +150,7 @@ export function startErrorOf(option: string, error: unknown): Error {
     address,
     port = -1,
   } = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
-  // A unix socket has port -1.
+  // Names the path of a unix socket, whose port is -1.
   const place = port < 0 ? (dest ?? path ?? address ?? 'it') : `port ${port}`;
   const code = errorCode(error) ?? '';
   const words: Record<string, string> = {

@@ -3,12 +3,12 @@ import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent
 import type { Deployment } from '../../harness/contract/device-api.ts';
 
 export interface ConfigFile {
-  /** Path given by the platform; the file is written below the robot's own root in any case. */
+  /** Path from the platform; the device writes the file below the robot's own root in any case. */
   filepath: string;
   content: Uint8Array;
 }
 
-/** A deployment could not be applied. If `retryable` is false, it never can be and becomes `failed`. */
+/** Failure to apply a deployment, which becomes `failed` unless it is `retryable`. */
 export class DeployError extends Error {
   override name = 'DeployError';
   readonly retryable: boolean;
@@ -19,19 +19,18 @@ export class DeployError extends Error {
 }
 
 export interface DeploymentPort {
-  /** Deployments now on the device (activity `deployed` or `removing`), with their config files. */
+  /** Deployments on the device (activity `deployed` or `removing`), with their config files. */
   active(): Deployment[];
   get(id: string): Deployment | undefined;
   /**
-   * Makes `wanted` the current deployment: writes all files or none, archives and removes the deployments that it
-   * replaces, and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
+   * Makes `wanted` the current deployment: writes all files or none, archives and removes the deployments before it,
+   * and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
    */
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }>;
-  /** Removes the files, archives, publishes `deployment.removed`. */
   remove(id: string): Promise<Deployment>;
-  /** Records an error status, also of a new deployment; `failed` archives and removes it too. */
+  /** Records an error status, of a new deployment too; archives and removes a `failed` one. */
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment>;
-  /** Keeps releases (with git commits) for `/releases/*` and `/git_commits/*`. */
+  /** Keeps a release, with its git commit, for `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;
 }
 
@@ -50,11 +49,11 @@ export interface Uplink extends AsyncDisposable {
   readonly lastDisconnectedAt: string | undefined;
   /** Provisions if needed, connects, subscribes and syncs once; resolves when online. Idempotent. */
   start(): Promise<void>;
-  /** Resolves when the first attempt to enrol has succeeded or failed, or the uplink is stopped. */
+  /** Resolves when the first attempt to enrol has ended, or the uplink has stopped. */
   readonly firstAttempt: Promise<void>;
   stop(): Promise<void>;
-  /** Stops like a killed robot, without MQTT's DISCONNECT. Default: `stop`. */
+  /** Stops as after a kill, without MQTT's DISCONNECT. Default: `stop`. */
   abandon?(): Promise<void>;
-  /** Syncs now; concurrent calls share one sync. */
+  /** Syncs now; calls during a sync share it. */
   sync(): Promise<SyncResult>;
 }

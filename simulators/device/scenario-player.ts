@@ -12,7 +12,6 @@ import { referenceBehaviour } from './behaviour.ts';
 import { asStartError } from './options.ts';
 import { type DeviceListener, type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
-/** Receives each action of client and server, as text. */
 export type Tell = (who: 'client' | 'server', what: string) => void;
 
 const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
@@ -31,7 +30,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Rejects if an endpoint cannot be opened. */
+  /** Rejects for an endpoint that cannot be opened. */
   static async open(situation: Situation, endpoints: readonly Endpoint[], tell: Tell): Promise<ScenarioPlayer> {
     const player = new ScenarioPlayer(situation, tell);
     try {
@@ -120,8 +119,8 @@ export class ScenarioPlayer implements AsyncDisposable {
 }
 
 /**
- * Plays one situation until a signal (`muster simulate device --scenario`): prints the ready line, then reports client
- * and server on standard error. Rejects with StartError.
+ * Plays one situation until a signal (`muster simulate device --scenario`). Prints the ready line, then both sides on
+ * standard error. Rejects with StartError.
  */
 export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
   const stopped = untilSignal();

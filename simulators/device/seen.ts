@@ -1,4 +1,4 @@
-/** Types of an agent's activity as reported by `watch.ts`; shared with the page of the console. */
+/** Types of an agent's activity, which `watch.ts` reports and the page of the console shows. */
 import type { Deployment } from '../../harness/contract/device-api.ts';
 
 export interface SeenEvent {
@@ -11,7 +11,7 @@ export interface SeenFrame {
   /** Milliseconds since 1970. */
   at: number;
   id?: string;
-  /** Value of its `event` field; undefined for a comment. */
+  /** Value of the frame's `event` field; undefined for a comment. */
   type?: string;
   text: string;
   to: number[];
@@ -21,11 +21,11 @@ export interface SeenListener {
   client: string;
   since: number;
   after: number;
-  /** Event types of its filter; undefined: all. */
+  /** Event types of the listener's filter; undefined for all. */
   types?: string[];
   frames: number;
   last?: string;
-  /** Bytes not yet taken by its client. */
+  /** Bytes that the listener has yet to take. */
   waiting: number;
 }
 
@@ -39,10 +39,10 @@ export interface SeenLog {
 export interface Seen {
   events: SeenEvent[];
   frames: SeenFrame[];
-  /** All open listeners by number; absent if nothing changed. */
+  /** Open listeners by number; undefined without a change. */
   listeners?: Record<string, SeenListener>;
   log?: SeenLog;
-  /** Current deployment; null: none. */
+  /** Current deployment; null for none. */
   current?: Deployment | null;
 }
 

@@ -36,9 +36,9 @@ export interface Serving {
 }
 
 export interface Listener {
-  /** Stops listening and removes its files. */
+  /** Stops listening and removes the listener's files. */
   close(): void;
-  /** Stops listening like a crash: the files stay. */
+  /** Stops listening as in a crash, and leaves the files. */
   abandon(): void;
 }
 
@@ -49,7 +49,7 @@ export interface DeviceListener extends Listener {
 }
 
 export interface Endpoint {
-  /** Command-line option that sets it, also named by a StartError. */
+  /** Command-line option of the endpoint, which a StartError names. */
   readonly option: string;
   /** Address in the ready line, e.g. `{ socket: '/run/agent.sock' }`. */
   readonly address: Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ export function listening(server: net.Server, options: net.ListenOptions): Promi
   });
 }
 
-/** Throws UsageError unless a file can be created at the path of `--option`. */
+/** Throws UsageError for a path of `--option` where no file can be created. */
 export function requireWritableParent(option: string, path: string): void {
   const parent = dirname(resolve(path));
   try {
@@ -80,15 +80,14 @@ export function requireWritableParent(option: string, path: string): void {
 }
 
 export interface TransportOptions {
-  /** Unix socket to serve on; `mode`: permissions of the file, default 0o660. */
+  /** Unix socket to serve on. `mode`: permissions of its file, default 0o660. */
   socket?: string | { path: string; mode?: number };
-  /** Serves on 127.0.0.1; `discovery`: file for port and token. */
+  /** Port of 127.0.0.1 to serve on. `discovery`: file for port and token. */
   loopback?: { discovery: string };
 }
 
 export type TransportName = 'unix' | 'loopback';
 
-/** Options for the named transport in the caller's folder. */
 export const transportInFolder = (name: TransportName, folder: string): TransportOptions =>
   name === 'unix'
     ? { socket: join(folder, 'agent.sock') }
@@ -104,7 +103,6 @@ export function endpointsOf({ socket, loopback }: TransportOptions): Endpoint[] 
 
 const group = 'Where';
 
-/** Command-line options of the transports. */
 export const transportArguments = {
   socket: { type: 'string', describe: 'Serve on this unix socket', group },
   'socket-mode': { type: 'string', default: '0660', describe: 'Its permissions, octal', group },
@@ -114,7 +112,7 @@ export const transportArguments = {
 
 export const transportUsage = '--socket PATH, or --loopback with --discovery FILE,';
 
-/** Device options from command-line options; empty if they select no transport. Throws UsageError. */
+/** Device options from command-line options; empty without a transport. Throws UsageError. */
 export function transportOptions(args: {
   socket?: string | undefined;
   'socket-mode': string;
@@ -149,7 +147,7 @@ class LoopbackEndpoint implements Endpoint {
     return { discovery: this.#discovery };
   }
 
-  /** Listens on a free port of 127.0.0.1 and writes port and a new token to the discovery file (mode 0600). */
+  /** Listens on a free port of 127.0.0.1, and writes it with a new token to the discovery file (mode 0600). */
   async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
     const discovery = this.#discovery;
     const token = randomBytes(32).toString('hex');
@@ -181,7 +179,7 @@ class LoopbackEndpoint implements Endpoint {
   }
 }
 
-// Unix socket (specification section 5). The file's permissions decide who may connect; there is no token.
+// Unix socket (specification section 5), whose permissions, not a token, decide who may connect.
 
 /** Kernel limit for the path of a socket, bytes. */
 const LONGEST_PATH = 107;
@@ -216,9 +214,9 @@ class UnixEndpoint implements Endpoint {
 }
 
 /**
- * Listens on `path`. Takes over the socket of a dead process; rejects if another agent answers on it. The socket is
- * created in a folder that only its owner can enter, gets its permissions (`permit`) there, and accepts connections
- * before it appears under its name. `check` throws if the agent was killed meanwhile.
+ * Listens on `path`. Takes over the socket of a dead process; rejects if another agent answers on it. Creates the
+ * socket in a folder of its owner alone, sets its permissions (`permit`) there, and accepts connections before it
+ * appears under its name. `check` throws if the agent was killed meanwhile.
  */
 export async function listenUnix(
   path: string,
@@ -239,7 +237,7 @@ export async function listenUnix(
   try {
     check();
     permit(folder.socket);
-    // A link, unlike a rename, never replaces a file that appeared meanwhile.
+    // Links instead of renaming, so that a file that appeared meanwhile stays.
     if (isNew) linkSync(folder.socket, path);
     else renameSync(folder.socket, path);
   } catch (error) {
@@ -258,11 +256,11 @@ export async function listenUnix(
   };
 }
 
-/** Folder beside a socket's final place, for its owner only, with a socket path to bind to. Disposal removes both. */
+/** Folder of the owner alone beside a socket's place, with a path to bind to; disposal removes both. */
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   mkdirSync(folder, { mode: 0o700 });
-  // Node removes this name again when the server closes, so it must be unique.
+  // Unique name, because Node removes it again when the server closes.
   const name = basename(besideName('socket'));
   const { path, close } = reachable(folder);
   return {
@@ -277,14 +275,14 @@ function privateFolder(parent: string): { socket: string } & Disposable {
 
 const OPEN_FOLDERS = '/proc/self/fd';
 
-/** Short path of a folder, if the system has one, because the kernel limits the length of a socket's path. */
+/** Short path of a folder, if the system has one, because the kernel limits the path of a socket. */
 function reachable(folder: string): { path: string; close(): void } {
   if (!existsSync(OPEN_FOLDERS)) return { path: folder, close: () => {} };
   const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   return { path: `${OPEN_FOLDERS}/${fd}`, close: () => closeSync(fd) };
 }
 
-/** Whether `path` is free; false for the socket of a dead agent. */
+/** Resolves with whether `path` is free, and with false for the socket of a dead agent. */
 async function claim(path: string): Promise<boolean> {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return true;

@@ -22,7 +22,7 @@ function framesIn(bytes: Buffer): Pick<SeenFrame, 'id' | 'type' | 'text'>[] {
   });
 }
 
-/** Text of HTTP chunks; unchanged if not chunked. */
+/** Text of HTTP chunks, or of an unchunked body. */
 function body(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
@@ -52,7 +52,7 @@ export class Watch {
   #frames: SeenFrame[] = [];
   readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
   #nextNumber = 1;
-  /** Bytes written last, shared by several subscribers, and their frames. */
+  /** Frames of the last written bytes, which several subscribers share. */
   #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
   readonly #told = new Map<string, string>();
 

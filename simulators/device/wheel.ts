@@ -6,8 +6,8 @@ export interface WheelMember {
 }
 
 /**
- * Wheel whose slots are served in turn; a member is in the slot current at its arrival. A timer for each of thousands
- * of devices would cost more than the devices.
+ * Wheel that serves its slots in turn; a member joins the slot current at its arrival. A timer for each of thousands of
+ * devices would cost more than the devices.
  */
 export class Wheel {
   readonly #time: Omit<Time, 'now'>;
@@ -54,7 +54,7 @@ export class Wheel {
     }
   };
 
-  /** Slots to serve in this tick, by the clock: late ticks of a busy machine would otherwise stretch a turn. */
+  /** Slots due by the clock, because counting the late ticks of a busy machine would stretch a turn. */
   protected due(): number {
     const due = Math.floor((this.#time.elapsed() - this.#reachedAt) / this.#tickMs);
     this.#reachedAt += due * this.#tickMs;

@@ -1,4 +1,4 @@
-/** Target of the control API (a device in this process, or an agent in its own one), and its errors. */
+/** Target of the control API: a device in this process, or an agent in a process of its own. */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -13,7 +13,7 @@ import { AgentDownError, CompactionError, EventLogError } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 
-/** The control request cannot be granted; `status` is the HTTP status of the answer. */
+/** Rejection of a control request. `status`: HTTP status of the answer. */
 export class ControlError extends Error {
   override name = 'ControlError';
   readonly status: number;
@@ -35,19 +35,19 @@ export interface AgentCalls {
 }
 export type AgentCall = keyof AgentCalls;
 
-/** Target of the control API. Every call resolves once its effect is visible. */
+/** Target whose every call resolves once its effect is visible. */
 export abstract class ControlTarget {
   abstract info(): ControlInfo;
-  /** Resolves once the agent serves. Does nothing while it is up. */
+  /** Resolves once the agent serves; returns at once while the agent is up. */
   abstract start(): Promise<void>;
   abstract stop(signal?: StopSignal): Promise<void>;
-  /** Calls the agent; rejects with ControlError (`agent_down`) while it is down. */
+  /** Calls the agent; rejects with ControlError (`agent_down`) while the agent is down. */
   abstract call<Name extends AgentCall>(
     name: Name,
     given: AgentCalls[Name]['given'],
   ): Promise<AgentCalls[Name]['answer']>;
 
-  /** Makes a deployment current, in the requested state (default: deployed, no error). */
+  /** Makes a deployment current, by default deployed without error. */
   deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
     return this.call('deploy', wanted);
   }
@@ -55,10 +55,7 @@ export abstract class ControlTarget {
   remove(id: string): Promise<Deployment> {
     return this.call('remove', id);
   }
-  /**
-   * Publishes `count` events of deployments that come and go, while the current one stays. Resolves with the range of
-   * ids.
-   */
+  /** Publishes `count` events of short-lived deployments beside the current one; resolves with their ids. */
   publish(count: number): Promise<ControlPublished> {
     return this.call('publish', count);
   }
@@ -68,13 +65,12 @@ export abstract class ControlTarget {
   cut(): Promise<{ streams: number }> {
     return this.call('cut', undefined);
   }
-  /** Reads the whole event log; resolves with its content and damage. */
   log(): Promise<ControlLog> {
     return this.call('log', undefined);
   }
 }
 
-/** Error of a device as status and code of the control API. */
+/** Turns an error of a device into a status and code of the control API. */
 export function controlError(error: unknown): ControlError {
   if (error instanceof ControlError) return error;
   const message = error instanceof Error ? error.message : String(error);

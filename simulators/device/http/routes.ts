@@ -1,4 +1,4 @@
-/** Resources of the Device API (specification section 4.1), and further ones of published agents. */
+/** Resources of the Device API (specification section 4.1), and those that only published agents have. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
@@ -17,7 +17,7 @@ export interface ServedAgent {
   readonly deployments: Deployments;
   readonly stream: Stream;
   device(): object;
-  /** Syncs with the platform; resolves with the body of `POST /device/sync`. */
+  /** Resolves with the body of `POST /device/sync`. */
   sync(): Promise<object>;
 }
 
@@ -83,18 +83,18 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
     response.end();
     return;
   }
-  // Frames now bypass HTTP and go to the socket, each encoded once for all subscribers.
+  // Sends frames to the socket past HTTP, encoded once for all subscribers.
   response.flushHeaders();
   takeOver(request, response);
   agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
   const session = rules.session({ after, filter, retained });
-  // Created in this tick, because the cursor was checked against the current log.
+  // Subscribes in this tick, because the cursor was checked against the log of now.
   const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });
   const open = (): void => {
     if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
-  // A pipelined response gets the socket when the earlier one has finished.
+  // Waits for the socket, which a pipelined response gets after the earlier one.
   else response.once('socket', () => process.nextTick(open));
 }
 
@@ -104,7 +104,7 @@ interface Route {
   handle(exchange: Exchange, query: URLSearchParams, id: string): void | Promise<void>;
 }
 
-/** JSON resource. `read` returns undefined for a missing one, which becomes a 404. */
+/** Route of a JSON resource; answers 404 where `read` returns undefined. */
 const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: string) => unknown): Route => ({
   method: 'GET',
   path,
@@ -143,7 +143,7 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-/** Answers one request. Logs internal errors and answers them with 500. */
+/** Answers one request; logs internal errors and answers them with 500. */
 export function serve(
   agent: ServedAgent,
   request: IncomingMessage,

@@ -1,6 +1,6 @@
 /**
- * One HTTP server for all devices of the process. Each device listens on its own sockets and hands connections over, so
- * that an idle device costs only a listening socket.
+ * One HTTP server for all devices of the process. Each device listens on sockets of its own and hands connections over,
+ * so that an idle device costs only a listening socket.
  */
 
 import type http from 'node:http';
@@ -17,12 +17,12 @@ export interface RequestHandler {
 interface Connection {
   handler: RequestHandler;
   entrance: Entrance;
-  /** Content still allowed on it: answers, the rest of an event stream, or nothing after a refusal. */
+  /** Content that may follow: answers, the rest of an event stream, or nothing after a refusal. */
   carries: 'answers' | 'stream' | 'nothing';
   latest?: Exchange;
 }
 
-/** Milliseconds that a client may keep sending after a malformed request. */
+/** Milliseconds in which a client may go on sending after a malformed request. */
 const LINGER_MS = 1_000;
 
 const connections = new WeakMap<Socket, Connection>();
@@ -32,24 +32,24 @@ export function adopt(socket: Socket, handler: RequestHandler, entrance: Entranc
   giveWay();
   connections.set(socket, { handler, entrance, carries: 'answers' });
   const parser = hub();
-  // Node reports unparsable requests to the `server` of the socket.
+  // Names the server to Node, which reports unparsable requests to it.
   Object.assign(socket, { server: parser });
   parser.emit('connection', socket);
 }
 
 /**
- * Reserves the socket of this request for an event stream. Releases parser, request and response if possible: they take
- * more memory than the rest of a stream.
+ * Reserves a request's socket for an event stream. Releases parser, request and response where possible, because they
+ * take more memory than the rest of a stream.
  */
 export function takeOver(request: http.IncomingMessage, response: http.ServerResponse): void {
   const connection = connections.get(request.socket);
   if (connection) connection.carries = 'stream';
   const hasBody = 'content-length' in request.headers || 'transfer-encoding' in request.headers;
-  // Node releases a socket only for an upgrade, which it checks after reading the request.
+  // Claims an upgrade, the only reason for which Node releases a socket.
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
-/** Drops further bytes of the client; its end ends the stream, as in Node. */
+/** Drops later bytes of the client; the client's end ends the stream, as in Node. */
 function letGo(socket: Socket): void {
   connections.get(socket)?.latest?.response.detachSocket(socket);
   connections.delete(socket);
@@ -60,17 +60,17 @@ function letGo(socket: Socket): void {
 
 function hub(): http.Server {
   if (server) return server;
-  // An import would also load Node's HTTP client and WebSocket, a third of an agent's start time.
+  // Loads no HTTP client or WebSocket, which take a third of an agent's start time with an import.
   const { createServer } = getBuiltinModule('node:http');
   const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
   server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
-  // Older versions of Node would see an upgrade in each such request.
+  // Older versions of Node treat each request that claims an upgrade as one.
   if ('shouldUpgradeCallback' in server) server.on('upgrade', (_request, socket) => letGo(socket as Socket));
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
     if (connection) connection.latest = { request, response };
     if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
-    // RFC 9112, section 3.2. Node keeps the first one, while another server may use the second.
+    // Refuses several Host headers (RFC 9112 section 3.2): Node keeps the first, another server may use the second.
     else if (hostsIn(request.rawHeaders) > 1)
       response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
@@ -78,19 +78,19 @@ function hub(): http.Server {
   });
   server.on('clientError', (error, socket) => refuse(socket as Socket, statusOf(error)));
   server.on('connect', (_request, socket) => refuse(socket as Socket, '405 Method Not Allowed'));
-  // Starts the timeouts for slow requests, because this server never listens.
+  // Starts the timeouts of slow requests, because this server never listens.
   server.emit('listening');
   return server;
 }
 
-/** Number of Host headers; names and values alternate. */
+/** Number of Host headers in a list where names and values alternate. */
 function hostsIn(raw: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
   return hosts;
 }
 
-/** Answers with the error and reads on briefly: closing with unread bytes would discard the answer. */
+/** Answers with an error and reads on briefly, because closing with unread bytes would discard the answer. */
 function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;

@@ -12,11 +12,11 @@ import { type Incarnation, LogFile } from './log-file.ts';
 import { scanEvents } from './recovery.ts';
 
 export interface EventLogOptions extends Incarnation {
-  /** Most events kept; compaction leaves 80 % of them. */
+  /** Most events in the log; compaction keeps 80 % of this number. */
   retain: number;
-  /** Most bytes kept; compaction leaves 80 % of them. */
+  /** Most bytes in the log; compaction keeps 80 % of this number. */
   retainBytes: number;
-  /** Called with stored events, in order, in the tick in which they become readable. */
+  /** Takes stored events, in order, in the tick in which they become readable. */
   onStored(events: readonly StoredEvent[]): void;
 }
 
@@ -26,19 +26,19 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Bytes after which a group commit takes no more appends. */
+/** Bytes at which a group commit is full. */
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
 const NAMED = 10;
-/** Bytes inspected before yielding to others. */
+/** Bytes inspected between turns of other work. */
 const PORTION_BYTES = 1_048_576;
 
-/** Open log. Changes run one after another; waiting appends are stored by one write. */
+/** Open log, which makes one change at a time and stores all waiting appends with one write. */
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #file: LogFile;
   #damage: { generation: Generation; met: Set<number> } | undefined;
-  /** Damage found when the log was opened, for people. */
+  /** Damage found at the opening of the log, for people. */
   readonly repairs: string[] = [];
   #next = 0;
   #appends: Pending[] = [];
@@ -46,7 +46,7 @@ export class EventLog {
   #working: Promise<void> | undefined;
   #state: 'open' | 'closing' | 'down' = 'open';
 
-  /** Opens the log in the directory and repairs crash damage. Throws the system's error if it is unreadable. */
+  /** Repairs crash damage. Throws the system's error for an unreadable log. */
   constructor(options: EventLogOptions) {
     this.#options = options;
     const onNotice = (notice: string, error?: unknown): void => {
@@ -65,23 +65,22 @@ export class EventLog {
     return this.#file.generation;
   }
 
-  /** Highest id ever stored; 0 before the first. */
   get latest(): number {
     return this.generation.latest;
   }
 
-  /** Id of the first retained event; the next id if none is. */
+  /** Id of the first retained event, or the next id of an empty log. */
   get earliest(): number {
     return this.generation.earliest ?? this.latest + 1;
   }
 
-  /** Events retained. Exact unless lines were damaged or the mark was removed, and then never too low. */
+  /** Number of retained events; too high only after damaged lines or a removed mark. */
   get count(): number {
     const { earliest, latest, gaps } = this.generation;
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
   }
 
-  /** Called by readers for a line without an event; reports each line once. */
+  /** Reports each line without an event once, however many readers meet it. */
   noteDamage(offset: number, bytes: number): void {
     const { generation } = this;
     if (this.#damage?.generation !== generation) this.#damage = { generation, met: new Set() };
@@ -93,7 +92,7 @@ export class EventLog {
     this.#options.onNotice(`${this.path}: ${notice}`);
   }
 
-  /** Reads the whole log and reports its content, yielding to others meanwhile. */
+  /** Reports the content of the whole log, in portions between other work. */
   async inspect(): Promise<ControlLog> {
     const { generation, path, earliest, latest, repairs } = this;
     const { io } = this.#options;
@@ -127,8 +126,8 @@ export class EventLog {
   }
 
   /**
-   * Stores events; resolves with their ids once durable and delivered. Events of one call are stored together, in
-   * order. Rejects with EventLogError if they could not be stored; none is delivered then.
+   * Stores events together and in order; resolves with their ids once they are durable and delivered. Rejects with
+   * EventLogError, and delivers none, if they cannot be stored.
    */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
@@ -146,10 +145,7 @@ export class EventLog {
     });
   }
 
-  /**
-   * Compacts to 80 % of the retained events (at least one), whatever the retention. Rejects with CompactionError on
-   * failure.
-   */
+  /** Keeps 80 % of the retained events, but at least one, whatever the limits. Rejects with CompactionError. */
   compact(): Promise<void> {
     if (this.#state !== 'open')
       return Promise.reject(new AgentDownError('the robot is down, its log is not compacted'));
@@ -175,7 +171,7 @@ export class EventLog {
     }
   }
 
-  /** Ends like a crash: loses events not on the disk and delivers none. */
+  /** Ends as in a crash: loses events that are not on the disk, and delivers none. */
   abandon(): void {
     if (this.#state === 'down') return;
     this.#state = 'down';
@@ -202,7 +198,7 @@ export class EventLog {
 
   async #drain(): Promise<void> {
     this.#file.busy = true;
-    await undefined; // appends of this tick share the first commit
+    await undefined; // lets appends of this tick share the first commit
     while (this.#appends.length > 0 && !this.#down) {
       const batch = this.#takeBatch();
       try {
@@ -212,7 +208,7 @@ export class EventLog {
         await this.#refuse(error);
         continue;
       }
-      // Compacts first, so that a publisher with an answer finds the log within its limits.
+      // Compacts before the answer, so that a publisher finds the log within its limits.
       await this.#bound();
       for (const { events, resolve } of batch) {
         resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
@@ -267,7 +263,7 @@ export class EventLog {
     generation.latest = events.at(-1)?.id ?? generation.latest;
   }
 
-  /** Rejects waiting appends as well: their ids follow the failed ones. */
+  /** Rejects waiting appends too, because their ids follow the failed ones. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#down) {
       this.#fail(killed());
@@ -299,8 +295,8 @@ export class EventLog {
   }
 
   /**
-   * Keeps `events`, or fewer on a full disk, which only compaction can relieve. Resolves with the error, already
-   * reported, on failure.
+   * Keeps the newest `events`, or fewer on a full disk, which only compaction can relieve. Resolves with a failure
+   * after reporting it.
    */
   async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;

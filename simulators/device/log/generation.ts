@@ -1,15 +1,15 @@
 /** State of one log file in memory: its bounds, missing ids, and a sparse index. */
 
 /**
- * One file of the log, from the compaction that created it to the next. A reader keeps its generation and so reads the
- * same file to the end, even after the name moved to another file.
+ * One file of the log, from one compaction to the next. A reader keeps its generation, and so reads the same file to
+ * the end even after the name has moved to another.
  */
 export interface Generation {
-  /** Durable bytes; readers stop there. */
+  /** Durable bytes, at which readers stop. */
   bytes: number;
-  /** Id of the first event; undefined if empty. */
+  /** Id of the first event; undefined in an empty file. */
   earliest: number | undefined;
-  /** Highest id ever assigned, even if its event is gone; 0 before the first. */
+  /** Highest assigned id, even of a lost event; 0 before the first. */
   latest: number;
   /** Gaps from `earliest` to `latest`, oldest first. */
   gaps: readonly Gap[];
@@ -18,7 +18,7 @@ export interface Generation {
 
 export const INDEX_SPACING = 65_536;
 
-/** Offsets of some events, one in about 64 KiB, so that a long log needs little memory. */
+/** Offset of an event in about every 64 KiB, so that a long log needs little memory. */
 export class SparseIndex {
   readonly #ids: number[] = [];
   readonly #offsets: number[] = [];
@@ -27,7 +27,7 @@ export class SparseIndex {
     return this.#ids.length;
   }
 
-  /** Adds event `id` at `offset`, unless a recent entry is near. Ids and offsets must ascend. */
+  /** Adds an event unless the last entry is near. Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);
     if (last !== undefined && offset - last < INDEX_SPACING) return;
@@ -56,8 +56,8 @@ export class SparseIndex {
 }
 
 /**
- * Ids abandoned after damage. They have no event and must not count as retained: otherwise the log would drop real
- * events to stay within its limit.
+ * Ids given up after damage. They must not count as retained events, because the log would drop real events to stay
+ * within its limit.
  */
 export interface Gap {
   after: number;
@@ -72,14 +72,14 @@ export function givenUp(gaps: readonly Gap[], earliest: number): number {
   return ids;
 }
 
-/** Lowest of the newest `ids` ids up to `latest`, without abandoned ones. */
+/** Lowest of the newest `ids` ids up to `latest`, without those given up. */
 export function lowestOf(ids: number, latest: number, gaps: readonly Gap[]): number {
   let from = latest - ids + 1;
   for (const { after, through } of gaps.toReversed()) if (through >= from) from -= through - after;
   return from;
 }
 
-/** Gaps from `earliest` on, except one that ends beyond `latest`, because its beginning is no longer known. */
+/** Gaps from `earliest` on, without one that ends beyond `latest`, whose beginning is unknown. */
 export function gapsWithin(gaps: readonly Gap[], earliest: number, latest = Number.POSITIVE_INFINITY): readonly Gap[] {
   const within = gaps.filter(({ after, through }) => after >= earliest && through < latest);
   return within.length > 0 ? within : NO_GAPS;

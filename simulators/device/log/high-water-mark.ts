@@ -1,7 +1,7 @@
 /**
- * Record of assigned ids beside the log, so that no id is assigned twice even if the log is deleted, emptied or torn:
- * ids are reserved in blocks, and a clean stop writes the exact highest id. A durable log also overwrites the id of its
- * last event in place, which waits for no disk and reveals missing lines after a crash of the process.
+ * Record of assigned ids beside the log, so that no id is assigned twice, even if the log is deleted, emptied or torn.
+ * Reserves ids in blocks; a clean stop writes the exact highest id. A durable log also overwrites its last id in place,
+ * which waits for no disk and reveals missing lines after a crash of the process.
  */
 
 import { constants, readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { type DiskIo, ifPresent, replaceFile } from './io.ts';
 import { sealed, unseal } from './line.ts';
 
 export interface Mark {
-  /** No id above this one has been assigned. */
+  /** Upper bound of all assigned ids. */
   highest: number;
-  /** Highest id assigned when the mark was written. */
+  /** Highest assigned id at the writing of the mark. */
   from: number;
-  /** Whether `highest` is exact (clean stop) or the end of a reserved block. */
+  /** True if `highest` is exact, after a clean stop; false if it ends a reserved block. */
   clean: boolean;
-  /** Whether events were on the disk before a client saw them. */
+  /** True if events reach the disk before any client. */
   durable: boolean;
   gaps: readonly Gap[];
   lost?: true;
@@ -66,20 +66,20 @@ export async function writeMark(io: DiskIo, directory: string, mark: Mark, durab
 const LAST_DIGITS = 16;
 const lastText = (id: number): Buffer => Buffer.from(`${String(id).padStart(LAST_DIGITS, '0')}\n`);
 
-/** Id written by `writeLast`; 0 if unknown. */
+/** Id written by `writeLast`; 0 without one. */
 function readLast(directory: string): number {
   const path = `${directory}/${LAST_FILE}`;
   const [, digits] = /^(\d{16})\n$/.exec(ifPresent(path, () => readFileSync(path, 'utf8')) ?? '') ?? [];
   return digits !== undefined && isId(Number(digits)) ? Number(digits) : 0;
 }
 
-/** Creates the file for `writeLast`; a log that is not durable has none. */
+/** Creates the file of `writeLast`, which only a durable log has. */
 export async function beginLast(io: DiskIo, directory: string, id: number, durable: boolean): Promise<void> {
   if (durable) await replaceFile(io, directory, LAST_FILE, lastText(id), false);
   else io.remove(`${directory}/${LAST_FILE}`);
 }
 
-/** Overwrites the id of the last event in place, which works on a full disk too. */
+/** Overwrites the last id in place, which works on a full disk too. */
 export function writeLast(io: DiskIo, directory: string, id: number): void {
   const fd = io.open(`${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -89,15 +89,15 @@ export function writeLast(io: DiskIo, directory: string, id: number): void {
   }
 }
 
-/** Size of the next block; it doubles, so that a busy log seldom writes its mark. */
+/** Doubles the size of the next block, so that a busy log seldom writes its mark. */
 export function nextBlock(previous: number): number {
   return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 }
 
 /**
- * Highest id that counts as assigned in a log ending with `last`. After a clean stop the mark is exact. After a crash,
- * an undamaged durable log that reaches into the reserved block is complete, because events reach the disk before any
- * client. Otherwise clients may have seen missing events, and the whole block is abandoned; without a mark, the largest
+ * Highest assigned id of a log that ends with `last`. The mark of a clean stop is exact. After a crash, an undamaged
+ * durable log that reaches into the reserved block is complete, because events reach the disk before any client. From
+ * any other log clients may have seen lost events, so the whole block counts as assigned; without a mark, the largest
  * block.
  */
 export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {

@@ -1,8 +1,8 @@
 /**
- * File operations of a robot. Everything that must survive a crash goes through here, so that a fault can tear a write,
- * fill the disk or stop the process between two steps.
- * Small writes and renames are synchronous: they reach only the page cache, within microseconds. Operations that wait
- * for the disk or move much data are asynchronous, so that one robot's disk does not delay the others.
+ * File operations of a robot. Everything that must survive a crash passes here, so that a fault can tear a write, fill
+ * the disk or stop the process between two steps.
+ * Small writes and renames are synchronous, because they reach only the page cache, within microseconds. Operations
+ * that wait for the disk or move much data are asynchronous, so that one robot's disk does not delay the others.
  */
 
 import fs from 'node:fs';
@@ -15,17 +15,17 @@ export interface DiskIo {
   close(fd: number): void;
   size(fd: number): number;
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
-  /** Asynchronous `read` for large amounts. */
+  /** Asynchronous `read`, for much data. */
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
-  /** Writes all of `buffer` at `position`, or throws; a failed write may leave any part of it in the file. */
+  /** Writes the whole `buffer`, or throws and leaves any part of it in the file. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /** Asynchronous `write` for large amounts. In a file opened with `DURABLE` it resolves once on the disk. */
+  /** Asynchronous `write`, for much data; resolves once on the disk in a file opened with `DURABLE`. */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
   makeDirectory(path: string, mode?: number): void;
   link(target: string, path: string): void;
-  /** Removes a file, a link or a directory with its content; ignores a missing `path`. */
+  /** Removes a file, a link or a whole directory; ignores a missing `path`. */
   remove(path: string): void;
   /** Resolves once the file's data is on the disk. */
   sync(fd: number): Promise<void>;
@@ -38,7 +38,7 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
 
-/** With O_DSYNC a write ends on the disk: one wait instead of two. Only Linux guarantees that. */
+/** Makes a write end on the disk (O_DSYNC), one wait instead of two, which only Linux guarantees. */
 const SYNCS_BY_ITSELF = process.platform === 'linux';
 
 export const DURABLE = fs.constants.O_RDWR | (SYNCS_BY_ITSELF ? fs.constants.O_DSYNC : 0);
@@ -67,7 +67,7 @@ export const disk: DiskIo = {
   makeDirectory: (path, mode = 0o777) => void fs.mkdirSync(path, { recursive: true, mode }),
   link: (target, path) => fs.symlinkSync(target, path),
   remove: (path) => {
-    // Usually nothing exists; for thousands of robots this check is cheaper than an error or rmSync.
+    // Checks first, because usually nothing exists: cheaper for thousands of robots than an error or rmSync.
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) fs.rmSync(path, { recursive: true, force: true });
     else if (found) fs.unlinkSync(path);
@@ -83,7 +83,7 @@ export const disk: DiskIo = {
   },
 };
 
-/** `code` of a system error (`ENOSPC`, `ENOENT`, …), or undefined. */
+/** `code` of a system error, e.g. `ENOSPC`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
@@ -92,10 +92,10 @@ const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
 
 export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
 
-/** Whether the disk currently rejects writes (full, read-only, no permission); reads may still work. */
+/** Whether the disk rejects writes for now: full, read-only, or without permission. */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
-/** Result of `read`; undefined if nothing exists at `path`. Cheaper than an error for thousands of new robots. */
+/** Result of `read` for an existing `path`; the check is cheaper than an error of each new robot. */
 export function ifPresent<T>(path: string, read: () => T): T | undefined {
   if (!fs.existsSync(path)) return undefined;
   try {
@@ -107,8 +107,8 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
 }
 
 /**
- * Replaces a file atomically: a reader, or a crash at any moment, finds the whole old file or the whole new one. With
- * `durable` it resolves once the new one is on the disk.
+ * Replaces a file atomically: a reader, or a crash at any moment, finds the whole old file or the whole new one.
+ * `durable`: resolves once the new file is on the disk.
  */
 export async function replaceFile(
   io: DiskIo,
@@ -126,8 +126,8 @@ export async function replaceFile(
 }
 
 /**
- * Creates a file beside `path`, fills it, and renames it into place; `placed` is called in the tick of the rename. A
- * failure leaves `path` as it was and no other file.
+ * Fills a file beside `path` and renames it into place, and calls `placed` in the same tick. A failure leaves `path` as
+ * it was, and no other file.
  */
 export async function putInPlace(
   io: DiskIo,
@@ -152,14 +152,14 @@ export async function putInPlace(
   }
 }
 
-/** Ignores errors: the original failure is reported, and a killed agent's next start removes the file. */
+/** Ignores errors: the caller reports the first failure, and the next start removes the file. */
 function discard(io: DiskIo, path: string): void {
   try {
     io.remove(path);
   } catch {}
 }
 
-/** Removes files and links that a crash left before they were put in place; the directory must have no other user. */
+/** Removes files and links that a crash kept from their place; the directory must have no other user. */
 export function removeUnfinished(io: DiskIo, directory: string): void {
   for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
     const path = `${directory}/${name}`;
@@ -167,17 +167,16 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
   }
 }
 
-/** The log cannot take events: the disk is full or not writable, or the robot is down. No event was delivered. */
+/** Failure to store events, of which none was delivered: disk full or unwritable, or robot down. */
 export class EventLogError extends Error {
   override name = 'EventLogError';
 }
 
-/** The agent that should store the events has ended. */
 export class AgentDownError extends EventLogError {
   override name = 'AgentDownError';
 }
 
-/** The log could not be compacted. Every event is still there. */
+/** Failure to compact the log, which still has every event. */
 export class CompactionError extends Error {
   override name = 'CompactionError';
 }

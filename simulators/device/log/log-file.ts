@@ -1,4 +1,4 @@
-/** File of an event log: opened when needed, appended to, replaced by compaction. */
+/** File of an event log: opens when needed, takes appends, and gives way to a compacted file. */
 
 import { constants, lstatSync } from 'node:fs';
 import type { Clock } from '../../common/clock.ts';
@@ -9,9 +9,9 @@ import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfini
 import { recover, scanEvents } from './recovery.ts';
 
 // Compaction copies the newest events to a new file, makes it durable, and renames it over the log. A crash before the
-// rename leaves the old log, a crash after it the new one; both are whole.
+// rename leaves the old log, a crash after it the new one, both of them whole.
 
-/** Bytes copied at once, before other robots' disks get their turn. */
+/** Bytes of one copy, after which other robots' disks get their turn. */
 const COPY_BYTES = 262_144;
 
 export interface OpenLog {
@@ -25,7 +25,7 @@ export interface Cut {
   offset: number;
 }
 
-/** First event at or above `from` with its offset; the end of the log if there is none. */
+/** First event from id `from` on, with its offset; the end of the log if there is none. */
 export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
   let cut: Cut = { id: undefined, offset: generation.bytes };
   const start = generation.index.offsetBefore(from - 1);
@@ -60,14 +60,14 @@ export async function copyBytes({ io, fd, generation }: OpenLog, from: number, c
   }
 }
 
-// Open log files of all devices of the process. A busy robot keeps its log open and closes it soon after, so that
-// thousands of idle robots hold no descriptors. One timer serves all, and runs only while a log is open.
+// Open log files of all devices of the process. A busy robot keeps its log open, an idle one closes it soon, so that
+// thousands of idle robots hold no descriptors. One timer, which runs while a log is open, closes them all.
 
 const SWEEP_MS = 1_000;
-/** Logs open at once in this process; beyond that, the least recently used idle one is closed. */
+/** Open logs of the process, above which the least recently used idle log is closed. */
 const OPEN_AT_MOST = 512;
 
-/** Last use of each open log, milliseconds of `performance.now`; least recently used first. */
+/** Last use of each open log, milliseconds of `performance.now`, least recent first. */
 const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
 
@@ -78,7 +78,7 @@ function touch(log: LogFile): void {
   sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
 }
 
-/** Closes at most `atMost` logs unused since `moment`, except busy ones. */
+/** Closes at most `atMost` idle logs, unused since `moment`. */
 function sweep(moment: number, atMost: number): void {
   let closed = 0;
   for (const [log, used] of open) {
@@ -94,26 +94,23 @@ function sweep(moment: number, atMost: number): void {
 
 export const LOG_FILE = 'events.jsonl';
 
-/** Options shared by the parts of one incarnation that store in the robot's directory. */
+/** Options of one run of an agent, for all parts that store in the robot's directory. */
 export interface Incarnation {
   directory: string;
   io: DiskIo;
-  /**
-   * Whether stored data is on the disk. Otherwise it is in the page cache, which survives the process but not the
-   * machine.
-   */
+  /** True: stored data is on the disk. False: in the page cache, which survives the process but not the machine. */
   durable: boolean;
   isNew?: boolean;
   clock: Clock;
   behaviour: DeviceBehaviour;
-  /** Called with repairs and failures, for the robot's own log. */
+  /** Takes repairs and failures for the robot's own log. */
   onNotice(notice: string, error?: unknown): void;
 }
 
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** Set during an operation; the file of an idle log may be closed at any time. */
+  /** True during an operation; an idle log may close its file at any time. */
   busy = false;
   readonly #options: Incarnation;
   #fd: number | undefined;
@@ -121,15 +118,15 @@ export class LogFile {
   #block = 0;
   #marked = false;
   #unnoted = false;
-  /** The file may extend beyond the last stored event: a torn line, or the rest of a failed write. */
+  /** True if the file may extend beyond the last stored event: by a torn line, or a failed write. */
   #uncut = false;
-  /** The last write failed, and part of it may be on the disk, despite a truncation since. */
+  /** True after a failed write, part of which may be on the disk despite a truncation since. */
   #failed = false;
   #unended = false;
-  /** The name refers to a new file, perhaps not yet on the disk. */
+  /** True if the name refers to a new file and may not be on the disk. */
   #unsynced = false;
 
-  /** Throws the system's error if the log exists and cannot be read or repaired. */
+  /** Throws the system's error for a log that cannot be read or repaired. */
   constructor(options: Incarnation) {
     const { directory, io } = options;
     const { highest } = options.behaviour.log;
@@ -159,7 +156,7 @@ export class LogFile {
     }
   }
 
-  /** Ensures that ids up to `id` are never assigned again, even if the log is lost. */
+  /** Keeps ids up to `id` from a second assignment, even if the log is lost. */
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
@@ -167,16 +164,15 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // Only a new robot's first mark may be lost with its machine: a later one must never be mistaken for its
-    // predecessor.
+    // Waits for the disk with every mark but a new robot's first, because no mark may give way to its predecessor.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
   }
 
   /**
-   * Writes `lines`, up to the event `last`, behind the stored events. Resolves once they are as durable as promised;
-   * readers do not see them yet.
+   * Writes `lines`, up to the event `last`, after the stored events. Resolves once they are as durable as promised, but
+   * before readers see them.
    */
   async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
@@ -191,14 +187,14 @@ export class LogFile {
     if (durable) this.#noteLast(last);
   }
 
-  /** Truncates the rest of a failed write. Rejects on failure; the next write tries again first. */
+  /** Truncates the rest of a failed write, or rejects and leaves that to the next write. */
   async cutBack(): Promise<void> {
     if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
   /**
-   * Removes the rest of a failed write before its ids are assigned again: from the file, and from an older file that
-   * the name may still refer to after a compaction. A durable log does so in its next write.
+   * Removes the rest of a failed write before its ids are assigned again, even from the older file that the name may
+   * still refer to after a compaction. A durable log does so by its next write.
    */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
@@ -221,15 +217,15 @@ export class LogFile {
       if (durable) await io.sync(copy);
     };
     await putInPlace(io, this.path, undefined, fill, () => {
-      // Updated in the tick of the rename, so that the next reader of the name knows its file.
+      // Updates the generation in the tick of the rename, so that the next reader of the name knows its file.
       this.generation = generationFrom(log.generation, cut);
       this.#unsynced = true;
-      this.release(); // the open file is the old one, which has lost its name
+      this.release(); // closes the old file, which has lost its name
     });
     await this.#syncDirectory();
   }
 
-  /** Writes the exact highest id to the mark, if ids were assigned since opening. Rejects if it cannot be known. */
+  /** Writes the exact highest id to the mark, if the log has assigned ids. Rejects for an unknown id. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -247,7 +243,7 @@ export class LogFile {
     this.#fd = undefined;
   }
 
-  /** The events are stored; a failure loses only this evidence of later losses. */
+  /** Records the last stored id; a failure loses only this evidence of later losses. */
   #noteLast(id: number): void {
     const { io, directory, onNotice } = this.#options;
     try {
@@ -271,8 +267,8 @@ export class LogFile {
   }
 
   /**
-   * Cleans up after a crash. A torn end stays until the next write, which records the lost ids in the mark; until then
-   * only the torn end shows the loss.
+   * Cleans up after a crash. Leaves a torn end, the only sign of a loss, to the next write, which records the lost ids
+   * in the mark.
    */
   #tidy(): void {
     const { io, directory, durable } = this.#options;
@@ -310,7 +306,7 @@ export class LogFile {
     return fd;
   }
 
-  /** Begins a new file. If one existed before, a user has removed it with its events. */
+  /** Begins a new file, in place of one that a user has removed with its events. */
   #begin(): void {
     this.#unsynced = true;
     const { bytes, latest } = this.generation;
@@ -319,7 +315,7 @@ export class LogFile {
     this.generation = emptyAfter(latest);
   }
 
-  /** An event counts as stored only once its file's name is on the disk as well. */
+  /** Puts the file's name on the disk, without which no event counts as stored. */
   async #syncDirectory(): Promise<void> {
     const { io, directory, durable } = this.#options;
     if (!this.#unsynced) return;
@@ -328,7 +324,7 @@ export class LogFile {
   }
 }
 
-/** A link is refused, because its target may belong to others. */
+/** Refuses a link, because its target may belong to others. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
 function openLog(io: DiskIo, path: string): number {

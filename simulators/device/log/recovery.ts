@@ -9,14 +9,14 @@ import { readLine, type StoredEvent } from './line.ts';
 export interface Scan {
   io: DiskIo;
   fd: number;
-  /** Range of bytes; a line that ends beyond it is left out. */
+  /** Range of bytes, without a line that ends beyond it. */
   from: number;
   to: number;
   after: number;
   window?: number;
-  /** Called for each line without an event, with its place in the file. */
+  /** Takes the place of each line without an event. */
   onDamage?(offset: number, bytes: number): void;
-  /** Called for each event out of order: a duplicate, or one with a damaged id. */
+  /** Takes the place of each event out of order: a duplicate, or one with a damaged id. */
   onDisorder?(offset: number, bytes: number): void;
 }
 
@@ -28,8 +28,8 @@ interface Found {
 
 /**
  * Calls `visit` with each event and its offset, in ascending order of ids, until it returns false. Returns the offset
- * after the last visited line. An event without a checksum counts unless the next one contradicts it: an id out of
- * order on both sides is damaged, and must not hide later ones.
+ * after the last visited line. Drops an event without a checksum whose id the next event contradicts, because a damaged
+ * id must not hide later events.
  */
 export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
   let last = scan.after;
@@ -73,8 +73,8 @@ type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) =
 
 /**
  * Calls `visit` for every whole line until it returns false, with a buffer, the line's bounds in it without line break,
- * and its offset in the file. Returns the offset after the last visited line. `visit` must not call `scanLines`: the
- * process has one buffer for all scans.
+ * and its offset in the file. Returns the offset after the last visited line. `visit` must not call `scanLines`,
+ * because the process has one buffer for all scans.
  */
 function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
   let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);
@@ -103,8 +103,8 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
 const PROBE_BYTES = 1_024;
 
 /**
- * Reads a part of the file at each index entry, and its end; changes nothing. `unended`: the last event is whole except
- * for its line break. `notices`: damage found, for the robot's own log.
+ * Reads a part of the file at each index entry, and its end; changes nothing. `unended`: the last event lacks only its
+ * line break. `notices`: damage found, for the robot's own log.
  */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
@@ -127,7 +127,7 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
 function probe(io: DiskIo, fd: number, size: number) {
   const found = { index: new SparseIndex(), earliest: undefined as number | undefined, last: 0, offset: 0 };
   for (let from = 0; from < size; from += INDEX_SPACING) {
-    // The first event is searched without limit, because it marks the beginning of the log.
+    // Searches the whole file for the first event, because it marks the beginning of the log.
     const to = from === 0 ? size : Math.min(size, from + 2 * INDEX_SPACING);
     scanEvents({ io, fd, from, to, after: found.last, window: PROBE_BYTES }, ({ id }, at) => {
       found.earliest ??= id;
@@ -146,7 +146,6 @@ function readTail(io: DiskIo, fd: number, from: number, size: number, known: num
   const bad = () => {
     damaged += 1;
   };
-  // The event at `from` is already known.
   const end = scanEvents(
     { io, fd, from, to: size, after: known === 0 ? 0 : known - 1, onDamage: bad, onDisorder: bad },
     (event) => {

@@ -1,6 +1,6 @@
 /**
- * Entry of an agent process, driven by a supervisor over IPC. A separate process makes SIGKILL real, and keeps the
- * control API up while the agent is down.
+ * Entry of an agent process, driven by a supervisor over IPC. A separate process makes SIGKILL real, and lets the
+ * control API stay up while the agent is down.
  */
 
 import { createRequire, flushCompileCache } from 'node:module';
@@ -17,14 +17,14 @@ let begun: Promise<void> | undefined;
 const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
-  // The supervisor may be ending and need no reply.
+  // Ignores a supervisor that is ending.
   if (process.connected) process.send?.(message, () => {});
 };
 
 process.once('message', (settings: ProcessSettings) => {
   begun = begin(settings);
 });
-// A terminal signals this process too, but the supervisor ends it.
+// Leaves the terminal's signals to the supervisor, which ends this process.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('SIGTERM', () => void end());
 process.once('disconnect', () => void end());
@@ -46,13 +46,13 @@ async function begin(settings: ProcessSettings): Promise<void> {
   }
   process.on('message', (call: Call) => void answer(made, call));
   reply({ kind: 'ready', ready: await readyOf(made, stopped.promise) });
-  // A killed process has no exit at which Node would write the cache.
+  // Writes the cache of compiled code now, because a killed process cannot at its exit.
   flushCompileCache();
 }
 
 const require = createRequire(import.meta.url);
 
-/** Loads pino with the first message: an agent rarely logs, and pino takes a fifth of its start time. */
+/** Loads pino with the first message, because it takes a fifth of the start time of an agent that rarely logs. */
 function loggerOf({ logLevel: level }: ProcessSettings): Logger {
   let opened: Logger | undefined;
   const open = (): Logger => {
@@ -80,7 +80,7 @@ async function answer(to: SimulatedDevice, call: Call): Promise<void> {
 async function end(): Promise<void> {
   stopped.resolve();
   try {
-    // Waits for a starting device, which then leaves no socket and no lock.
+    // Waits for a starting device, so that it leaves neither socket nor lock.
     await begun;
     await device?.stop();
     process.exit(0);

@@ -50,7 +50,7 @@ export class DeviceConsole implements AsyncDisposable {
     feed.set(defined({ listeners, log, current }));
   };
 
-  /** Joins the log of a restarted agent with the known events, unless it lost its log. */
+  /** Joins a restarted agent's log with the known events, unless the agent has lost it. */
   #takeOver(events: readonly SeenEvent[]): void {
     const known = this.#feed.document.events.at(-1)?.id ?? 0;
     const fresh = events.filter(({ id }) => id > known);
@@ -70,7 +70,7 @@ export class DeviceConsole implements AsyncDisposable {
     this.#feed.set({ listeners: {} });
   };
 
-  /** Serves the page; resolves with its URL. Rejects with StartError if the port cannot be used. */
+  /** Resolves with the URL of the page. Rejects with StartError for an unusable port. */
   async serve(device: SupervisedDevice, port: number): Promise<string> {
     this.#device = device;
     const { retention = 0, heartbeat_seconds: heartbeatSeconds = 0, event_log, config_root } = device.info();
@@ -118,7 +118,7 @@ export class DeviceConsole implements AsyncDisposable {
     };
   }
 
-  /** Switches exactly these deviations on, by a restart, because an agent reads them only at its start. */
+  /** Restarts the agent with these deviations alone, because it reads them at its start. */
   async #switch(device: SupervisedDevice, names: unknown): Promise<void> {
     const all = this.#feed.document.deviations;
     const wanted = Array.isArray(names) ? names : [];
@@ -135,7 +135,7 @@ export class DeviceConsole implements AsyncDisposable {
     try {
       await device.start();
     } catch (error) {
-      // Contradicting deviations keep an agent from starting.
+      // Takes the former deviations after contradicting ones, with which no agent starts.
       device.configure(before);
       await device.start();
       throw error;

@@ -19,8 +19,8 @@ export interface Outside {
 
 /**
  * Prints the ready line; resolves with the exit code after a signal. With `control` or a console, the agent is a child
- * process, so that it can be killed and restarted. Rejects with StartError or DirectoryInUseError if the address in an
- * option cannot be used.
+ * process that can be killed and restarted. Rejects with StartError or DirectoryInUseError for an unusable address or
+ * directory.
  */
 export async function runDevice(settings: ProcessSettings, outside: Outside): Promise<number> {
   const stopped = untilSignal();
@@ -44,7 +44,7 @@ async function alone(settings: ProcessSettings, log: pino.Logger, stopped: Promi
   return { ready: await readyOf(device, stopped), close: () => device[Symbol.asyncDispose]() };
 }
 
-/** Has no ready line if stopped before its agent served. */
+/** Prints no ready line if stopped before its agent serves. */
 async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger, stopped: Promise<unknown>) {
   const { control, uiPort, deviations = [] } = outside;
   let page: DeviceConsole | undefined;

@@ -1,4 +1,4 @@
-/** Starts the device of a process from its settings. Loads only needed modules, for a quick restart. */
+/** Starts the device of a process from its settings, with needed modules alone for a quick restart. */
 
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
@@ -23,7 +23,7 @@ export interface ProcessSettings {
 export interface UplinkSettings {
   kind: 'agent' | 'polling';
   platform: string;
-  /** Provisioning token of an `agent`, API key of a `polling` uplink. */
+  /** Provisioning token of the uplink `agent`, API key of `polling`. */
   token?: string;
   mqtt?: string;
   dialect?: Dialect;
@@ -50,7 +50,7 @@ export type Reply =
   | { kind: 'result'; id: number; value: unknown }
   | { kind: 'error'; id: number; status: number; code: string; message: string };
 
-/** Resolves once the device serves. Rejects like `simulateDevice`, and for an unknown defect, variant or address. */
+/** Rejects like `simulateDevice`, and for an unknown defect, variant or address. */
 export async function startDevice(
   settings: ProcessSettings,
   log: Logger,
@@ -69,10 +69,10 @@ export async function startDevice(
     behaviour,
     ...(watch !== undefined && { watch }),
     ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
-    // Kills the whole process, like a real agent's crash.
+    // Kills the whole process, as in a real agent's crash.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),
   };
-  // Created now, before the first event, so that another simulator finds the directory in use from the start.
+  // Creates the directory before the first event, so that another simulator finds it in use from the start.
   try {
     mkdirSync(device.dir, { recursive: true });
   } catch (error) {
@@ -82,8 +82,8 @@ export async function startDevice(
 }
 
 /**
- * Ready line: addresses of a device, and its id on its platform, or its own if the platform has sent none in five
- * seconds, because a device also serves while its platform is away. Stops waiting once `stopped`.
+ * Ready line: addresses of a device, and its id on its platform. Gives the device's own id if the platform sends none
+ * in five seconds, because a device serves while its platform is away, or if `stopped` resolves.
  */
 export async function readyOf(device: SimulatedDevice, stopped: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();

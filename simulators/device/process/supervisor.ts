@@ -11,9 +11,7 @@ import { type Logger, StartError, settle } from '../options.ts';
 import type { Seen } from '../seen.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
-/**
- * Caches compiled sources, so that types are stripped once and not at every restart. An installed Muster has no types.
- */
+/** Caches compiled sources, so that Node strips types once and not at every restart; an installed Muster has none. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
@@ -26,11 +24,11 @@ interface Child {
 }
 
 export interface StopOptions {
-  /** Milliseconds for an agent to start, and then to end in order, before it is killed. Default 20 000. */
+  /** Milliseconds for an agent's start, and for its orderly end, before a kill. Default 20 000. */
   patienceMs?: number;
   log?: Pick<Logger, 'error'>;
   onSeen?(seen: Seen): void;
-  /** Called when the agent serves, or its process has ended. */
+  /** Reports that the agent serves, or that its process has ended. */
   onChange?(): void;
 }
 
@@ -40,10 +38,10 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/** Spare processes. More would load beside a suite that restarts the agent repeatedly, and take its processor time. */
+/** Spare processes: further ones would take processor time from a suite that restarts the agent repeatedly. */
 const MOST_SPARES = 2;
 
-/** Loaded processes that wait for their settings, so that an agent restarts at once. */
+/** Loaded processes without settings, so that an agent restarts at once. */
 class Spares implements Disposable {
   #waiting: ChildProcess[] = [];
   #loading: ChildProcess | undefined;
@@ -61,7 +59,7 @@ class Spares implements Disposable {
       this.fill();
     };
     spare.once('message', loaded);
-    // A spare that fails to load is discarded, and a waiting one lets this process end.
+    // Drops a spare that fails to load.
     spare.once('exit', () => {
       if (this.#loading === spare) this.#loading = undefined;
     });
@@ -84,7 +82,7 @@ class Spares implements Disposable {
   }
 }
 
-/** Device whose agent is a child process, so that a kill is real. Dispose of it to end the process. */
+/** Device whose agent is a child process, so that a kill is real. Disposal ends the process. */
 export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settings: ProcessSettings;
   readonly #stopping: StopOptions;
@@ -112,7 +110,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return infoOf(settle(this.#settings.device));
   }
 
-  /** Resolves once the agent serves. Rejects with its error if it cannot start. Does nothing while it is up. */
+  /** Resolves once the agent serves; returns at once while it is up. Rejects with the error of a failed start. */
   async start(): Promise<void> {
     if (this.running) return;
     this.#starting ??= this.#launch().finally(() => {
@@ -121,9 +119,9 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.ready = await this.#starting;
   }
 
-  /** Resolves once the process is gone, if necessary by a kill. Does nothing while it is down. */
+  /** Resolves once the process is gone, by a kill if it must be. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    // A stopped agent is usually restarted.
+    // Prepares a spare, because most stopped agents restart.
     if (this.#child !== undefined) this.#spares.fill();
     await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);
@@ -195,7 +193,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     };
     agent.once('error', (error) => {
       reject(error);
-      // A process that failed to start has no exit event.
+      // Reports an end in place of the exit event, which a process that failed to start lacks.
       if (agent.pid === undefined) gone();
     });
     agent.once('exit', (code, signal) => {

@@ -1,7 +1,7 @@
 /**
- * Config files on the robot's disk, all or none. A set is written to its own directory, made durable, and put in place
- * by renaming one symbolic link over another. A reader sees the old set or the new one, even after a crash at any
- * moment.
+ * Config files on the robot's disk, all or none. Writes a set to a directory of its own, makes it durable, and puts it
+ * in place by renaming one symbolic link over another. A reader sees the old set or the new one, even after a crash at
+ * any moment.
  */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ import { type ConfigFile, DeployError } from '../ports.ts';
 const SETS = 'sets';
 
 export class ConfigFiles {
-  /** Link through which applications read. */
+  /** Link that applications read through. */
   readonly root: string;
   readonly #directory: string;
   readonly #io: DiskIo;
@@ -31,8 +31,8 @@ export class ConfigFiles {
   }
 
   /**
-   * Writes `files` as a new set; resolves with its name for `swap`, and leaves the set in place. Rejects with
-   * DeployError: not retryable for an unacceptable path, retryable if the disk rejected the files.
+   * Writes `files` as a new set, out of place; resolves with its name for `swap`. Rejects with DeployError: retryable
+   * if the disk rejected the files, otherwise for an unacceptable path.
    */
   async stage(files: readonly ConfigFile[]): Promise<string> {
     const paths = relativePaths(files.map(({ filepath }) => filepath));
@@ -61,7 +61,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** Puts the set of the stored state in place, which may differ after a crash; undefined for none. */
+  /** Puts the set of the stored state in place, from which a crash may differ; undefined for no set. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);
@@ -70,7 +70,7 @@ export class ConfigFiles {
     this.prune();
   }
 
-  /** Removes all sets except the one in place; other files of a user stay. */
+  /** Removes all sets except the one in place; leaves a user's files. */
   prune(): void {
     const keep = this.current;
     for (const set of this.#sets()) {
@@ -92,7 +92,7 @@ export class ConfigFiles {
     }
   }
 
-  /** Refuses a user's link below the root rather than following or replacing it. */
+  /** Refuses a user's link below the root, and neither follows nor replaces it. */
   #refuseLinks(path: string): void {
     let at = this.root;
     for (const name of path.split('/')) {
@@ -106,7 +106,7 @@ export class ConfigFiles {
     }
   }
 
-  /** Turns a directory that a user made in place of the root into a set. */
+  /** Turns a user's directory in place of the root into a set. */
   #adopt(): void {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     if (!found || found.isSymbolicLink()) return;
@@ -128,8 +128,8 @@ const LONGEST_NAME = 255;
 const LONGEST_PATH = 2_048;
 
 /**
- * Path of `filepath` relative to the root; an absolute one counts from the root. Throws a DeployError that is not
- * retryable for a path that could lead elsewhere or is no file name.
+ * Path of `filepath` relative to the root; an absolute path counts from the root. Throws a final DeployError for a path
+ * that could lead elsewhere or is no file name.
  */
 export function relativePath(filepath: string): string {
   const refuse = (why: string): never => {
@@ -146,7 +146,7 @@ export function relativePath(filepath: string): string {
   return names.join('/');
 }
 
-/** Relative paths of a whole set. Refuses two files in one place, and a file where another needs a directory. */
+/** Relative paths of a set. Refuses two files in one place, and a file where another needs a directory. */
 export function relativePaths(filepaths: readonly string[]): string[] {
   const paths = filepaths.map(relativePath);
   const taken = new Set(paths);

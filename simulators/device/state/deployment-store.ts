@@ -1,6 +1,6 @@
 /**
- * Records of a robot's deployments and releases, and the events that announce changes. A change is saved together with
- * its events, which are appended to the log afterwards, so that a start after a crash can publish missing ones.
+ * Records of a robot's deployments and releases, and the events that announce changes. Saves a change together with its
+ * events before they are appended to the log, so that a start after a crash can publish missing ones.
  */
 
 import { readFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ export const removedEvent = (deployment: Deployment, archived_at: string): Event
   data: { ...common(deployment), archived_at } satisfies RemovedPayload,
 });
 
-/** Release with the fields of the Device API; a platform sends more. */
+/** Release with the fields of the Device API alone, of the many that a platform sends. */
 function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
   const release = { object, id, version, git_commit_id, created_at };
   if (git_commit == null) return release;
@@ -47,8 +47,8 @@ function releaseOf({ object, id, version, git_commit_id, created_at, git_commit 
 }
 
 /**
- * `count` filler events for suites and load, in a log with newest id `latest`. Each pair deploys and removes one
- * deployment; the current one stays.
+ * `count` filler events for suites and load, in a log with newest id `latest`. Each pair deploys and removes a
+ * deployment beside the current one.
  */
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
@@ -68,7 +68,7 @@ export function fillerEvents(latest: number, count: number, clock: Clock): Event
   });
 }
 
-// Stored records of a robot's deployments, in one small JSON file that is replaced as a whole.
+// Records of a robot's deployments in one small JSON file, replaced as a whole.
 
 export type DeploymentRecord = Omit<Deployment, 'object' | 'status'> & { deployed_at?: string; archived_at?: string };
 
@@ -79,7 +79,7 @@ export interface StoredState {
   records: DeploymentRecord[];
   /** Newest last. */
   releases: AgentRelease[];
-  /** Events missing in the log when this state was saved; `after`: newest id at that time. */
+  /** Events missing in the log when this state was saved. `after`: newest id at that time. */
   unpublished: { after: number; events: EventDraft[] } | undefined;
 }
 
@@ -91,7 +91,7 @@ const emptyState = (): StoredState => {
   return { current: undefined, set: undefined, records: [], releases: [], unpublished: undefined };
 };
 
-/** State in `directory`; undefined if there is none. Throws if the file is unreadable. */
+/** Throws for an unreadable file. */
 export function readState(directory: string): StoredState | undefined {
   const path = `${directory}/${STATE_FILE}`;
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
@@ -103,7 +103,7 @@ export function readState(directory: string): StoredState | undefined {
   }
 }
 
-/** Replaces the file atomically. Drops the oldest archived deployments and releases from `state`. */
+/** Replaces the file atomically; drops the oldest archived deployments and releases from `state`. */
 async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
   const done = state.records.filter(({ activity_status }) => activity_status === 'archived');
   const forgotten = new Set(
@@ -147,7 +147,7 @@ export function recordOf(
   };
 }
 
-/** Whether its config files are on the device. */
+/** Whether the deployment's config files are on the device. */
 export const isActive = ({ deployed_at, archived_at }: DeploymentRecord): boolean => {
   return deployed_at !== undefined && archived_at === undefined;
 };
@@ -158,13 +158,13 @@ export function markArchived(record: DeploymentRecord, now: string): void {
   record.archived_at = now;
 }
 
-/** Deployments of one incarnation. Callers make one change at a time. */
+/** Deployments of one run of the agent, changed one at a time. */
 export class DeploymentBook {
   readonly #options: Incarnation & { log: EventLog };
   readonly state: StoredState;
   #unsaved = false;
 
-  /** `state`: left by the last incarnation; undefined on a new robot. */
+  /** `state`: from the agent's last run; undefined on a new robot. */
   constructor(options: Incarnation & { log: EventLog }, state: StoredState | undefined) {
     this.#options = options;
     this.state = state ?? emptyState();
@@ -202,7 +202,7 @@ export class DeploymentBook {
     return this.state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
   }
 
-  /** Adds the events of a change: `save` stores them, `publish` appends them to the log. */
+  /** Adds events of a change, for `save` to store and `publish` to append to the log. */
   announce(due: readonly EventDraft[], change: DeploymentChange): void {
     const events = this.#options.behaviour.deployments.announce(due, change);
     if (events.length === 0) return;
@@ -218,8 +218,8 @@ export class DeploymentBook {
   }
 
   /**
-   * Appends the announced events to the log. Rejects with EventLogError if they could not be stored; they stay
-   * announced.
+   * Appends the announced events to the log. Rejects with EventLogError, and keeps them announced, if they cannot be
+   * stored.
    */
   async publish(): Promise<void> {
     const pending = this.state.unpublished;
@@ -246,7 +246,7 @@ export class DeploymentBook {
       found.set(name, (found.get(name) ?? 0) + 1);
     }
     return events.filter((event) => {
-      // The log contains the events as a variant changes them.
+      // Compares events as a variant writes them to the log.
       const { type, data } = behaviour.deployments.event(event);
       const left = found.get(nameOf(type, data)) ?? 0;
       found.set(nameOf(type, data), left - 1);

@@ -1,7 +1,7 @@
 /**
  * Deployments of one robot: target × activity × error (specification section 2.2), and the config files of the active
- * one. Changes run one at a time, in this order: files in place, state on disk, events in the log. The next start
- * completes a change interrupted by a crash.
+ * one. Makes one change at a time, in this order: files in place, state on disk, events in the log. The next start
+ * completes a change that a crash interrupted.
  */
 
 import { backoffMs } from '../../../harness/common/waiting.ts';
@@ -31,9 +31,9 @@ export interface DeploymentsOptions extends Incarnation {
   newId(): string;
   log: EventLog;
   files: ConfigFiles;
-  /** Milliseconds before the first retry; doubles. */
+  /** Milliseconds before the first retry; doubles with each. */
   retryMs: number;
-  /** Milliseconds that a deployment driven to `failed` keeps the requested state before it is archived and removed. */
+  /** Milliseconds in which a deployment driven to `failed` keeps the requested state, before its removal. */
   failedMs: number;
 }
 
@@ -43,19 +43,19 @@ export class UnknownDeploymentError extends Error {
 
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
-  /** Timers by deployment id: next attempt of a retried one, or end of a failed one. */
+  /** Timers by deployment id: for the next attempt at a retried one, or the removal of a failed one. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #book: DeploymentBook;
   readonly #retried = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `state`: left by the last incarnation; undefined on a new robot. */
+  /** `state`: from the agent's last run; undefined on a new robot. */
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
     this.#book = new DeploymentBook(options, state);
   }
 
-  /** Completes or undoes the change interrupted by the last stop. */
+  /** Completes or undoes the change that the last stop interrupted. */
   settle(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#options.files.restore(this.#book.state.set);
@@ -73,7 +73,7 @@ export class Deployments implements DeploymentPort {
     return record && this.#book.view(record);
   }
 
-  /** Deployment of `GET /deployments/current`: the one shown last, else the one on the device. */
+  /** Deployment of `GET /deployments/current`: the last one driven, else the one on the device. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const { current } = this.#book.state;
@@ -132,7 +132,7 @@ export class Deployments implements DeploymentPort {
 
   /**
    * Puts a new deployment into the requested state, as current. Files that can never be written make it `failed`, files
-   * that the disk rejects now make it `retrying`. Rejects with EventLogError if its event could not be stored.
+   * that the disk rejects now `retrying`. Rejects with EventLogError if its event cannot be stored.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
@@ -156,12 +156,12 @@ export class Deployments implements DeploymentPort {
     this.#book.remember(release);
   }
 
-  /** Differs from that of every earlier incarnation. */
+  /** Text that differs from that of every earlier run of the agent. */
   get history(): string {
     return this.#book.state.records.map(({ id }) => id).join();
   }
 
-  /** Release without its git commit; undefined if unknown to the robot. */
+  /** Release without its git commit. */
   release(id: string): AgentRelease | undefined {
     return this.#book.release(id);
   }
@@ -236,7 +236,7 @@ export class Deployments implements DeploymentPort {
     return { deployment: this.#book.view(record), replaced: replaced.map((old) => this.#book.view(old)) };
   }
 
-  /** Removes the deployment's own files and archives it. Publishes that if it was active, or if `always`. */
+  /** Archives a deployment and removes its files; publishes the removal of an active one, or if `always`. */
   async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
     const { clock, files } = this.#options;
     const wasActive = isActive(record);
@@ -255,7 +255,7 @@ export class Deployments implements DeploymentPort {
     if (wasActive) files.prune();
   }
 
-  /** A failed deployment ends archived and off the device (section 2.2). */
+  /** Ends a failed deployment archived and off the device (section 2.2). */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (this.#behaviour.failedArchives) await this.#archive(record, false);

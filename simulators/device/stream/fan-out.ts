@@ -1,14 +1,11 @@
-/**
- * Delivers stored events to live subscribers. A batch is encoded once for all subscribers with the same filter and
- * framing.
- */
+/** Delivers stored events to live subscribers, with one encoding for all of the same filter and framing. */
 import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
 import type { TypeFilter } from './protocol.ts';
 
 export interface View {
   readonly filter: TypeFilter;
-  /** HTTP/1.1 bodies are chunked; an HTTP/1.0 body ends with the connection. */
+  /** True for HTTP/1.1; a body of HTTP/1.0 ends with its connection. */
   readonly chunked: boolean;
   subscribers: number;
   batch: readonly StoredEvent[] | undefined;
@@ -18,7 +15,7 @@ export interface View {
 export interface StreamSubscriber extends LiveSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
-  /** Sends encoded frames; `latest`: id of their last event. */
+  /** Sends encoded frames. `latest`: id of the last event in them. */
   deliver(bytes: Buffer, latest: number): void;
   checkLag(): void;
   end(): void;
@@ -42,7 +39,7 @@ export class FanOut {
     return this.#all.size;
   }
 
-  /** View of all subscribers with this filter and framing, shared from the first `enrol` to the last `forget`. */
+  /** View that subscribers of this filter and framing share, from the first `enrol` to the last `forget`. */
   view(filter: TypeFilter, chunked: boolean): View {
     const known = this.#views.get(keyOf(filter, chunked));
     return known ?? { filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
@@ -73,7 +70,7 @@ export class FanOut {
     if (view.subscribers === 0 && this.#views.get(key) === view) this.#views.delete(key);
   }
 
-  /** Delivers a batch in the tick in which it became readable. */
+  /** Delivers a batch in the tick in which it becomes readable. */
   publish(events: readonly StoredEvent[]): void {
     if (this.#all.size === 0) return;
     const latest = events.at(-1)?.id ?? 0;
@@ -115,6 +112,6 @@ export class FanOut {
   }
 }
 
-/** Uses null for no filter, because a client may request a type of any name. */
+/** Key with null for no filter, because a client may request a type of any name. */
 const keyOf = (filter: TypeFilter, chunked: boolean): string =>
   JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);

@@ -1,13 +1,13 @@
 /** Protocol of the event stream: parameters of a client (specification section 4.1), and frames (section 6.1). */
 import type { StoredEvent } from '../log/line.ts';
 
-/** An event id: decimal digits of a signed 64-bit integer, nothing else. */
+/** Event id: decimal digits of a signed 64-bit integer. */
 const DIGITS = /^(0|[1-9]\d{0,18})$/;
 const LARGEST = 2n ** 63n - 1n;
 
 /**
- * Cursor in `text`; undefined if it is no event id. Ids beyond the safe integers, which no robot assigns, become one
- * number.
+ * Cursor in `text`; undefined for a text that is no event id. Takes ids beyond the safe integers, which no robot
+ * assigns, as the largest one.
  */
 export function parseCursor(text: string): number | undefined {
   if (!DIGITS.test(text) || BigInt(text) > LARGEST) return undefined;
@@ -15,12 +15,12 @@ export function parseCursor(text: string): number | undefined {
 }
 
 export interface CursorRequest {
-  /** Values of the query parameter `after`; several if a client repeats it. */
+  /** Values of the query parameter `after`, which a client may repeat. */
   after: readonly string[];
   lastEventId: string | undefined;
 }
 
-/** Chooses the cursor. `after` takes precedence over the header, which is then ignored. */
+/** Prefers `after` to the header, which is then ignored. */
 export function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   const [first, ...others] = after;
   const text = first ?? lastEventId;
@@ -30,17 +30,17 @@ export function chooseCursor({ after, lastEventId }: CursorRequest): number | 'n
 }
 
 export interface Retained {
-  /** First retained event; the next id if there is none. */
+  /** Id of the first retained event, or the next id of an empty log. */
   earliest: number;
   latest: number;
 }
 
 /**
- * Id after which events are sent; `expired` becomes a 410.
+ * Id before the first event to send; `expired` becomes a 410.
  * - No cursor: live events only.
- * - `earliest - 1` is served, because nothing after it is lost. So is 0 if the log was never compacted.
- * - A cursor beyond the newest event (of another robot, or from before this one was reset) receives all live events
- * from now on: holding back events up to the cursor would lose them.
+ * - `earliest - 1` is served, because no event after it is lost. So is 0 on a log without a compaction.
+ * - A cursor beyond the newest event, from another robot or from before a reset, receives all live events: those up to
+ *   the cursor would otherwise be lost.
  */
 export function resolveCursor(cursor: number | 'none', { earliest, latest }: Retained): number | 'expired' {
   if (cursor === 'none') return latest;
@@ -50,7 +50,7 @@ export function resolveCursor(cursor: number | 'none', { earliest, latest }: Ret
 
 export type TypeFilter = ReadonlySet<string> | undefined;
 
-/** Filter in the values of `types`: comma-separated, and repeated parameters add up. An empty list matches no type. */
+/** Filter in the comma-separated values of `types`, which a client may repeat. An empty list matches no type. */
 export function parseTypes(values: readonly string[]): TypeFilter {
   if (values.length === 0) return undefined;
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());

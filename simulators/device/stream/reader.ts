@@ -1,4 +1,4 @@
-/** Reads the stored events after a cursor from the file, in portions, through any number of compactions. */
+/** Reads the stored events after a cursor from the file, in portions, across any number of compactions. */
 
 import type { EventLog } from '../log/event-log.ts';
 import type { Generation } from '../log/generation.ts';
@@ -14,7 +14,7 @@ export class LogReader {
   #generation: Generation;
   #fd: number | undefined;
   #offset: number;
-  /** Id of the last event read, or the cursor. */
+  /** Id of the last event read; at first the cursor. */
   position: number;
 
   constructor(log: EventLog, io: DiskIo, after: number) {
@@ -26,12 +26,12 @@ export class LogReader {
   }
 
   /**
-   * Next portion of at most `most` events; empty once everything stored has been read. `overtaken`: compaction removed
-   * events after the position. Throws the system's error if the file is unreadable.
+   * Next portion of at most `most` events; empty after the last stored event. `overtaken`: compaction removed events
+   * after the position. Throws the system's error for an unreadable file.
    */
   read(most = Number.POSITIVE_INFINITY): StoredEvent[] | 'overtaken' {
     for (;;) {
-      // Compaction replaced the file before it was opened, so its name refers to another file.
+      // Skips a file that compaction replaced before it was opened: its name refers to another file.
       const lost = this.#fd === undefined && this.outdated;
       const events = lost ? [] : this.#portion(most);
       if (events.length > 0) return events;
@@ -44,7 +44,7 @@ export class LogReader {
     }
   }
 
-  /** Opens the file, so that a compaction before the first portion costs nothing. Throws the system's error. */
+  /** Opens the file now, so that a compaction cannot remove it before the first portion. */
   hold(): void {
     this.#fd ??= this.#io.open(this.#log.path, 'r');
   }
@@ -80,13 +80,13 @@ export class LogReader {
       this.position = event.id;
       return offset < until && events.length < most;
     });
-    // A file truncated from outside has no more lines.
+    // Ends at `to` in a file truncated from outside, which has no more lines.
     this.#offset = next > this.#offset ? next : to;
     return events;
   }
 }
 
-/** Stored events after a cursor, up to the newest one or to a gap left by compaction. */
+/** Stored events after a cursor, up to the newest event or a gap left by compaction. */
 export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generator<StoredEvent, void> {
   const reader = new LogReader(log, io, after);
   try {
@@ -97,14 +97,13 @@ export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generato
   }
 }
 
-// Shares the process between replays and other work. Replays wait in one queue and send a portion each turn; turns that
-// fit into a few milliseconds run together before the event loop continues. It accepts one connection per iteration, so
-// incoming connections delay replays: otherwise a request behind thousands of connections would wait for as many slices
-// of replay.
+// Shares the process between replays and other work. Replays wait in one queue and send a portion each turn; turns of
+// a few milliseconds run together before the event loop continues. Incoming connections delay replays, because the
+// event loop accepts one per iteration: a request behind thousands of them would otherwise wait for as many slices.
 
-/** Milliseconds of turns before the event loop continues. One turn always runs to its end. */
+/** Milliseconds after which the event loop continues; a turn always runs to its end. */
 const SLICE_MS = 5;
-/** Longest time that replays wait for connections between two slices, milliseconds. */
+/** Longest wait of replays for connections between two slices, milliseconds. */
 const PATIENCE_MS = 50;
 
 const waiting = new Set<() => void>();
@@ -142,7 +141,7 @@ function slice(): void {
 
 function run(until: number): void {
   try {
-    // A turn that queues itself again goes to the end of the set, and runs in this slice if time permits.
+    // Reaches turns that queue themselves again too, while time permits.
     for (const turn of waiting) {
       waiting.delete(turn);
       turn();

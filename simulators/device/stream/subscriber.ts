@@ -1,7 +1,7 @@
 /**
- * One client of the event stream. It replays from the file at the client's pace, joins the live subscribers in the tick
- * in which it has read everything stored, and returns to the file when it lags. A slow client thus needs little memory,
- * and no client misses an event between replay and live.
+ * One client of the event stream. It replays from the file at the client's pace, goes live in the tick in which it has
+ * read everything stored, and returns to the file when it lags, so that a slow client needs little memory and misses no
+ * event between replay and live.
  */
 
 import type { Socket } from 'node:net';
@@ -26,7 +26,7 @@ const TIME = {
 
 const wheels = new Map<number, Wheel>();
 
-/** Calls `beat` of the stream every `intervalMs`; returns a function that stops it. */
+/** Calls `beat` of the stream every `intervalMs`, until the returned function is called. */
 export function heartbeat(stream: WheelMember, intervalMs: number): () => void {
   const slots = Math.max(1, Math.min(SLOTS, Math.floor(intervalMs / SHORTEST_TICK_MS)));
   const wheel = wheels.get(intervalMs) ?? new Wheel(TIME, intervalMs, slots);
@@ -40,12 +40,12 @@ export interface Stream {
   io: DiskIo;
   behaviour: StreamBehaviour;
   heartbeatMs: number;
-  /** Bytes that a formerly live subscriber may lag before it is dropped; it can reconnect and replay. */
+  /** Bytes by which a once live subscriber may lag before it is dropped, to reconnect and replay. */
   subscriberBytes: number;
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
   onOpen?(socket: Socket, opened: Opened): void;
-  /** Writes to a socket, perhaps with a fault; false if its buffer is full. */
+  /** Writes to a socket, perhaps with a fault; false for a full buffer. */
   write(socket: Socket, bytes: Buffer): boolean;
 }
 
@@ -69,7 +69,7 @@ export class Subscriber implements StreamSubscriber {
   #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
   #sent = -1;
-  /** Time of the last sent byte, as far as beats show. */
+  /** Time of the last sent byte, as the latest beat found it. */
   #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 
@@ -100,7 +100,7 @@ export class Subscriber implements StreamSubscriber {
     return this.#socket.writableLength;
   }
 
-  /** Sends a heartbeat unless the socket's buffer is full. */
+  /** Sends a heartbeat, except into a full buffer. */
   beat(): void {
     if (this.#closed) return;
     const { behaviour, log } = this.#stream;
@@ -145,7 +145,7 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /** Joins at once if there is nothing to replay; otherwise opens the file in this tick and waits for its turn. */
+  /** Goes live at once without a replay; otherwise opens the file in this tick and waits for its turn. */
   #begin(): void {
     const reader = this.#reader;
     if (!reader || reader.behind === 0) this.#pump();
@@ -175,7 +175,7 @@ export class Subscriber implements StreamSubscriber {
     try {
       return action();
     } catch (error) {
-      // The client's next attempt shows whether the failure lasts.
+      // Cuts the stream: the client's next attempt shows whether the failure lasts.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
       return 'overtaken';
     }
@@ -188,7 +188,7 @@ export class Subscriber implements StreamSubscriber {
     for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
     if (this.#socket.writableNeedDrain) return;
-    // Filtered events take no time.
+    // Pauses for sent events only.
     if (eventPauseMs > 0 && frames !== '') this.#pumpLater();
     else takeTurn(this.#turn);
   }

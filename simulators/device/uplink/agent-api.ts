@@ -21,41 +21,38 @@ import { KeepAlive, type MqttEndpoint } from './mqtt.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
 /**
- * Deviations from the reference, where the protocol leaves a choice or the agent is wrong. The reference has none.
- * Times are milliseconds.
+ * Deviations from the reference, where the protocol leaves a choice or the agent is wrong; the reference has none.
+ * Times in milliseconds.
  */
 export interface AgentHabits extends SyncHabits {
   subscribesAfterMs?: number;
   answersPingsAfterMs?: number;
-  /** Polls its deployments at this interval and ignores requests to sync. */
+  /** Polls deployments at this interval, and ignores requests to sync. */
   pollsEveryMs?: number;
-  /** Does not resubscribe after a lost connection. */
+  /** Stays without subscriptions after a lost connection. */
   subscribesOnce?: boolean;
-  /** False: syncs on connecting only, never on request. */
+  /** False: syncs on connecting alone, never on request. */
   heedsRequests?: boolean;
   answersPings?: boolean;
-  /** Report sent to the platform; undefined: none. */
+  /** Changes the report to the platform; undefined sends none. */
   reports?(report: DeploymentReport): DeploymentReport | undefined;
 }
 
 export interface AgentUplinkOptions extends CommonOptions {
   kind: 'agent';
-  /** URL of the platform, of which only the host counts: the agent API is at `/agent/v1`. */
+  /** URL of the platform, of which the host alone counts: the agent API is at `/agent/v1`. */
   platform: string;
   /**
-   * Provisioning token, needed until the robot has an identity on disk. A function is called when a token is needed,
-   * because tokens last minutes only, and once more with a refused token. `start` rejects with its rejection.
+   * Provisioning token, until the robot has an identity on disk. A function makes one when it is needed, because tokens
+   * last minutes only, and again for a `refused` one. `start` rejects with its rejection.
    */
   token?: string | ((refused: string | undefined, name: string) => string | undefined | Promise<string>);
-  /**
-   * `mqtt://host:port` or `mqtts://…`. Default: the platform's host, at port 8883 with TLS; on a loopback address at
-   * 1883 without TLS.
-   */
+  /** `mqtt://host:port` or `mqtts://…`. Default: the platform's host, port 8883 with TLS or, on loopback, 1883. */
   mqtt?: string;
   /** RSA key size, bits. Default 2048. */
   keyBits?: number;
   dialect?: Dialect;
-  /** Version of the agent with this name. Default: the reference's. */
+  /** Version of the agent of this name. Default: the reference's. */
   versionOf?: ((name: string) => string | undefined) | undefined;
   habits?: AgentHabits;
 }
@@ -74,7 +71,7 @@ export interface AgentHub extends Shared {
   readonly habits: AgentHabits;
 }
 
-/** Throws if an option is not a valid address. */
+/** Throws for an option that is no valid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { ca, dialect = 'spec', habits = {}, keyBits = 2048, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
@@ -109,7 +106,7 @@ function mqttAddress(mqtt: string | undefined, platformHost: string): { host: st
 
 const bare = (host: string) => host.replace(/^\[|\]$/g, '');
 
-/** Message if the key is unknown as well. */
+/** Message for a robot with neither a token nor a known key. */
 const NO_TOKEN =
   'no provisioning token was given, and the platform knows no device with this key (POST /devices/provision)';
 
@@ -124,7 +121,7 @@ export class AgentApi implements DeploymentSource {
   readonly #version: string;
   device: StoredDevice | undefined;
   #token = '';
-  /** Expiry of the token on the steady clock. */
+  /** Last use of the token, on the steady clock. */
   #useUntil = 0;
   #minting: Promise<string> | undefined;
 
@@ -135,7 +132,7 @@ export class AgentApi implements DeploymentSource {
     this.#version = hub.versionOf(name) ?? 'v0.1.0';
   }
 
-  /** Provisions the robot unless its identity is on disk. Rejects with ApiError if the platform refuses. */
+  /** Provisions a robot without an identity on disk. Rejects with ApiError if the platform refuses. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     if (this.device) return;
     this.device = await loadDevice(this.#dir);
@@ -155,7 +152,7 @@ export class AgentApi implements DeploymentSource {
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      // An earlier attempt may have succeeded without its answer arriving.
+      // Asks for the device, which an earlier attempt without an answer may have created.
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
@@ -175,7 +172,7 @@ export class AgentApi implements DeploymentSource {
     }
   }
 
-  /** Valid device token; concurrent calls share one request. */
+  /** Resolves with a valid device token; concurrent calls share one request. */
   async token(signal: AbortSignal): Promise<string> {
     if (this.#hub.time.elapsed() < this.#useUntil) return this.#token;
     this.#minting ??= this.#mint(signal).finally(() => {
@@ -195,8 +192,8 @@ export class AgentApi implements DeploymentSource {
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
     const lifetime = Date.parse(answer.expires_at) - time.now();
-    // Replaced half a minute before it expires. Used for 5 s even if the clock says that it has expired, because the
-    // platform refuses it then.
+    // Replaces a token half a minute before its end, but uses each for 5 s even if the clock calls it expired: the
+    // platform decides.
     this.#useUntil = time.elapsed() + Math.max(lifetime - 30_000, 5_000);
     return this.#token;
   }
@@ -214,7 +211,7 @@ export class AgentApi implements DeploymentSource {
     return this.#request(method, path, await this.token(signal), signal);
   }
 
-  /** Sends with the device token, and once more with a new one if the platform refuses it. */
+  /** Sends with the device token, and once more with a new token if the platform refuses it. */
   async #send<T>(
     method: ApiRequest['method'],
     path: string,

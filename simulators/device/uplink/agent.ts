@@ -87,21 +87,20 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       if (signal.aborted) return;
       if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
       this.#report(error as Error, 'cannot connect');
-      // HTTP may work even if MQTT does not.
+      // Syncs without MQTT, because HTTP may work.
       if (this.#failedConnects === 0) this.scheduler.syncRequested();
       this.#connectLater();
       return;
     }
     this.#failedConnects = 0;
     this.connectedAt = this.#hub.time.now();
-    // Requests to sync were lost while the robot was not subscribed.
+    // Syncs in place of requests lost before the subscription.
     this.scheduler.syncRequested();
     await this.scheduler.settled();
     this.#onOnline?.();
     this.#onOnline = undefined;
   }
 
-  /** Rejects with BrokerError. */
   async #open(token: string, signal: AbortSignal): Promise<MqttConnection> {
     const { device_id: id, session_id } = this.#api.device ?? { device_id: '', session_id: '' };
     const { mqtt: endpoint, habits } = this.#hub;
@@ -125,7 +124,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     }
   }
 
-  /** Sends the agent's version once. A robot whose version is refused still goes online. */
+  /** Sends the agent's version once. The robot goes online even if the platform refuses it. */
   async #announce(signal: AbortSignal): Promise<void> {
     if (this.#announced) return;
     try {
@@ -165,7 +164,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       else this.#hub.time.after(answersPingsAfterMs, answer);
       return;
     }
-    // A retained message is older than the subscription, which a sync always follows.
+    // Ignores retained messages, older than the subscription, because a sync follows each subscription.
     const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
     const { pollsEveryMs, heedsRequests = true } = this.#hub.habits;
     if (isRequest && heedsRequests && pollsEveryMs === undefined) this.scheduler.syncRequested();
@@ -175,14 +174,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     this.#syncedOver = this.#connection;
   }
 
-  /** Called when enrolling or connecting failed and will be retried. A fleet replaces this method. */
+  /** Takes each failure to enrol or connect before its retry. A fleet replaces this method. */
   onUnreachable(_error: Error): void {}
 
-  /** Called when the broker connection ended, not by this robot. A fleet replaces this method. */
+  /** Takes each end of the broker connection that this robot did not cause. A fleet replaces this method. */
   onLost(_error: Error): void {}
 
   override onSynced(): void {
-    // A new connection since the sync began may have missed a request to sync.
+    // Confirms no sync over an older connection, because the new one may have missed a request.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
     this.#connection.publish(agentTopics.sync(this.deviceId ?? ''), { is_synced: true }, { retain: true });
   }

@@ -10,13 +10,13 @@ export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
 export type { PollingUplinkOptions } from './polling.ts';
 
-/** `agent`: published agent protocol (HTTP and MQTT). `polling`: public Platform API only. */
+/** `agent`: published agent protocol (HTTP and MQTT). `polling`: public Platform API alone. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
-/** Makes an uplink for each robot; uplinks of one factory share connections and timers. */
+/** Makes an uplink for each robot, with connections and timers shared by all. */
 export type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
-/** Factory of uplinks to one platform. Throws if an option is not a valid address. */
+/** Throws for an option that is no valid address. */
 export function createUplink(options: UplinkOptions): UplinkFactory {
   if (options.kind === 'polling') {
     const hub = createPollingHub(options);

@@ -21,9 +21,9 @@ type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
 export interface SyncEvents {
   onSyncStarted(): void;
-  /** The platform was reached and has the state of every deployment. */
+  /** The platform answered, and has the state of every deployment. */
   onReached(): void;
-  /** Same, with nothing left to retry: the device is in the state that the platform wants. */
+  /** The device has also reached the state that the platform wants. */
   onSynced(): void;
   onSyncFailed(error: Error): void;
 }
@@ -39,12 +39,12 @@ export class Scheduler {
   #running: Promise<SyncResult> | undefined;
   #again = false;
   #timer: Timer | undefined;
-  /** Consecutive failed syncs: of the network, and of any other kind. */
+  /** Failed syncs in a row: for lack of a network, and of any other kind. */
   #unreachable = 0;
   #failures = 0;
-  /** On the steady clock; 0 for no cool-down. */
+  /** End of the cool-down on the steady clock; 0 for none. */
   #cooldownUntil = 0;
-  /** Milliseconds since the epoch; 0 before the first. */
+  /** Milliseconds since 1970; 0 before the first sync. */
   syncedAt = 0;
 
   constructor(syncer: SyncRunner, time: Time, signal: AbortSignal, events: SyncEvents, pollMs = POLL_INTERVAL) {
@@ -55,7 +55,7 @@ export class Scheduler {
     this.#pollMs = pollMs;
   }
 
-  /** Syncs now, or joins the running sync. Does neither during the back-off after failed syncs. */
+  /** Syncs now, or joins the running sync; does neither during the back-off after a failure. */
   sync(): Promise<SyncResult> {
     if (this.#running) return this.#running;
     if (this.#signal.aborted) return Promise.resolve(STOPPING);
@@ -65,7 +65,7 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
   }
 
-  /** Syncs after a possible change on the platform. A running sync may have missed it, so another follows. */
+  /** Syncs after a possible change on the platform, and again after a running sync, which may have missed it. */
   syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
@@ -123,13 +123,13 @@ export class Scheduler {
     return { code: 'in_cooldown', message: error.message };
   }
 
-  /** Ignores the cool-down: the timer may be early by a fraction of a millisecond, and would not be set again. */
+  /** Ignores the cool-down, because the timer may be early by a fraction of a millisecond. */
   #due(): void {
     if (this.#running) this.#again = true;
     else if (!this.#signal.aborted) void this.#run();
   }
 
-  /** On the steady clock. */
+  /** Time of the next sync on the steady clock. */
   #nextAt(): number {
     const now = this.#time.elapsed();
     if (this.#unreachable > 0) return now + Math.min(this.#pollMs, networkDelay(this.#unreachable - 1));
@@ -140,12 +140,12 @@ export class Scheduler {
 export type UplinkIdentity = Pick<Identity, 'name' | 'directory' | 'io'>;
 
 interface Platform extends DeploymentSource {
-  /** Ensures that the platform knows the robot. Rejects with ApiError if it refuses. */
+  /** Makes the robot known to the platform. Rejects with ApiError if the platform refuses. */
   enrol(name: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface SyncHabits {
-  /** Milliseconds between two unrequested syncs. Default 12 hours. */
+  /** Milliseconds between unrequested syncs. Default 12 hours. */
   pollsEveryMs?: number;
   retriesForEver?: boolean;
 }
@@ -154,7 +154,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected readonly name: string;
   protected readonly scheduler: Scheduler;
   protected readonly signal: AbortSignal;
-  /** Milliseconds since the epoch, 0 for never. */
+  /** Milliseconds since 1970, 0 for never. */
   protected connectedAt = 0;
   protected disconnectedAt = 0;
   readonly #shared: Shared;
@@ -177,10 +177,10 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected abstract readonly liveStatus: UplinkStatus;
   abstract sync(): Promise<SyncResult>;
   protected abstract open(): Promise<void>;
-  /** Ends the work of `open`, after it has ended and the signal was aborted. */
+  /** Ends the work of `open`, after `open` has ended and the signal is aborted. */
   protected abstract close(): Promise<void>;
 
-  /** Resolves when the first attempt to enrol has succeeded or failed, or the uplink is stopped. */
+  /** Resolves when the first attempt to enrol has ended, or the uplink has stopped. */
   get firstAttempt(): Promise<void> {
     return this.#attempted.promise;
   }
@@ -198,7 +198,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     return moment(this.disconnectedAt);
   }
 
-  /** Rejects if the platform refuses this robot, or if it is stopped before it was online. */
+  /** Rejects if the platform refuses this robot, or if it stops before it is online. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -218,7 +218,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   onSynced(): void {}
   abstract onSyncFailed(error: Error): void;
 
-  /** Retries until the platform answers; `onFailure` receives each failure that will be retried. */
+  /** Retries until the platform answers; `onFailure` takes each failure before its retry. */
   protected async enrol(onFailure: (error: Error) => void): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -231,10 +231,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     }
   }
 
-  /**
-   * Milliseconds before attempt number `attempt` to reach the platform; drawn from the robot's name, so that runs
-   * repeat.
-   */
+  /** Milliseconds before attempt `attempt` to reach the platform, drawn from the robot's name so that runs repeat. */
   protected retryDelay(attempt: number): number {
     return reconnectDelay(attempt, this.#shared.random.fork(`${this.name}/${attempt}`));
   }
@@ -248,7 +245,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   async #stop(): Promise<void> {
     this.#attempted.resolve();
     this.#abort.abort(new Error(`the uplink of ${this.name} was stopped`));
-    // Work under way may write below the robot's directory until it ends.
+    // Waits for work under way, which may write below the robot's directory.
     await this.#starting?.catch(() => {});
     await this.close();
     if (this.#starting) await this.#shared.release();

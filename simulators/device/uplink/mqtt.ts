@@ -1,8 +1,7 @@
 /**
  * MQTT 3.1.1 client connection with the features of an agent. Hand-written so that thousands of robots fit in a
  * process: an idle connection takes 21 KiB of resident memory, one of the `mqtt` package (5.16) 36 to 42 KiB. It has no
- * timer, no read buffer and no store of unacknowledged messages: after a reconnect the agent syncs, which replaces lost
- * messages.
+ * timer, no read buffer and no store of unacknowledged messages, because a sync after a reconnect replaces lost ones.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -16,9 +15,9 @@ import type { Time } from './time.ts';
 // Disables a cache of 65,536 two-byte buffers, 7 MB a process, because an agent sends few numbers.
 writeToStream.cacheNumbers = false;
 
-/** Seconds, as sent in CONNECT. */
+/** Keep-alive of CONNECT, seconds. */
 export const KEEP_ALIVE_SECONDS = 20;
-/** Seconds between two PINGREQ: two less than promised, so that none is late. */
+/** Seconds between two PINGREQ: two below the keep-alive, so that none is late. */
 export const BEAT_SECONDS = KEEP_ALIVE_SECONDS - 2;
 
 /** Keeps the idle connections of a whole fleet alive with one timer. */
@@ -28,7 +27,7 @@ export class KeepAlive extends Wheel {
   }
 
   /**
-   * Skips late ticks: after a stall, timers run before pending answers are read, and a second PINGREQ would end healthy
+   * Skips late ticks, because timers run before answers after a stall, and a second PINGREQ would end healthy
    * connections.
    */
   protected override due(): number {
@@ -37,9 +36,9 @@ export class KeepAlive extends Wheel {
 }
 
 // Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it receives whole
-// packets only.
+// packets alone.
 
-/** Largest packet: the platform sends far smaller ones, so a larger one means a broken or hostile broker. */
+/** Largest packet, bytes; a larger one comes from a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
 let shared: { parse(bytes: Buffer): Packet } | undefined;
@@ -70,13 +69,13 @@ function parse(bytes: Buffer): Packet {
   try {
     return shared.parse(bytes);
   } catch (error) {
-    // The parser may hold half a packet, which must not reach another connection.
+    // Drops the parser, whose half a packet must not reach another connection.
     shared = undefined;
     throw error;
   }
 }
 
-/** Total length of the packet at `start`; undefined while the length field is incomplete. Throws if it is malformed. */
+/** Length of the packet at `start`; undefined while its length field is incomplete. Throws for a malformed one. */
 function packetLength(bytes: Buffer, start: number): number | undefined {
   let length = 0;
   for (let index = 0; index < 4; index++) {
@@ -93,8 +92,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Passes each whole packet of `rest` + `chunk` to `onPacket`, and returns a copy of the remaining bytes. Packets are
- * views of the input, valid during the call only. Throws if the stream is not MQTT.
+ * Passes each whole packet of `rest` and `chunk` to `onPacket`, and returns a copy of the remaining bytes. Packets are
+ * views of the input, valid during the call only. Throws for a stream that is not MQTT.
  */
 export function readPackets(
   rest: Buffer | undefined,
@@ -114,7 +113,7 @@ export function readPackets(
 
 const SUBSCRIPTION_REFUSED = 0x80;
 
-/** The broker answered CONNECT with a return code other than 0. */
+/** Answer to CONNECT with a return code other than 0. */
 export class MqttRefused extends Error {
   override name = 'MqttRefused';
   readonly returnCode: number;
@@ -127,7 +126,7 @@ export class MqttRefused extends Error {
   }
 }
 
-/** The server at the broker's address does not speak MQTT. */
+/** Server at the broker's address that does not speak MQTT. */
 export class NotMqtt extends Error {
   override name = 'NotMqtt';
   constructor(cause: Error) {
@@ -135,7 +134,7 @@ export class NotMqtt extends Error {
   }
 }
 
-/** There is no connection to the broker; the message contains its address and the reason. */
+/** Failure to connect to the broker; the message has its address and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
   constructor({ host, port, tls }: Pick<MqttEndpoint, 'host' | 'port' | 'tls'>, cause: Error) {
@@ -156,15 +155,14 @@ export interface MqttEndpoint {
 }
 
 export interface MqttListener {
-  /** `payload` is valid during the call only. `retained`: stored before this connection subscribed. */
+  /** `payload`: valid during the call only. `retained`: older than the subscription. */
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
-  /** Called once, when either side has ended the connection after `open` resolved. */
+  /** Called once, when either side has ended an opened connection. */
   onClose(connection: MqttConnection, reason: Error): void;
 }
 
 /**
- * Bytes are consumed before the next read of any connection, so all connections read into one buffer, except with
- * overlapped I/O.
+ * Buffer of all connections, because each consumes its bytes before the next read of any; except with overlapped I/O.
  */
 const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -176,7 +174,7 @@ export class MqttConnection implements WheelMember {
   #rest: Buffer | undefined;
   #messageId = 0;
   #awaitingPong = false;
-  /** Handshake step under way: CONNACK, then SUBACK. */
+  /** Step of the handshake under way: CONNACK, then SUBACK. */
   #step: { command: 'connack' | 'suback'; resolve(packet: Packet): void; reject(error: Error): void } | undefined;
   #failure: Error | undefined;
 
@@ -191,7 +189,7 @@ export class MqttConnection implements WheelMember {
     this.#socket.on('close', () => this.#closed());
   }
 
-  /** Connects, authenticates and subscribes (QoS 1). Rejects with MqttRefused, or with the network's error. */
+  /** Connects, authenticates and subscribes (QoS 1). Rejects with MqttRefused, or the network's error. */
   static async open(options: {
     endpoint: MqttEndpoint;
     clientId: string;
@@ -257,7 +255,7 @@ export class MqttConnection implements WheelMember {
     this.#send({ cmd: 'publish', topic, payload, qos: 1, dup: false, messageId: this.#nextId(), ...options });
   }
 
-  /** Sends PINGREQ. Closes the connection if the previous one was not answered. */
+  /** Sends PINGREQ, or closes a connection whose last PINGREQ has no answer. */
   beat(): void {
     if (this.#awaitingPong) this.close(new Error('the MQTT broker answered no PINGREQ'));
     this.#awaitingPong = true;
@@ -274,7 +272,7 @@ export class MqttConnection implements WheelMember {
     const closed = new Promise((resolve) => this.#socket.once('close', resolve));
     this.#send({ cmd: 'disconnect' });
     this.#socket.destroySoon();
-    // A stalled peer may never read the remaining bytes.
+    // Waits a second at most, because a stalled peer may never read the remaining bytes.
     this.#socket.setTimeout(1_000, () => this.#socket.destroy());
     await closed;
   }
@@ -290,7 +288,7 @@ export class MqttConnection implements WheelMember {
   }
 
   async #await(command: 'connack' | 'suback'): Promise<Packet> {
-    // A closed socket emits no event that would end the wait.
+    // Fails at once on a closed socket, which emits no event.
     if (this.closed) throw this.#reason();
     return await new Promise((resolve, reject) => {
       this.#step = { command, resolve, reject };

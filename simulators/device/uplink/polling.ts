@@ -1,8 +1,8 @@
 /**
  * Uplink over the public Platform API alone: polls the deployments of its device and applies them.
  * The public API has no reports and no presence. On the platform, an applied deployment stays `queued` (and is archived
- * when the next one replaces it), a deployment that cannot be applied shows no error, the device is never `online`, and
- * a ping to it times out. On the robot (files, event stream, current deployment) everything is as with other uplinks.
+ * when the next one replaces it), a failed one shows no error, the device is never `online`, and a ping to it times
+ * out. On the robot (files, event stream, current deployment) everything is as with other uplinks.
  */
 
 import type { Static } from 'typebox';
@@ -40,8 +40,7 @@ const FILTER =
   '&expand=release&expand=config_instances';
 
 /**
- * Query for the wanted deployments of one device, with filters of the published service that the specification does not
- * name.
+ * Query for one device's wanted deployments, by filters of the published service that the specification does not name.
  */
 export const deploymentFilter = (deviceId: string): string => `device_id=${encodeURIComponent(deviceId)}&${FILTER}`;
 
@@ -53,7 +52,7 @@ const namedDevices = shape(
     data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
   }),
 );
-/** Required fields of a deployment; others are used if present. */
+/** Required fields of a deployment; the device uses others if present. */
 const listedDeployment = Type.Object({
   id: Type.String(),
   device_id: Type.String(),
@@ -76,16 +75,16 @@ export interface PollingUplinkOptions extends CommonOptions {
   kind: 'polling';
   /** Base URL of the Platform API, e.g. `https://host/beta`; a bare host stands for its `/beta`. */
   platform: string;
-  /** Needs the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
+  /** Key with the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
   apiKey: string;
   dialect?: Dialect;
   /** Default: the newest. */
   apiVersion?: SupportedVersion;
   /** Milliseconds between polls. Default 30 000. */
   intervalMs?: number;
-  /** Device id for a robot of this name. Default: robots find theirs by name, or create it. */
+  /** Device id of the robot of this name. Default: each robot finds its device by name, or creates it. */
   deviceOf?: (name: string) => string | undefined;
-  /** Whether staged deployments are wanted: on a platform that has no way to deploy them. */
+  /** Applies staged deployments too, for a platform that has no way to deploy them. */
   takesStaged?: boolean;
 }
 
@@ -94,11 +93,11 @@ export interface PollingHub extends Shared {
   readonly intervalMs: number;
   readonly deviceOf: NonNullable<PollingUplinkOptions['deviceOf']>;
   readonly takesStaged: boolean;
-  /** Lists that the platform refuses to filter, so that robots read all pages. */
+  /** Lists that the platform refuses to filter, of which robots read all pages. */
   readonly unfiltered: Set<'devices' | 'deployments'>;
 }
 
-/** Throws if an option is not a valid address. */
+/** Throws for an option that is no valid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { apiKey, dialect = 'spec', intervalMs = 30_000, takesStaged = false } = options;
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
@@ -121,7 +120,7 @@ export class PollingApi implements DeploymentSource {
     this.#io = io;
   }
 
-  /** Finds this robot's device: given, stored on disk, found by name, or new. */
+  /** Takes the robot's device from the options, from disk, or by name; else creates it. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= this.#hub.deviceOf(name) ?? (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
@@ -146,7 +145,7 @@ export class PollingApi implements DeploymentSource {
     });
   }
 
-  /** All items of a list, filtered if the platform supports that. */
+  /** All items of a list, filtered where the platform can. */
   async #pages<T>(
     list: 'devices' | 'deployments',
     filter: string,
@@ -160,7 +159,7 @@ export class PollingApi implements DeploymentSource {
       try {
         return await all(`&${filter}`);
       } catch (error) {
-        // The parameter may be unknown.
+        // Takes a rejection as an unknown parameter.
         if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
         unfiltered.add(list);
       }
@@ -168,7 +167,7 @@ export class PollingApi implements DeploymentSource {
     return await all('');
   }
 
-  /** Reads contents from the list if the platform expands them, and downloads the others one by one. */
+  /** Takes contents from the list where the platform expands them, and downloads the others. */
   async contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {
     const held = new Map<string, Uint8Array>();
     for (let start = 0; start < instances.length; start += PAGE) {
@@ -191,7 +190,7 @@ export class PollingApi implements DeploymentSource {
   }
 }
 
-/** Form kept by the device; missing fields are those of a new deployment. */
+/** Deployment in the device's form; missing fields are those of a new deployment. */
 function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
   const given: Partial<Record<keyof AgentDeployment, unknown>> = listed;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -208,7 +207,7 @@ function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
     error_status: error,
     release_id: text(given.release_id),
     updated_at: listed.created_at,
-    // Ignored if expanded in another form.
+    // Ignores a release expanded in another form.
     ...(agentRelease.is(release) && { release }),
     config_instances: Array.isArray(config_instances)
       ? config_instances.filter((instance) => agentConfigInstance.is(instance))
@@ -237,7 +236,7 @@ export class PollingUplink extends UplinkLifecycle {
     return this.scheduler.sync();
   }
 
-  /** Resolves after the first sync, even if the platform could not be reached. */
+  /** Resolves after the first sync, even a failed one. */
   protected async open(): Promise<void> {
     await this.enrol((error) => this.onSyncFailed(error));
     await this.sync();

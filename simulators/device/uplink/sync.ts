@@ -8,12 +8,12 @@ import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
 import { failureDelay, pause, systemTime, type Time, transientDelay } from './time.ts';
 
-/** Source of deployments: the agent API, or the public Platform API. */
+/** Agent API, or public Platform API. */
 export interface DeploymentSource {
   /** Queued and deployed deployments of this device, with release and config instances. */
   list(signal: AbortSignal): Promise<AgentDeployment[]>;
   contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]>;
-  /** Reports the new state of a deployment; absent if the platform accepts no reports. */
+  /** Reports a deployment's new state; undefined for a platform without reports. */
   report?(id: string, report: DeploymentReport, signal: AbortSignal): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface BackOff {
   contents?: Uint8Array[];
 }
 
-/** Syncs of one robot; keeps failed deployments and unsent reports between syncs. */
+/** Syncs of one robot, with failed deployments and unsent reports kept between them. */
 export class Syncer {
   readonly #port: DeploymentPort;
   readonly #source: DeploymentSource;
@@ -33,7 +33,7 @@ export class Syncer {
   #backOffs: Map<string, BackOff> | undefined;
   #unreported: Map<string, DeploymentReport> | undefined;
 
-  /** `retriesForEver`: treats no error as fatal. */
+  /** `retriesForEver`: takes no error as fatal. */
   constructor(port: DeploymentPort, source: DeploymentSource, time: Time, retriesForEver = false) {
     this.#port = port;
     this.#source = source;
@@ -48,19 +48,19 @@ export class Syncer {
   }
 
   /**
-   * Rejects if the platform cannot be reached or refuses (NetworkError, ApiError, ProtocolError), or the signal aborts.
-   * A deployment that cannot be applied is reported and retried later.
+   * Rejects if the platform is out of reach or refuses (NetworkError, ApiError, ProtocolError), or on an abort. Reports
+   * a deployment that cannot be applied, and retries it later.
    */
   async run(signal: AbortSignal): Promise<void> {
     const listed = await this.#source.list(signal);
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
     this.#forgetAllBut(wanted);
-    // Of equally old ones the last.
+    // Takes the last of equally old ones.
     const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
     const settled = current === undefined || (await this.#reach(current, signal));
-    // During retries of a replacement, the replaced deployment stays in service.
+    // Keeps a replaced deployment in service during retries of its replacement.
     if (settled) await this.#removeUnwanted(listed, wanted);
     await this.#flush(signal);
   }
@@ -144,12 +144,12 @@ export class Syncer {
     this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
   }
 
-  /** Reports an outcome of an earlier run, unless a report with its original time is still waiting. */
+  /** Reports an earlier outcome, unless a report with its original time still waits. */
   #restate(id: string, report: DeploymentReport): void {
     if (!this.#unreported?.has(id)) this.#report(id, report);
   }
 
-  /** Sends the reports. Each is kept over any number of syncs until the platform accepts or refuses it. */
+  /** Sends reports; keeps each over any number of syncs until the platform accepts or refuses it. */
   async #flush(signal: AbortSignal): Promise<void> {
     let failure: unknown;
     for (const [id, report] of this.#unreported ?? []) {
@@ -177,17 +177,17 @@ export class Syncer {
 type UplinkLogger = Pick<Logger, 'debug' | 'warn'>;
 
 export interface CommonOptions {
-  /** Certificate authority of the platform (and its broker), PEM. */
+  /** Certificate authority of platform and broker, PEM. */
   ca?: string | Buffer;
-  /** HTTP connections to the platform, shared by all robots of this uplink. Default 32. */
+  /** HTTP connections to the platform for all robots of this uplink. Default 32. */
   connections?: number;
-  /** Sent with every request, beside those of the API. */
+  /** Headers of every request, beside those of the API. */
   headers?: Readonly<Record<string, string>>;
   time?: Time;
   random?: Random;
-  /** Called when a request met a network error and will be retried. */
+  /** Takes each network error before the retry of its request. */
   onRetry?: (error: NetworkError) => void;
-  /** Called when a request waits because all connections are in use. */
+  /** Reports a request that waits because all connections are in use. */
   onCrowded?: () => void;
   onAnswer?: PlatformHttpOptions['onAnswer'];
   log?: UplinkLogger;
@@ -198,12 +198,12 @@ export interface Shared {
   readonly random: Random;
   readonly log: UplinkLogger | undefined;
   readonly http: PlatformHttp;
-  /** Called by each robot at its start; the connections close after the last `release`. */
+  /** Call at each robot's start; the connections close after the last `release`. */
   acquire(): void;
   release(): Promise<void>;
 }
 
-/** Resources shared by robots with these options; connections open with the first request. */
+/** Opens connections with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
   const { ca, connections, log, onAnswer, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
@@ -234,7 +234,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
   };
 }
 
-/** Parses the URL of an option. Throws an error that names the option if it has none of these schemes. */
+/** Throws an error that names the option for a URL with none of these schemes. */
 export function parseUrl(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && schemes.includes(url.protocol)) return url;
@@ -248,7 +248,7 @@ export async function allPages<T>(read: (offset: number) => Promise<{ data: T[];
   for (;;) {
     const page = await read(items.length);
     items.push(...page.data);
-    // A platform that promises more after an empty page would be asked for ever.
+    // Ends at an empty page, after which a platform could promise more for ever.
     if (!page.has_more || page.data.length === 0) return items;
   }
 }
