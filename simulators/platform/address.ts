@@ -2,9 +2,7 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/**
- * Length of the accept queue; the system may allow less. Beyond it clients retry after seconds and are finally reset.
- */
+/** Length of the accept queue, unless the system allows less; beyond it, connecting takes seconds or fails. */
 export const BACKLOG = 8192;
 
 export const LOOPBACK = '127.0.0.1';
@@ -13,14 +11,14 @@ const ON_LOOPBACK = new BlockList();
 ON_LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 ON_LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Host as written in a URL: `0` becomes `0.0.0.0`, IPv6 has brackets. Undefined if it is neither address nor name. */
+/** Host as written in a URL: `0.0.0.0` for `0`, brackets around IPv6. Undefined for neither address nor name. */
 export function urlHost(host: string): string | undefined {
   const text = `http://${host.includes(':') ? `[${host}]` : host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.origin === url?.href.replace(/\/$/, '') && url?.port === '' ? url.hostname : undefined;
 }
 
-/** Whether only this machine can reach it. A name other than `localhost` counts as reachable. */
+/** Whether this machine alone can reach the host. A name other than `localhost` counts as reachable by others. */
 export function isLoopback(host: string): boolean {
   const named = urlHost(host);
   if (named === undefined || named === 'localhost') return named !== undefined;
@@ -29,8 +27,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Host in URLs for clients. Other machines cannot connect to an unspecified address (`0.0.0.0`, `::`), so the machine's
- * first one outside loopback replaces it, IPv4 first.
+ * Host in URLs for clients. Replaces an unspecified address (`0.0.0.0`, `::`), to which other machines cannot connect,
+ * by the machine's first address outside loopback, IPv4 first.
  */
 export function toldHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   const named = urlHost(host) ?? host;

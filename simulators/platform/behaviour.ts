@@ -1,7 +1,7 @@
 /**
  * Decisions of the platform that the specification or a published rule settles, as small functions. The reference is
- * correct. In `simulators/defects/platform` a defect changes one of them, and a variant takes another choice where the
- * specification leaves one.
+ * correct. In `simulators/defects/platform` a defect changes one of them, and a variant chooses otherwise where the
+ * specification leaves a choice.
  */
 import type { Socket } from 'node:net';
 import type { DeploymentReport } from '../../harness/contract/agent.ts';
@@ -17,7 +17,6 @@ import type { SupportedVersion } from '../../harness/contract/versions.ts';
 import type { DeviceMessenger } from './ports.ts';
 import type { OrderTerm } from './store/order.ts';
 
-/** Requested page, and the number of matching items. */
 export interface ListWindow {
   limit: number;
   offset: number;
@@ -26,7 +25,7 @@ export interface ListWindow {
 
 export type RowsAt = (start: number, count: number) => readonly number[];
 
-/** Parts of an API key that decisions may use. */
+/** Facts about an API key that decisions may use. */
 export interface KeyFacts {
   scopes: readonly string[] | 'all';
 }
@@ -47,31 +46,31 @@ export type Resource = Record<string, unknown>;
 
 export interface PlatformBehaviour {
   // Lists (specification section 8)
-  /** Effective limit for the values of `limit` in the query, in order (none if absent). */
+  /** Effective limit for the values of `limit` in the query, in order; none for a query without. */
   clampLimit(values: readonly string[]): number;
   clampOffset(values: readonly string[]): number;
-  /** Total order: the requested terms, or the default. */
+  /** Total order from the requested terms, or the default order. */
   order(asked: readonly OrderTerm[]): readonly OrderTerm[];
   page(window: ListWindow, at: RowsAt): readonly number[];
-  /** `beyond`: whether an item exists after this page. */
+  /** `beyond`: whether an item follows this page. */
   hasMore(window: ListWindow & { returned: number; beyond: boolean }): boolean;
-  /** Undefined omits the field. `expanding`: another expansion was requested. */
+  /** Undefined omits the field. `expanding`: the query asks for another expansion too. */
   totalCount(window: ListWindow & { asked: boolean; expanding: boolean; returned: number }): number | undefined;
-  /** Changes the envelope just before it is sent. Default: unchanged. */
+  /** Changes the envelope just before sending. Default: unchanged. */
   envelope?(envelope: Resource): Resource;
-  /** Changes a resource just before it is sent. Default: unchanged. */
+  /** Changes a resource just before sending. Default: unchanged. */
   resource?(kind: ResourceKind, resource: Resource, version: SupportedVersion): Resource;
 
-  /** Changes the JSON answer of an operation just before it is sent. Default: unchanged. */
+  /** Changes an operation's JSON answer just before sending. Default: unchanged. */
   answer?(operation: string, answer: Answer): Answer;
 
   /** Delay of the next answer, milliseconds. Default: none. */
   delayMs?(): number;
-  /** Called for each connection before any byte is read or written. */
+  /** Takes each connection before any byte of it. */
   connected?(socket: Socket): void;
 
   // Keys and versions (sections 5 and 9)
-  /** Key that serves a request of that operation; `found`: the key with the presented text. */
+  /** Key that serves a request of this operation. `found`: the key with the presented text. */
   authenticate<K extends KeyFacts>(
     found: K | undefined,
     presented: string | undefined,
@@ -79,13 +78,13 @@ export interface PlatformBehaviour {
     operation: string,
   ): K | undefined;
   permits(key: KeyFacts, scope: string): boolean;
-  /** Version that serves a request of that operation; undefined refuses it. */
+  /** Version that serves a request of this operation; undefined refuses the request. */
   version(header: string | undefined, operation: string): SupportedVersion | undefined;
   error(facts: ErrorFacts): Answer;
   createdStatus: number;
-  /** Parses a request body; `strict`: the reference parser, which throws. */
+  /** Parses a request body. `strict`: parser of the reference, which throws. */
   readBody(bytes: Buffer, strict: (bytes: Buffer) => unknown): unknown;
-  /** Problems of the body; `check` compares it with the published shape. */
+  /** Problems of the body. `check`: compares the body with the published shape. */
   bodyProblems(operation: string, value: unknown, check: () => Problem[]): Problem[];
 
   // Ping (sections 2.5, 4.2 and 8)
@@ -96,19 +95,19 @@ export interface PlatformBehaviour {
 
   // Deployments (sections 2.2, 3 and 9)
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
-  /** Whether a client's `parent_id` holds; `given` is undefined if omitted. */
+  /** Whether the `parent_id` of a client holds; `given` is undefined for an omitted one. */
   parentHolds(given: string | null | undefined, currentTarget: string | null, version: SupportedVersion): boolean;
   mayTarget(from: DeploymentTargetStatus, to: DeploymentTargetStatus): boolean;
   mayReport(from: DeploymentActivityStatus, to: DeploymentActivityStatus): boolean;
   /** Activity of a deployment whose target has become `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
   deploysDrifted: boolean;
-  /** When staged deployments of a device drift: as soon as another is targeted, or once it is on the device. */
+  /** Moment at which a device's staged deployments drift: another becomes the target, or reaches the device. */
   driftsOn: 'target' | 'deployed';
   replaces: boolean;
   failureArchives: boolean;
   notifies: boolean;
-  /** Applied part of an agent's report; undefined applies nothing. */
+  /** Part of an agent's report to apply; undefined for none. */
   report(report: DeploymentReport): DeploymentReport | undefined;
 
   // Config (section 9, rules 1 and 2)
@@ -118,7 +117,7 @@ export interface PlatformBehaviour {
   acceptsFormat(format: string, version: SupportedVersion): boolean;
   validatesContent: boolean;
 
-  /** Whether a group may become a child of a parent; `line`: the parent and its ancestors. */
+  /** Whether a group may become a child. `line`: its parent-to-be and that parent's ancestors. */
   mayMoveGroup(group: string, line: readonly string[]): boolean;
   allowsDuplicates: boolean;
   servesForeignOperations: boolean;

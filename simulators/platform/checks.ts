@@ -1,6 +1,6 @@
 /**
- * Checks of users' schemas and content. JSON Schema is checked by ajv; cue is stored and accepted; opaque accepts
- * anything. A schema may take any time, so each check is ended after some seconds, in which nobody else is answered.
+ * Checks of users' schemas and content: ajv checks JSON Schema, cue is only stored, and opaque accepts anything. Ends
+ * each check after some seconds, because a schema may take any time and nobody else is answered meanwhile.
  */
 
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ type Validate = ((value: unknown) => unknown) & {
   $async?: boolean;
 };
 
-/** Compiled schemas by digest: thousands of instances are checked against a few schemas. */
+/** Compiled schemas by digest, because thousands of instances share a few schemas. */
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 
@@ -29,7 +29,7 @@ const LONGEST_CHECK_MS = 3_000;
 /** Throws PlatformError 400 unless the documents are one JSON Schema. */
 export const checkSchema = (schema: SchemaText): void => inTime('documents', () => compiledOf(schema));
 
-/** Throws PlatformError 400 for content that does not parse as its format or violates its schema. */
+/** Throws PlatformError 400 for content that its format cannot parse or its schema rejects. */
 export function checkContent(content: InstanceContent, { language, digest, format, documents }: ConfigSchemaRow): void {
   inTime('content', () => {
     const value = parsedContent(content);
@@ -47,7 +47,7 @@ export function checkContent(content: InstanceContent, { language, digest, forma
     const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
       cut(`${instancePath || '/'} ${message ?? ''}`),
     );
-    // The compiled schema would otherwise keep them until the next check.
+    // Drops errors that the compiled schema would keep until its next check.
     validate.errors = null;
     throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
   });
@@ -67,8 +67,8 @@ const call = new Script('act()');
 let sandbox: { act(): unknown } | undefined;
 
 /**
- * Ends even a regular expression in time: only a script can be interrupted. A check that got no processor in its time,
- * because the machine is busy, begins again.
+ * Ends even a regular expression in time, by running it as a script, which alone can be interrupted. Begins again where
+ * a busy machine gave it no processor.
  */
 function inTime(what: 'documents' | 'content', act: () => unknown): void {
   // Not in its time: modules whose loading is ended stay half loaded.
@@ -121,7 +121,7 @@ function compile({ format, documents }: SchemaText): Validate {
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error));
   }
-  // An extension of ajv, whose verdict would be a promise.
+  // Refuses an extension of ajv, whose verdict would be a promise.
   if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
   return validate;
 }
@@ -143,7 +143,7 @@ function parsed(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: s
 
 /** Parses JSON with `//` and block comments outside strings. Throws SyntaxError. */
 export function parseJsonc(text: string): unknown {
-  // One pattern for strings and comments: whichever begins first contains the other.
+  // Matches strings and comments with one pattern, because whichever begins first contains the other.
   const stripped = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (match) =>
     match.startsWith('"') ? match : ' ',
   );

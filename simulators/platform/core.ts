@@ -15,13 +15,13 @@ export interface Core {
   names: DialectNames;
   /** Ids of devices that are online without an agent (`answering` in `index.ts`). */
   standIns: Set<string>;
-  /** Sends to devices; replaced once the agent side is up. */
+  /** Messenger to devices, replaced once the agent side is up. */
   messenger: DeviceMessenger;
-  /** Unique id of row `seq` of a collection. */
+  /** Unique id for row `seq` of a collection. */
   newId(kind: ResourceKind, seq: number): string;
 }
 
-/** Makes ids from seed and row number: repeatable, without a visible pattern, unique in one database. */
+/** Makes ids from seed and row number: repeatable, unique in one database, and without a visible pattern. */
 export function idsFrom(seed: string): (kind: ResourceKind, seq: number) => string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return (kind, seq) => {

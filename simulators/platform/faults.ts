@@ -1,14 +1,12 @@
-/**
- * Faults that a platform can inject: off by default, seeded, named. They affect the Platform API, not the agent side.
- */
+/** Faults of the Platform API, not of the agent side: named, seeded, and off by default. */
 
-/** `rate`: share of requests affected, 0 to 1. */
+/** `rate`: share of affected requests, 0 to 1. */
 export interface PlatformFaults {
   latency?: { rate: number; milliseconds: number };
   throttle?: { rate: number; retryAfterSeconds: number };
   failure?: { rate: number; status: number };
   reset?: { rate: number };
-  /** Sends the body in small pieces with this pause between them. */
+  /** Milliseconds of pause between small pieces of a body. */
   slowBody?: { rate: number; milliseconds: number };
 }
 
@@ -20,7 +18,7 @@ export const FAULT_FORMS = [
   'slow-body[=MILLISECONDS][@RATE]',
 ] as const;
 
-/** Fault with a rate and a value; undefined for an invalid value. */
+/** Makes a fault of a rate and a value; undefined for an invalid value. */
 const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults | undefined>([
   ['latency', (rate, ms) => (ms === undefined ? undefined : { latency: { rate, milliseconds: ms } })],
   ['429', (rate, retryAfterSeconds = 1) => ({ throttle: { rate, retryAfterSeconds } })],

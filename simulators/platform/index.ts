@@ -38,7 +38,7 @@ function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
     const row = find(core, 'deployment', id);
-    // A device must not learn which deployments other devices have.
+    // Answers as for an unknown id, because a device must not learn of others' deployments.
     if (row.device_id !== deviceId) find(core, 'deployment', '');
     return row;
   };
@@ -52,7 +52,7 @@ function agentPort(core: Core): AgentPort {
       if (agent_version === undefined || agent_version === row.agent_version) return row;
       return change(core, 'device', row, { agent_version });
     },
-    // Devices are online while connected to the broker; an agent replaces its stand-in.
+    // Takes a device online while it is connected to the broker; an agent replaces its stand-in.
     setConnected: (id, connected) => {
       const row = collections.device.byId(id);
       if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
@@ -85,7 +85,7 @@ function agentPort(core: Core): AgentPort {
   };
 }
 
-/** Archived deployments become most of a device's over time, and are rarely requested. */
+/** Leaves out archived deployments, which become most of a device's and are rarely requested. */
 const NOT_ARCHIVED =
   "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
@@ -96,7 +96,7 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
   const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
   return rows.filter((row) => {
     const known = activityForAgent(row);
-    // One under removal is listed as deployed: an agent that stopped between removal and report can report later.
+    // Lists a deployment under removal as deployed, so that an agent that stopped before its report can report later.
     return activity.includes(known === 'removing' ? 'deployed' : known);
   });
 }
@@ -139,17 +139,17 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
 }
 
 /**
- * Activity of a deployment for its agent. One archived by the platform itself (e.g. replaced while queued) keeps the
- * activity known to the agent, with the target `archived`: an uninformed agent would keep it as a target beside the new
- * one.
+ * Activity of a deployment for its agent. A deployment that the platform archived by itself, e.g. replaced while
+ * queued, keeps the activity that the agent knows, with the target `archived`, because the agent would otherwise keep
+ * it as a target beside the new one.
  */
 function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
   return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
 }
 
 /**
- * Answers pings of stand-ins, devices that are online without an agent and apply no deployment; passes everything else
- * to `messenger`.
+ * Answers pings of stand-ins, which are devices online without an agent that apply no deployment. Passes everything
+ * else to `messenger`.
  */
 function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
   return {
@@ -164,38 +164,38 @@ function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): D
 
 export interface PlatformOptions {
   /**
-   * Listen address of the Platform API, the agent API and the embedded broker. Default loopback. The control API and
-   * the page stay on loopback.
+   * Listen address of Platform API, agent API and embedded broker. Default loopback, where the control API and the page
+   * always stay.
    */
   host?: string;
   /** Default 0: any free port. */
   port?: number;
   keys?: readonly KeyOption[];
-  /** SQLite file; default `:memory:`. */
+  /** SQLite file. Default `:memory:`. */
   db?: string;
-  /** Seeds a workspace of `devices`, unless the database already holds some. */
+  /** Number of seeded devices, in a database without any. */
   devices?: number;
-  /** Text of a seed file (YAML); creates its workspace, unless the database already holds anything. */
+  /** Text of a seed file (YAML), for an empty database. */
   seedFile?: string;
-  /** Drives ids, seeded data and faults. Default: random. */
+  /** Seed of ids, seeded data and faults. Default: random. */
   seed?: number | string;
   /** Port of the embedded broker (default 0), an external broker, or false for no agent side. */
   mqtt?: { port?: number } | { url: string; username?: string; password?: string; ca?: string } | false;
-  /** PEM; HTTP and the embedded broker then use TLS. */
+  /** PEM texts, with which HTTP and the embedded broker use TLS. */
   tls?: { cert: string; key: string };
   /** Header and claim names. Default `spec`. */
   dialect?: Dialect;
   /** Smallest RSA key accepted for provisioning, bits. Default 2048. */
   minKeyBits?: number;
-  /** Default: the reference. Defects and variants pass another. */
+  /** Default: the reference. Defects and variants: `simulators/defects/platform`. */
   behaviour?: PlatformBehaviour;
   faults?: PlatformFaults;
   /**
-   * Serves the control API on this loopback port (0 picks a free one), and keeps the initial state for its `reset`.
-   * Default token: a new one.
+   * Control API on this loopback port, which keeps the initial state for `reset`. Port 0 picks a free one; `token`
+   * defaults to a new one.
    */
   control?: { port: number; token?: string };
-  /** Serves a page to watch and drive the platform on this loopback port (0 picks a free one). */
+  /** Page to watch and drive the platform, on this loopback port; 0 picks a free one. */
   ui?: { port: number };
   clock?: Clock;
   log?: Logger;
@@ -208,27 +208,26 @@ export { referenceBehaviour } from './reference.ts';
 export interface SimulatedPlatform extends AsyncDisposable {
   /** Base of the Platform API, e.g. `http://127.0.0.1:4010/beta`. */
   readonly url: string;
-  /** Host of the agent API, which is served under `/agent/v1`. */
+  /** Host of the agent API, which is below `/agent/v1`. */
   readonly agentUrl: string;
   /** Broker for devices; undefined without an agent side (`mqtt: false`). */
   readonly mqttUrl: string | undefined;
-  /** First given key, or a generated one with every scope. */
+  /** First given key, or a generated key with every scope. */
   readonly apiKey: string;
-  /** Undefined without `control`. */
   readonly controlUrl: string | undefined;
-  /** Bearer token of its requests (`Authorization`). */
+  /** Bearer token of the control API; undefined without one. */
   readonly controlToken: string | undefined;
-  /** Page to watch and drive it; undefined without `ui`. Anyone with this URL may use it. */
+  /** Page to watch and drive the platform, open to anyone with this URL; undefined without `ui`. */
   readonly uiUrl: string | undefined;
   readonly port: AgentPort;
-  /** Changes without a published operation. Throws PlatformError for an unknown id. */
+  /** Archives without a published operation. Throws PlatformError for an unknown id. */
   archiveDevice(id: string): void;
   assignGroup(deviceId: string, groupId: string | null): void;
   /** Ends connections and closes the database. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Starts a platform; resolves once it serves. Rejects if a port is taken or the database cannot be opened. */
+/** Resolves once the platform serves. Rejects for a taken port or a database that cannot be opened. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
   const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, host = LOOPBACK, log, tls } = options;
   const { control: asked, ui, faults, keys = [generatedKey()] } = options;
@@ -258,7 +257,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const registerAgent = agentSide?.register;
   const app = buildServer({ core, renderer, keys: ring, seed, log, tls, plans, exchanges, faults, registerAgent });
   starting.defer(() => app.close());
-  // Ends before its server, whose requests may wait for pings.
+  // Ends the agent side before its server, whose requests may wait for pings.
   if (agentSide) starting.defer(() => agentSide.stop());
   await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
   const { port: bound } = app.server.address() as AddressInfo;
@@ -294,7 +293,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   };
 }
 
-/** No device is connected at the start. Seeds only an empty database, where nothing can conflict. */
+/** Takes all devices offline, and seeds an empty database, where nothing can conflict. */
 function seedEmpty(core: Core, { devices, seedFile }: PlatformOptions, seed: string): void {
   disconnectAll(core);
   if (devices) seedWorkspace(core, { devices, seed });

@@ -1,4 +1,4 @@
-/** API keys and their scopes (specification section 5). Only digests are kept. */
+/** API keys and their scopes (specification section 5), kept as digests. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { KeyFacts } from './behaviour.ts';
 
@@ -29,7 +29,7 @@ export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);
 
-  /** Throws RangeError for an empty or repeated key and for an unknown scope. The message never contains a key. */
+  /** Throws RangeError, without a key in its message, for an empty or repeated key and an unknown scope. */
   constructor(options: readonly KeyOption[]) {
     const texts = new Set(options.map(({ key }) => key));
     if (texts.size < options.length) throw new RangeError('an API key is given twice');
@@ -40,16 +40,16 @@ export class KeyRing {
         throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
       }
       const hex = digestOf(key);
-      // Derived from a digest of the digest, so that an id reveals nothing about its key.
+      // Takes a digest of the digest, so that an id reveals nothing about its key.
       const id = `key_${digestOf(hex).slice(0, 20)}`;
       return { id, name: name ?? `API key ${index + 1}`, scopes, digest: Buffer.from(hex, 'latin1') };
     });
   }
 
-  /** Takes constant time for every key, right or wrong. */
+  /** Takes equal time for every key, right or wrong. */
   find(presented: string | undefined): ApiKey | undefined {
     if (presented === undefined) return undefined;
-    // A text digest in one buffer for all requests costs a quarter of a digest as a buffer.
+    // Writes text into one buffer for all requests, at a quarter of the cost of a digest as a buffer.
     this.#presented.write(digestOf(presented), 'latin1');
     let found: ApiKey | undefined;
     for (const key of this.keys) if (timingSafeEqual(key.digest, this.#presented)) found = key;

@@ -17,7 +17,7 @@ export type AgentDeviceRecord = Pick<
 export interface Credentials {
   agent_version: string;
   public_key_pem: string;
-  /** Lowercase hex SHA-256 of the key's DER SubjectPublicKeyInfo. */
+  /** SHA-256 of the key's DER SubjectPublicKeyInfo, lowercase hex. */
   fingerprint: string;
 }
 
@@ -36,13 +36,12 @@ export class PlatformError extends Error {
 }
 
 /**
- * Implemented by the core, used by the agent side. Synchronous, because the store is SQLite in this process. Throws
- * PlatformError.
+ * Calls of the agent side to the core; synchronous, because the store is SQLite in this process. Throw PlatformError.
  */
 export interface AgentPort {
   /**
-   * Creates the device of that name, or takes over an `inactive` one; consumes the provisioning token (5 minutes, once
-   * a device).
+   * Creates the device of that name, or takes over an `inactive` one. Consumes the provisioning token, which lasts five
+   * minutes and serves each device once.
    */
   provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord;
   /** Gives the token's device a new key and session, and queues its current deployment again. */
@@ -51,13 +50,13 @@ export interface AgentPort {
   deviceById(id: string): AgentDeviceRecord | undefined;
   updateDevice(id: string, change: { agent_version?: string }): AgentDeviceRecord;
   setConnected(deviceId: string, connected: boolean): void;
-  /** Deployments of the device, oldest first, filtered by activity status (empty: all); `total` counts all matches. */
+  /** Deployments of the device, oldest first. `activity`: statuses, or none for all; `total` counts all matches. */
   deployments(
     deviceId: string,
     query: { activity: readonly string[]; limit: number; offset: number; expand: readonly string[] },
   ): { items: AgentDeployment[]; total: number };
   deployment(deviceId: string, deploymentId: string, expand: readonly string[]): AgentDeployment;
-  /** Applies a report: state only moves forward; sets timestamps; updates the current deployment and drifts. */
+  /** Applies a report, which only moves forward; sets timestamps, the current deployment and drifts. */
   report(deviceId: string, deploymentId: string, report: DeploymentReport): AgentDeployment;
   configInstance(id: string): AgentConfigInstance;
   content(deviceId: string, configInstanceId: string): { format: string; data: Uint8Array };
@@ -65,14 +64,14 @@ export interface AgentPort {
   gitCommit(id: string): AgentGitCommit;
 }
 
-/** Implemented by the agent side, used by the core. */
+/** Calls of the core to the agent side. */
 export interface DeviceMessenger {
-  /** Pings the device over MQTT. Resolves within `timeout_nanos`. */
+  /** Pings the device over MQTT; resolves within the timeout. */
   ping(
     deviceId: string,
     timeoutNanos: number,
   ): Promise<{ code: 'success'; round_trip_nanos: number } | { code: 'timeout' }>;
-  /** Requests a sync. The message is retained, so that an offline device gets it when it reconnects. */
+  /** Requests a sync by a retained message, which an offline device gets when it reconnects. */
   requestSync(deviceId: string): void;
   /** Ends the session of an archived or reprovisioned device. */
   disconnect(deviceId: string): void;

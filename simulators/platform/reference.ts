@@ -5,20 +5,18 @@ import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts'
 import type { PlatformBehaviour } from './behaviour.ts';
 import { NEWEST_FIRST, totalOrder } from './store/order.ts';
 
-/** Order of a deployment's life. `drifted` and `staged` rank equal, because a staged deployment may drift. */
+/** Order of a deployment's life; `drifted` ranks as `staged`, because a staged deployment may drift. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
-/**
- * Nearest valid value for an integer of any length, the default for other text. The first of repeated values applies.
- */
+/** Nearest valid value to an integer of any length; the default for other text. The first of repeated values counts. */
 export function clampInteger(
   values: readonly string[],
   range: { low: number; high: number; otherwise: number },
 ): number {
   const text = values[0];
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
-  // Number() rounds beyond 2^53 and gives Infinity beyond 1e308; the nearest bound is right for both.
+  // Takes the nearest bound also where Number() rounds (2^53) or gives Infinity (1e308).
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 

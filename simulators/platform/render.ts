@@ -19,10 +19,10 @@ export interface ExpandTree {
   [name: string]: ExpandTree;
 }
 
-/** Most texts kept of a kind. */
+/** Most cached texts of a kind. */
 const KEPT = 50_000;
 
-/** Caches the text of rows, because a page of 100 is requested repeatedly. */
+/** Caches the text of rows, because clients request a page of 100 repeatedly. */
 export class Renderer {
   readonly #core: Core;
   readonly #texts = new Map<ResourceKind, Map<number, string>>();
@@ -99,7 +99,7 @@ export class Renderer {
     const texts = this.#texts.get(kind) as Map<number, string>;
     if (seq === undefined) texts.clear();
     else SUPPORTED_VERSIONS.forEach((_version, index) => void texts.delete(seq * SUPPORTED_VERSIONS.length + index));
-    // Schemas and instances show the name of their type.
+    // Drops schemas and instances, which show the name of their type.
     if (kind === 'config_type') {
       this.#texts.get('config_schema')?.clear();
       this.#texts.get('config_instance')?.clear();

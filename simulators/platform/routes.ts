@@ -54,7 +54,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
     offset: behaviour.clampOffset(valuesOf(query, 'offset')),
     total: () => (total ??= matching.count()),
   };
-  // One row beyond the page shows whether there are more.
+  // Reads one row beyond the page, to tell whether more follow.
   let after: { start: number; count: number; more: boolean } | undefined;
   const rows = behaviour.page(window, (start, count) => {
     const found = matching.slice(start, count + 1);
@@ -69,7 +69,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
   const plain = Object.keys(expand.tree).length === 0;
   const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, expanding: !plain, returned });
-  // Appending keeps a rope of strings, which is flattened once, on writing to the socket.
+  // Appends to a rope of strings, which is flattened once, on writing to the socket.
   let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
   for (let index = 0; index < returned; index++) {
     const seq = rows[index] as number;
@@ -111,7 +111,7 @@ function download(call: Call): Answered {
   };
 }
 
-/** Specification sections 2.5, 4.2 and 8. */
+/** Answers a ping (specification sections 2.5, 4.2 and 8). */
 async function ping(call: Call): Promise<Answered> {
   const { core } = call;
   const { timeout_nanos } = (call.body ?? {}) as PingRequest;

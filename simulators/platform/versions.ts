@@ -1,6 +1,6 @@
 /**
- * Answers for clients of older versions (specification section 9). Built in the newest shape and taken down one version
- * at a time: fields leave by the contract, and `CHANGES` converts values that came with a version.
+ * Answers for clients of older versions (specification section 9). Takes the newest shape down one version at a time:
+ * fields leave by the contract, and `CHANGES` converts values that came with a version.
  */
 import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
@@ -21,7 +21,7 @@ import { parseJsonc } from './checks.ts';
 interface Change {
   resources: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
   content?(content: InstanceContent): InstanceContent;
-  /** Values that a filter value of the previous version stands for. */
+  /** Values that replace a filter value of the previous version. */
   filterValues?(kind: ResourceKind, field: string, value: string): string[];
 }
 
@@ -30,9 +30,9 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
     resources: {
       config_schema: (schema) => ({
         ...schema,
-        // Older versions know one path a schema: the first slot's.
+        // Gives the first slot's path, because older versions know one path a schema.
         instance_filepath: (schema['instance_slots'] as InstanceSlot[])[0]?.filepath ?? '',
-        // Older versions have no opaque schema; a JSON Schema that accepts everything comes nearest.
+        // Replaces opaque, which older versions lack, by a JSON Schema that accepts everything.
         ...(schema['language'] === 'opaque' && { language: 'jsonschema' }),
       }),
       device: (device) =>
@@ -47,7 +47,7 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
   rainier: {
     resources: {
-      // Files stay on the device during removal, so a tetons client sees it as deployed until it is archived.
+      // Shows a deployment under removal as deployed to tetons clients, because its files stay until it is archived.
       deployment: (deployment, behaviour) =>
         deployment['activity_status'] === 'removing'
           ? {
@@ -70,7 +70,6 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
 
 type DownStep = Partial<Change> & { to: SupportedVersion; dropped: Readonly<Record<ResourceKind, readonly string[]>> };
 
-/** Newest first. */
 const STEPS: readonly DownStep[] = SUPPORTED_VERSIONS.flatMap((from, index): DownStep[] => {
   const to = SUPPORTED_VERSIONS[index - 1];
   if (to === undefined) return [];
@@ -84,7 +83,7 @@ const STEPS: readonly DownStep[] = SUPPORTED_VERSIONS.flatMap((from, index): Dow
 
 const stepsTo = (version: SupportedVersion): DownStep[] => STEPS.filter(({ to }) => atLeast(to, codenameOf(version)));
 
-/** Resource (without expansions) for a client of `version`. */
+/** Resource without expansions for a client of `version`. */
 export function down(
   kind: ResourceKind,
   resource: Resource,

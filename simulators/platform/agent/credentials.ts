@@ -1,4 +1,4 @@
-/** Verifies the JWT that a device signs with its own key to get a session token: RS512, found by `kid`, used once. */
+/** Verifies the JWT that a device signs with its key for a session token: RS512, found by `kid`, used once. */
 
 import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
 import { type Clock, steadyClock } from '../../common/clock.ts';
@@ -6,9 +6,9 @@ import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } fr
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
 /**
- * Returns a function that records the `jti` of an accepted JWT; when full it refuses rather than forgets. Two
- * generations hold everything admitted within `lifetimeMs`, and swapping them is one assignment, so that entries need
- * no timer or sweep.
+ * Returns a function that records the `jti` of an accepted JWT, and refuses rather than forgets once full. Two
+ * generations hold every `jti` of the last `lifetimeMs`; swapping them is one assignment, so that entries need neither
+ * timer nor sweep.
  */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
@@ -31,7 +31,7 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
   };
 }
 
-/** `exp` is `iat` + 2 minutes. */
+/** Seconds from `iat` to `exp`. */
 const LIFETIME_S = 120;
 /** Tolerance for a device's clock, seconds. */
 const SKEW_S = 30;
@@ -40,7 +40,7 @@ const MAX_JTI_LENGTH = 128;
 
 const unauthorized = (message: string) => new PlatformError(401, 'unauthorized', message);
 
-/** Returns the device whose key signed `jwt`. Throws PlatformError 401, or 429 if too many were used. */
+/** Returns the device whose key signed `jwt`. Throws PlatformError 401, or 429 after too many JWTs. */
 export type DeviceJwtVerifier = (jwt: string) => AgentDeviceRecord;
 
 export function deviceJwtVerifier(options: {
@@ -54,7 +54,7 @@ export function deviceJwtVerifier(options: {
   return (text) => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
     if (!jwt) throw unauthorized('the bearer token is no JWT');
-    // Headers with a key of the sender, whose signature would prove nothing.
+    // Refuses headers with a key of the sender, whose signature would prove nothing.
     const embedded = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'].find((name) => name in jwt.header);
     if (embedded !== undefined) throw unauthorized(`the JWT header must not carry ${embedded}`);
     const { kid } = jwt.header;
@@ -74,7 +74,7 @@ export function deviceJwtVerifier(options: {
   };
 }
 
-/** Checks the claims at `now` (seconds) and returns `jti`. */
+/** Returns `jti` after checking the claims. `now`: seconds. */
 function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH) {
     throw unauthorized(`jti must be a string of 1 to ${MAX_JTI_LENGTH} characters`);
@@ -87,16 +87,13 @@ function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   return jti;
 }
 
-/** Larger keys and huge exponents cost a server far more to verify than a client to make. */
+/** Bound for keys and exponents, which cost a server far more to verify than a client to make. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
-/** Characters; above the PEM of an 8192-bit key. */
+/** Characters, above the PEM of an 8192-bit key. */
 const MAX_PEM_LENGTH = 4096;
 
-/**
- * Parses `public_key_pem` of a provisioning request. Throws PlatformError 400 unless it is an acceptable RSA public
- * key.
- */
+/** Parses `public_key_pem`. Throws PlatformError 400 for any but an acceptable RSA public key. */
 export function parseDeviceKey(pem: string, minBits: number) {
   const refuse = (message: string) => new PlatformError(400, 'invalid_public_key', message, { min_bits: minBits });
   if (pem.length > MAX_PEM_LENGTH) throw refuse(`public_key_pem is longer than ${MAX_PEM_LENGTH} characters`);
@@ -119,7 +116,7 @@ export function parseDeviceKey(pem: string, minBits: number) {
   const der = key.export({ type: 'spki', format: 'der' });
   return {
     public_key_pem: key.export({ type: 'spki', format: 'pem' }).toString(),
-    /** Lowercase hex SHA-256 of the DER SubjectPublicKeyInfo. */
+    /** SHA-256 of the DER SubjectPublicKeyInfo, lowercase hex. */
     fingerprint: createHash('sha256').update(der).digest('hex'),
   };
 }
@@ -129,9 +126,9 @@ const MAX_TOKEN_LENGTH = 2048;
 export type SessionTokens = ReturnType<typeof sessionTokens>;
 
 /**
- * Session token of a device, sent with every request and as MQTT password: a JWT whose key derives from the session, so
- * that reprovisioning ends old tokens without a list. The master key lives as long as the process: after a restart, as
- * after an expiry, every device gets a new token.
+ * Session token of a device, sent with every request and as MQTT password: a JWT with a key derived from the session,
+ * so that reprovisioning ends old tokens without a list. The master key lives as long as the process: every device
+ * needs a new token after a restart, as after an expiry.
  */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
@@ -159,7 +156,7 @@ export function sessionTokens(options: {
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);
-      // The signature is this platform's own, so issuer and audience need no check.
+      // Leaves issuer and audience unchecked, because the signature is this platform's own.
       if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
       return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
     },

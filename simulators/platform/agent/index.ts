@@ -44,14 +44,14 @@ interface AgentContext {
   broker: Broker;
 }
 
-/** Credential after `Bearer`. Throws PlatformError 401 if there is none. */
+/** Credential after `Bearer`. Throws PlatformError 401 without one. */
 function bearer(request: FastifyRequest): string {
   const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   if (!match?.[1]) throw new PlatformError(401, 'unauthorized', 'Authorization: Bearer <token> is required');
   return match[1];
 }
 
-/** JSON body of that shape. Throws PlatformError 400 with every problem. */
+/** JSON body of this shape. Throws PlatformError 400 with every problem. */
 function body<T>(
   request: FastifyRequest,
   shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -62,14 +62,14 @@ function body<T>(
   throw new PlatformError(400, 'invalid_request', `the body is no ${shape.name}`, { problems: shape.problems(value) });
 }
 
-/** Path parameter in the form of an id. Throws PlatformError 404 for other text, which names no resource. */
+/** Path parameter in the form of an id. Throws PlatformError 404 for any other text. */
 function identifier(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? '';
   if (!/^[\w-]{1,64}$/.test(value)) throw new PlatformError(404, 'not_found', `no resource has this ${name}`);
   return value;
 }
 
-/** Parses `activity_status=queued|deployed`; commas separate too. Throws PlatformError 400 for an unknown status. */
+/** Parses `activity_status=queued|deployed`, also with commas. Throws PlatformError 400 for an unknown status. */
 function activityFilter(query: Query): DeploymentActivityStatus[] {
   const wanted = valuesOf(query, 'activity_status')
     .flatMap((text) => text.split(/[|,]/))
@@ -101,7 +101,7 @@ function expansions(query: Query, more: readonly string[] = []): string[] {
 
 const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
 
-/** Published fields; an agent never needs its own public key back. */
+/** Published fields, without the public key, which its agent has. */
 const DEVICE_FIELDS = [
   ...Object.keys(agentDevice.schema.properties),
   ...['agent_version', 'last_connected_at', 'last_disconnected_at', 'created_at', 'updated_at'],
@@ -144,9 +144,7 @@ interface Asked {
   query: Query;
 }
 
-/**
- * Routes of devices with a token: their record, their own deployments and reports, and resources that these refer to.
- */
+/** Routes of a device with a token: its record, its deployments and reports, and resources to which they refer. */
 const OWN_ROUTES: readonly [method: 'GET' | 'PATCH', path: string, serve: (asked: Asked) => unknown][] = [
   ['GET', '/device', ({ device }) => answer(device)],
   ['PATCH', '/devices/:device_id', updateSelf],
@@ -217,15 +215,15 @@ function serviceVersion() {
 }
 
 /**
- * Agent API as one encapsulated fastify plugin, with its own bodies, errors and version header. Register it below
+ * Agent API as one encapsulated fastify plugin, with bodies, errors and version header of its own. Register it below
  * `/agent/v1`.
  */
 function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
-    // Routes parse their own bodies: a token request has none, even if its content type is JSON. The largest request
-    // carries a public key.
+    // Leaves parsing to the routes, because a token request has no body even if its content type is JSON. Its limit
+    // fits the largest request, which carries a public key.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
     app.setErrorHandler(sendError);
     app.setNotFoundHandler((request, reply) => {
@@ -250,7 +248,7 @@ function agentPlugin(context: AgentContext, dialect: Dialect) {
         handler: async (request, reply) => {
           const device = context.tokens.verify(bearer(request));
           if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
-          // A request proves the device alive.
+          // Takes a request as a sign of life.
           context.broker.heard(device.id);
           return serve({ port: context.port, device, request, reply, query: request.query as Query });
         },
@@ -337,7 +335,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     register: (app: FastifyInstance): void => {
       void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
     },
-    /** Closes every device's connection; waiting pings time out. Idempotent. */
+    /** Closes every device's connection, and lets waiting pings time out. Idempotent. */
     stop: (): Promise<void> => {
       messenger.stop();
       stopping ??= broker.stop();

@@ -1,7 +1,7 @@
 /**
  * Embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password = token)
- * and reaches its own topics only. Sessions end with their connection, even if a client requests otherwise: messages
- * for offline devices are retained, and an agent subscribes again after every CONNACK, so nothing needs a queue.
+ * and reaches its own topics alone. Sessions end with their connection, even if a client asks for more: nothing needs a
+ * queue, because messages for offline devices are retained, and an agent subscribes after every CONNACK.
  */
 
 import { type EventEmitter, once } from 'node:events';
@@ -14,15 +14,15 @@ import { BACKLOG, toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
 /**
- * Largest packets, bytes: a parser buffers an incomplete packet, perhaps for ever. CONNECT of an unknown client carries
- * an id, a name and a token; later reports take a few hundred bytes.
+ * Largest packets, bytes, because a parser buffers an incomplete packet, perhaps for ever. CONNECT of an unknown client
+ * carries an id, a name and a token; later reports take a few hundred bytes.
  */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
 /** Ends the connection of a client that sends or announces a larger packet. */
 function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
-  // Missing in the published types. `parse` returns the buffered bytes of an incomplete packet.
+  // Declares the parser, which the published types lack; `parse` returns the bytes of an incomplete packet.
   type Parser = { parse(bytes: Buffer): number; packet?: { length: number } };
   const { _parser: parser } = client as Client & { _parser: Parser };
   const parse = parser.parse.bind(parser);
@@ -37,11 +37,10 @@ function limitPackets(client: Client, onTooLarge: (error: Error) => void): void 
   };
 }
 
-// Retained messages of the embedded broker, found by their exact topic.
-// The stock in-memory persistence matches every retained topic against every subscription, n² matches for a fleet of n
-// robots to connect. Access rules forbid wildcards here, so a lookup suffices.
+// Retained messages of the embedded broker, found by their exact topic, because access rules forbid wildcards. The
+// stock persistence matches every retained topic against every subscription: n² matches for n robots to connect.
 
-/** Part of aedes' persistence interface for retained messages. */
+/** Part of aedes' persistence for retained messages. */
 interface RetainedStore {
   storeRetained(packet: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }): Promise<void>;
   createRetainedStreamCombi(topics: string[]): Readable;
@@ -53,7 +52,7 @@ function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // Copied, because the payload may be a view of a whole read buffer.
+    // Copies the payload, which may be a view of a whole read buffer.
     else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
   };
   persistence.createRetainedStreamCombi = (topics) =>
@@ -66,11 +65,11 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   port: number;
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   authenticate(deviceId: string, sessionId: string, token: string): boolean;
-  /** Called for failures inside the broker, which goes on. */
+  /** Takes failures inside the broker, which goes on. */
   onError(error: Error): void;
 }
 
-/** Resolves once the broker listens. Rejects if the port is taken. */
+/** Resolves once the broker listens. Rejects for a taken port. */
 export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Broker> {
   const aedes = await Aedes.createBroker(accessRules(options));
   (aedes as EventEmitter).on('error', options.onError);
@@ -81,7 +80,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   try {
     server = await listen(aedes, sockets, options);
   } catch (error) {
-    // A broker left open would keep the process alive.
+    // Closes the broker, which would keep the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
@@ -89,8 +88,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 
   return {
     url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
-    // Sends directly to the one subscriber: aedes' own publish drops a QoS 0 message and a retained one that overtake
-    // each other as duplicates.
+    // Sends to the one subscriber directly, because aedes' own publish drops a QoS 0 message and a retained one that
+    // overtake each other, as duplicates.
     publish: (deviceId, topic, message, { qos, retain }) => {
       const payload = Buffer.from(JSON.stringify(message));
       const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
@@ -106,7 +105,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // aedes does not know sockets that never became clients.
+      // Ends sockets that never became clients, which aedes does not know.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },
@@ -117,8 +116,8 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
   return {
     preConnect: (client, packet, done) => {
       packet.clean = true;
-      // Waits until all pending bytes are read: of a robot that gave up on a busy broker, CONNECT is read first and the
-      // end of the connection in the next turn of the event loop.
+      // Reads all pending bytes first: of a robot that gave up on a busy broker, CONNECT arrives first, and the end of
+      // the connection in the next turn of the event loop.
       setImmediate(setImmediate, () => {
         const alive = !client.closed && !client.conn.destroyed;
         if (!alive) client.conn.destroy();
@@ -148,8 +147,8 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
 
 function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map<string, Client> {
   const connected = new Map<string, Client>();
-  // A reconnecting device takes over from its old connection. The end is observed on the socket, because aedes reports
-  // nothing if one connection of a client ends while another begins.
+  // Lets a reconnecting device take over from its old connection. Watches the socket for the end, because aedes reports
+  // none if one connection of a client ends while another begins.
   aedes.on('client', (client) => {
     if (client.closed) return;
     connected.set(client.id, client);

@@ -1,6 +1,6 @@
 /**
- * External broker (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. That broker's configuration controls
- * access; the platform's user needs to publish on `cmd/devices/+/sync` and `v1/cmd/devices/+/ping`, and to subscribe to
+ * External broker (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. The broker's configuration controls
+ * access: the platform's user must publish on `cmd/devices/+/sync` and `v1/cmd/devices/+/ping`, and subscribe to
  * `cmd/devices/+/sync` and `v1/resp/devices/+/pong`.
  */
 
@@ -11,13 +11,13 @@ import { type Clock, steadyClock } from '../../common/clock.ts';
 import { jsonIn } from '../../common/malformed.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// Presence over an external broker, where the published protocol has neither last will nor birth message. A device
-// counts as online for a minute after each message from it: an HTTP request, a pong, a report of a sync. Every device
-// that has been online is pinged twice a minute, so that idle ones reply.
+// Presence over an external broker, where the published protocol has neither last will nor birth message. A device is
+// online for a minute after each message from it: an HTTP request, a pong, a report of a sync. Pings twice a minute, to
+// every device that has been online, make idle devices reply.
 
 const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
-/** Spreads probes over their period: each second a share of the devices, in turn. */
+/** Milliseconds between probes, each to a share of the devices in turn. */
 const TICK_MS = 1_000;
 
 export function presence(options: {
@@ -77,14 +77,14 @@ export interface ExternalBrokerOptions {
   ca?: string | Buffer;
 }
 
-/** The broker cannot be used; the message names it and the reason. */
+/** Failure to use the broker; the message has its name and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
 }
 
 /**
- * Rejects with BrokerError if the broker refuses or cannot be reached within 10 s. Reconnects by itself afterwards.
- * `isDevice`: a broker may let other clients publish on topics of unknown devices.
+ * Rejects with BrokerError if the broker refuses or is out of reach for 10 s; reconnects by itself afterwards.
+ * `isDevice`: tells devices from other clients that the broker may let publish on topics of devices.
  */
 export async function externalBroker(
   options: ExternalBrokerOptions,
@@ -99,7 +99,7 @@ export async function externalBroker(
   client.on('message', (topic, payload, { retain }) => {
     const deviceId = topic.split('/').at(-2) ?? '';
     const pong = topic === agentTopics.pong(deviceId);
-    // A retained message proves nothing about the present, and the platform's own requests arrive here too.
+    // Skips retained messages, which prove nothing about the present, and the platform's own requests.
     const message = topic === agentTopics.sync(deviceId) && !retain ? jsonIn(payload) : undefined;
     const synced = syncMessage.is(message) && message.is_synced;
     if (!(pong || synced) || !events.isDevice(deviceId)) return;
@@ -113,7 +113,7 @@ export async function externalBroker(
       client.publish(topic, JSON.stringify(message), publishOptions);
     },
     heard: devices.seen,
-    // Only the broker can end the connection; the platform refuses the token from now on.
+    // Refuses the token from now on, because the broker alone can end the connection.
     disconnect: devices.gone,
     stop: async () => {
       devices.stop();
@@ -127,8 +127,8 @@ async function open({ url, ...credentials }: ExternalBrokerOptions, host: string
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    // A dead connection is detected within one and a half of the keep-alive seconds. A ping queued during an outage is
-    // useless after it.
+    // Detects a dead connection within 1.5 times the keep-alive, seconds. Queues no ping, which is useless after an
+    // outage.
     const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };
     client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
     client.on('error', () => {});

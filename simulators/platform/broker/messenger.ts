@@ -7,17 +7,17 @@ import { jsonIn } from '../../common/malformed.ts';
 import type { DeviceMessenger } from '../ports.ts';
 
 export interface Broker {
-  /** URL for devices: `mqtt://…` or `mqtts://…`, without credentials. */
+  /** URL for devices, `mqtt://…` or `mqtts://…`, without credentials. */
   readonly url: string;
   publish(deviceId: string, topic: string, message: object, options: { qos: 0 | 1; retain: boolean }): void;
-  /** Call for signs of life that did not pass this broker. */
+  /** Call for each sign of life outside this broker. */
   heard(deviceId: string): void;
-  /** Ends the connection of a device whose session has ended, if the broker allows that. */
+  /** Ends the connection of a device whose session is over, if the broker allows it. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }
 
-/** Events from a broker. `payload` is valid during the call only. */
+/** `payload`: valid during the call only. */
 export interface BrokerEvents {
   onPong(deviceId: string, payload: Buffer): void;
   onConnected(deviceId: string, connected: boolean): void;
@@ -27,7 +27,7 @@ type PingOutcome = Awaited<ReturnType<DeviceMessenger['ping']>>;
 
 export interface MqttMessenger extends DeviceMessenger {
   use(broker: Broker): void;
-  /** Pings a device to prove it alive, without waiting for the answer. */
+  /** Pings a device for a sign of life, without waiting for the pong. */
   probe(deviceId: string): void;
   onPong(deviceId: string, payload: Buffer): void;
   stop(): void;

@@ -1,4 +1,4 @@
-/** Newest requests to a platform with their answers. Bodies are kept in part; secrets are masked on display. */
+/** Newest requests to a platform with their answers: keeps bodies in part, and masks secrets on display. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-/** Longer than the shown part, so that a secret is masked before it is cut. */
+/** Bytes kept beyond the shown part, so that a secret is masked before it is cut. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
 
@@ -35,7 +35,7 @@ interface Kept {
 
 interface ExchangeOptions {
   ring: KeyRing;
-  /** Texts of the keys, to mask them. */
+  /** Texts of the keys, for masking. */
   secrets: readonly string[];
   versionHeader: string;
   basePath: string;
@@ -62,9 +62,9 @@ export class Exchanges {
     return this.#count;
   }
 
-  /** Call before routes are added, because they inherit its hook. */
+  /** Call before routes are added, which inherit the hook. */
   listenTo(app: FastifyInstance): void {
-    // Runs before the framework, which answers some requests ahead of its hooks.
+    // Precedes the framework, which answers some requests ahead of its hooks.
     app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
       this.#begin(request, response),
     );
@@ -84,7 +84,7 @@ export class Exchanges {
     return this.#kept.filter((each) => each.number > number).map((each) => this.#line(each, this.#mask(each)));
   }
 
-  /** Undefined if no longer kept. */
+  /** Undefined for an exchange that is no longer kept. */
   get(number: number): Exchange | undefined {
     const kept = this.#kept.find((each) => each.number === number);
     if (kept === undefined) return undefined;
@@ -139,7 +139,7 @@ export class Exchanges {
     };
   }
 
-  /** Masks the keys and the credentials of this request. */
+  /** Masks the platform's keys, and the credentials of this request. */
   #mask(kept: Kept): TrafficRedactor {
     const { secrets } = this.#options;
     const presented = [headerOf(kept, 'x-api-key'), headerOf(kept, 'authorization')?.split(' ').at(-1)].filter(
@@ -154,7 +154,7 @@ export class Exchanges {
   }
 }
 
-/** Copies its beginning, so that a large body can be freed. */
+/** Copies the beginning of a body, so that a large one can be freed. */
 function partOf(body: unknown): Part | undefined {
   if (typeof body === 'string') {
     const text = body.length > KEPT_BODY ? Buffer.from(body.slice(0, KEPT_BODY)) : body;

@@ -25,7 +25,7 @@ function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: n
   };
 }
 
-/** Part of a table on the page: its newest rows as lines, and the number of rows by value of a column. */
+/** Part of a table on the page: lines of its newest rows, and the number of rows by value of a column. */
 interface Shown<Row extends BaseRow, Line extends { id: string }> {
   lines: 'devices' | 'deployments';
   counts: 'deviceCounts' | 'deploymentCounts';
@@ -37,7 +37,7 @@ interface Shown<Row extends BaseRow, Line extends { id: string }> {
 class Lines<Row extends BaseRow, Line extends { id: string }> {
   readonly #collection: Collection<Row>;
   readonly #what: Shown<Row, Line>;
-  /** Numbers of the rows on the page; changed last at the end. */
+  /** Numbers of the rows on the page; the last is the last to have changed. */
   readonly #shown = new Set<number>();
   #isDue = true;
 
@@ -51,7 +51,7 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     });
   }
 
-  /** Shows a row, or the newest rows alone. */
+  /** Shows a row; without one, the newest rows alone. */
   touch(seq?: number): void {
     this.#isDue = true;
     if (seq === undefined) this.#shown.clear();
@@ -64,7 +64,7 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     if (this.#shown.size > KEPT && oldest !== undefined) this.#shown.delete(oldest);
   }
 
-  /** Members of the document; none unless a row was touched. */
+  /** Members of the document; none without a touched row. */
   take(): Partial<PlatformDocument> {
     if (!this.#isDue) return {};
     this.#isDue = false;
@@ -114,7 +114,7 @@ function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: 
   };
 }
 
-/** Updates the document only while a page follows it, or when one arrives. */
+/** Updates the document while a page follows it, and when a page arrives. */
 export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
   readonly #control: PlatformControl;
@@ -156,9 +156,9 @@ export class PlatformConsole implements AsyncDisposable {
     control.onChange = changed;
   }
 
-  /** Serves the page; resolves with its URL. Rejects with the system's error if the port cannot be used. */
+  /** Resolves with the URL of the page. Rejects with the system's error for an unusable port. */
   async serve({ dialect, ...addresses }: PlatformInfo & { control?: string }, port: number): Promise<string> {
-    // The URL of an external broker may contain a password.
+    // Masks credentials in the URL of an external broker.
     const shown = Object.entries(addresses).map(([name, url]) => [name, url.replace(/\/\/[^@/]*@/, '//***@')]);
     this.#feed.set({ addresses: Object.fromEntries(shown), dialect });
     const options = { page: 'platform', title: 'Platform', feed: this.#feed, actions: this.#actions(), port };
@@ -211,7 +211,7 @@ export class PlatformConsole implements AsyncDisposable {
         const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT });
-        // Returns only the id, because secrets are masked only in the page's own data.
+        // Returns the id alone, because secrets are masked only in the page's own data.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       },
     ]);
@@ -230,7 +230,7 @@ export class PlatformConsole implements AsyncDisposable {
     };
   }
 
-  /** Shows a device that has not changed lately, with its deployments. */
+  /** Shows a device without a recent change, and its deployments. */
   #show(device: string): object {
     const { device: devices } = this.#core.store.collections;
     const row = devices.byId(device) ?? devices.first({ name: device });

@@ -1,4 +1,4 @@
-/** Actions on a platform beyond the published API: in this process, or over `server.ts`. */
+/** Actions on a platform beyond the published API, in this process or over `server.ts`. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,19 +24,19 @@ interface Done {
 
 const gone = (said: string): Done => ({ said, status: 204 });
 
-/** Methods throw PlatformError if they cannot act. */
+/** Methods throw PlatformError for an action that they refuse. */
 export class PlatformControl implements Disposable {
   readonly plans: Plans;
-  /** Called when a plan or snapshot is created, used or removed. */
+  /** Reports each plan or snapshot created, used or removed. */
   onChange: () => void = () => {};
   readonly #core: Core;
   readonly #renderer: Renderer;
-  /** Copies of the whole state, in a folder removed on disposal. */
+  /** Copies of the whole state, in a folder that disposal removes. */
   readonly #folder = ownedFolder('snapshots');
   readonly #snapshots = new Map<string, { file: string; standIns: readonly string[] }>();
   #lastFile = 0;
 
-  /** Takes the current state as that of `reset`. */
+  /** Keeps the current state for `reset`. */
   constructor(core: Core, renderer: Renderer, plans = new Plans()) {
     this.#core = core;
     this.#renderer = renderer;
@@ -45,7 +45,7 @@ export class PlatformControl implements Disposable {
     this.#take(START);
   }
 
-  /** Device actions, which answer with the device in the newest API version. */
+  /** Answers, as all actions on devices, with the device in the newest API version. */
   archiveDevice(id: string): Done {
     return this.#device(archiveDevice(this.#core, id), 'archived');
   }
@@ -55,8 +55,8 @@ export class PlatformControl implements Disposable {
   }
 
   /**
-   * Takes a device online without an agent, so that it answers pings at once and applies no deployment, or offline,
-   * which ends the connection of an agent that may return.
+   * Takes a device online without an agent, so that it answers pings at once and applies no deployment; or offline,
+   * which ends the connection of its agent until the agent reconnects.
    */
   setOnline(id: string, online: boolean): Done {
     const row = find(this.#core, 'device', id);
@@ -69,7 +69,6 @@ export class PlatformControl implements Disposable {
   get snapshots(): string[] {
     return [...this.#snapshots.keys()].filter((name) => name !== START);
   }
-  /** Replaces a snapshot of the same name. */
   snapshot({ name }: Of<typeof snapshotBody>): Done {
     if (name === START) throw conflict('snapshot_exists', `${START} is the state at the start, which stays as it is`);
     this.#take(name);
@@ -83,7 +82,7 @@ export class PlatformControl implements Disposable {
     return gone(`snapshot ${name} dropped`);
   }
 
-  /** Restores a snapshot. Agents are disconnected, and online again once they reconnect. */
+  /** Restores a snapshot, and disconnects agents, which are online again once they reconnect. */
   restore(name: string): Done {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
     const { file, standIns } = this.#kept(name);
@@ -95,7 +94,7 @@ export class PlatformControl implements Disposable {
     return gone(`snapshot ${name} restored`);
   }
 
-  /** Restores the initial state and drops every plan. Snapshots stay. */
+  /** Restores the initial state and drops every plan; keeps snapshots. */
   reset(): Done {
     this.restore(START);
     this.plans.clear();
@@ -145,7 +144,7 @@ export class PlatformControl implements Disposable {
 const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
 const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
 
-/** Throws PlatformError 400 for a body that is not of this shape. */
+/** Throws PlatformError 400 for a body of another shape. */
 function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
   if (wanted.is(body)) return body as Of<S>;
   const problems = wanted
@@ -156,7 +155,7 @@ function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
 
 type Act = (control: PlatformControl, id: string, body: unknown) => Done;
 
-/** Methods and paths of the control API, with their actions. `id`: from the path. Throw PlatformError. */
+/** Methods and paths of the control API with their actions, which take `id` from the path. Throw PlatformError. */
 export const DEEDS: Readonly<Record<string, readonly [method: 'POST' | 'DELETE', path: string, act: Act]>> = {
   archive: ['POST', '/devices/:id/archive', (control, id) => control.archiveDevice(id)],
   online: ['POST', '/devices/:id/online', (control, id) => control.setOnline(id, true)],

@@ -9,7 +9,7 @@ import { PlatformError } from '../ports.ts';
 const plannedAnswer = closed({
   status: Type.Integer({ minimum: 200, maximum: 599 }),
   headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** Sent as JSON, unless it is text. */
+  /** Text as it is, or a value to send as JSON. */
   body: Type.Optional(Type.Unknown()),
 });
 export type PlannedAnswer = Static<typeof plannedAnswer>;
@@ -19,15 +19,15 @@ export const planBody = shape(
   closed({
     /** Default: every method. */
     method: Type.Optional(Type.String()),
-    /** As in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` match one segment. */
+    /** Path as in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` match one segment. */
     path: Type.String(),
-    /** Requests that receive it. Default: all until the plan is removed. */
+    /** Number of requests that the plan answers. Default: all until its removal. */
     times: Type.Optional(Type.Integer({ minimum: 1 })),
     fault: Type.Optional(Type.String()),
     answer: Type.Optional(plannedAnswer),
   }),
 );
-/** Requests, and their answer or fault (as in `--fault`). */
+/** Requests with their planned answer, or with their fault as in `--fault`. */
 export type Plan = Of<typeof planBody>;
 
 export interface KeptPlan extends Plan {
@@ -35,7 +35,7 @@ export interface KeptPlan extends Plan {
   used: number;
 }
 
-/** Plans in order of creation: the first that matches a request and is not used up applies. */
+/** Plans in order of creation, of which the first that matches a request and has uses left applies. */
 export class Plans {
   onChange: () => void = () => {};
   #entries: { kept: KeptPlan; segments: readonly string[]; faults: PlatformFaults }[] = [];

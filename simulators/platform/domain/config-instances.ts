@@ -1,4 +1,4 @@
-/** Config instances: immutable, each bound to one slot of its schema; content is kept byte for byte. */
+/** Config instances: immutable, each bound to one slot of its schema, with content kept byte for byte. */
 
 import type { CreateConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -10,7 +10,7 @@ import type { ConfigInstanceRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
 import { find, insert, invalid } from './find.ts';
 
-/** Throws PlatformError 404 if there is none. */
+/** Throws PlatformError 404 for an unknown instance. */
 export function contentOf(core: Core, configInstanceId: string): Uint8Array {
   const row = core.store.database
     .prepare('SELECT data FROM config_contents WHERE config_instance_id = ?')
@@ -51,7 +51,7 @@ export function createConfigInstance(
   });
 }
 
-/** Throws PlatformError. */
+/** Throws PlatformError for an unknown schema or slot. */
 function placeOf(core: Core, { config_schema_id, slot_key }: CreateConfigInstance) {
   const schema = find(core, 'config_schema', config_schema_id);
   const slots = slotsOfSchema(schema);

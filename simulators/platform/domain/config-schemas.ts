@@ -20,8 +20,8 @@ import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from
 import { resolveGitCommit } from './git-commits.ts';
 
 /**
- * Throws PlatformError for documents that are no schema, an unknown config type or commit, and colliding slots: cheap
- * checks come first.
+ * Throws PlatformError for documents that are no schema, an unknown config type or commit, and colliding slots, with
+ * the cheapest checks first.
  */
 export function createConfigSchema(
   core: Core,
@@ -66,7 +66,7 @@ function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?:
   throw new PlatformError(404, 'config_type_not_found', `there is no config type ${JSON.stringify(slug.slice(0, 64))}`);
 }
 
-/** Section 9, rule 1: derived since everglades; older versions reuse the previous schema's path. */
+/** Derives the path since everglades; older versions reuse the previous schema's (section 9, rule 1). */
 function defaultSlotFor(
   core: Core,
   type: ConfigTypeRow,
@@ -95,13 +95,13 @@ function checkSlots(slots: readonly InstanceSlot[]): void {
   if (escaping) throw invalid('invalid_request', 'instance_slots: filepath must not contain . or .. as a part');
 }
 
-/** Throws PlatformError 409 if the slug is taken. */
+/** Throws PlatformError 409 for a taken slug. */
 export function createConfigType(core: Core, { name, slug }: CreateConfigType): ConfigTypeRow {
   refuseTakenSlug(core, slug);
   return insert(core, 'config_type', { name, slug, ...createdNow(core) });
 }
 
-/** Section 9, rule 2: slugs are immutable since everglades; older versions publish a `slug` here. */
+/** Keeps the slug since everglades; older versions publish a `slug` here (section 9, rule 2). */
 export function updateConfigType(core: Core, id: string, { name, slug }: UpdateConfigType, version: SupportedVersion) {
   const row = find(core, 'config_type', id);
   const changes: Partial<ConfigTypeRow> = {};
@@ -120,7 +120,7 @@ export function updateConfigType(core: Core, id: string, { name, slug }: UpdateC
 const refuseTakenSlug = (core: Core, slug: string): void =>
   refuseTaken(core, 'config_type', { slug }, `there is a config type with the slug ${JSON.stringify(slug)}`);
 
-/** Throws PlatformError 409 if the version is taken, or two schemas write to one path. */
+/** Throws PlatformError 409 for a taken version, or for two schemas that write to one path. */
 export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
   refuseTaken(core, 'release', { version }, `there is a release ${JSON.stringify(version)}`);
   if (new Set(config_schema_ids).size < config_schema_ids.length) {

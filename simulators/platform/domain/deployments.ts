@@ -1,6 +1,4 @@
-/**
- * Creates, deploys and archives deployments: target and activity only move forward (specification sections 2.2 and 3).
- */
+/** Creates, deploys and archives deployments, whose target and activity only move forward (sections 2.2 and 3). */
 
 import { defined } from '../../../harness/common/defined.ts';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
@@ -12,9 +10,8 @@ import type { ConfigInstanceRow, DeploymentRow, DeviceRow, ReleaseRow } from '..
 import { slotsOfSchema } from './config-schemas.ts';
 import { conflict, createdNow, find, insert, invalid } from './find.ts';
 
-// A deployment fills each required slot of its release exactly once, and no slot twice.
+// Demands exactly one instance for each required slot of a release, and no second one for any slot.
 
-/** Throws PlatformError 400. */
 function checkInstances(core: Core, release: ReleaseRow, instances: readonly ConfigInstanceRow[]): void {
   const wrong = (message: string, params: Record<string, unknown>) =>
     invalid('invalid_config_instances', `config_instance_ids: ${message}`, params);
@@ -40,13 +37,13 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
 type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
   Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
-/** Moment to record: the agent's, unless it is in the future or before an earlier one. */
+/** Moment to record: the agent's, moved after the earlier moment and out of the future. */
 export function recorded(now: string, after: string, reported = now): string {
   const latest = Math.max(Date.parse(now), Date.parse(after));
   return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
 }
 
-/** Writes the step with its recorded moments; the caller has checked that it is allowed. */
+/** Writes an allowed step, with its recorded moments. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
@@ -115,7 +112,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   return created;
 }
 
-/** Makes a staged deployment the target of its device. Throws PlatformError 409 if it has drifted or is past that. */
+/** Makes a staged deployment its device's target. Throws PlatformError 409 for any but a staged one. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   const device = find(core, 'device', row.device_id);
@@ -133,7 +130,7 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   return deployed;
 }
 
-/** Published rule: only staged and drifted deployments are archived by request; one on a device is replaced. */
+/** Archives only staged and drifted deployments (published rule); a deployment on a device is replaced. */
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   if (row.activity_status !== 'staged' && row.activity_status !== 'drifted') {
@@ -174,7 +171,7 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   return queued;
 }
 
-/** Other staged deployments of the device drift, because they were staged against another configuration. */
+/** Drifts the device's other staged deployments, which were staged against another configuration. */
 function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
   for (const other of core.store.collections.deployment.where(staged)) {
@@ -182,7 +179,7 @@ function drift(core: Core, cause: DeploymentRow): void {
   }
 }
 
-/** Section 9, rule 3: omitted claims nothing, `null` claims that the device has no current target. */
+/** Parent of a request (section 9, rule 3): an omitted one claims nothing, `null` claims no current target. */
 function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, version: SupportedVersion): string | null {
   const given = request.parent_id;
   const current = device.target_deployment_id;
@@ -216,7 +213,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
   return store.write(() => {
-    // Records the agent's knowledge even if the platform has moved on.
+    // Records the agent's knowledge even after the platform has moved on.
     const { activity_status = row.agent_activity } = report;
     const agent_activity = activity_status === 'archived' ? null : activity_status;
     const isKnown = agent_activity === row.agent_activity;
@@ -233,11 +230,11 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
 }
 
 function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
-  // Archived is final: later reports were under way when the platform replaced the deployment.
+  // Ignores reports on an archived deployment, which were under way at its replacement.
   if (row.activity_status === 'archived') return {};
   const step: Step = {};
   const { activity_status: activity, error_status: error } = report;
-  // A report that arrives after the platform has moved on is legal and changes nothing.
+  // Ignores an activity that the platform has already passed, which is legal.
   if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity_status = activity;
   if (error !== undefined && row.error_status !== 'failed') step.error_status = error;
   if (step.error_status === 'failed' && behaviour.failureArchives) {

@@ -20,7 +20,7 @@ export function find<K extends ResourceKind>(core: Core, kind: K, id: string): R
 
 type NewRows = { [K in ResourceKind]: Omit<Rows[K], 'seq' | 'id'> };
 
-/** Adds a row under the next id, within the current write if any. `fields` is a function if they depend on the id. */
+/** Adds a row under the next id. `fields`: a function for fields that depend on the id. */
 export const insert = <K extends ResourceKind>(
   core: Core,
   kind: K,
@@ -46,7 +46,7 @@ export const conflict = (code: string, message: string, params: Record<string, u
 export const invalid = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(400, code, message, params);
 
-/** Throws PlatformError 409 if a resource already has these values, which must be unique. */
+/** Throws PlatformError 409 for unique values that another resource has. */
 export function refuseTaken<K extends ResourceKind>(core: Core, kind: K, values: Values<Rows[K]>, message: string) {
   if (core.behaviour.allowsDuplicates || core.store.collections[kind].first(values) === undefined) return;
   throw conflict(`${kind}_exists`, message, values as Record<string, unknown>);

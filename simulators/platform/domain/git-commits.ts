@@ -15,7 +15,7 @@ const HOSTS: Record<string, { type: GitRepositoryType; commit: string }> = {
   'bitbucket.org': { type: 'bitbucket', commit: 'commits' },
 };
 
-/** Throws PlatformError for an unknown host, and 409 for a registered commit. */
+/** Throws PlatformError 400 for an unknown host, and 409 for a registered commit. */
 export function createGitCommit(core: Core, { sha, message, origin }: CreateGitCommit): GitCommitRow {
   const { host, owner, name } = parseOrigin(origin);
   const { type, commit } = HOSTS[host] as (typeof HOSTS)[string];
@@ -37,7 +37,7 @@ export function createGitCommit(core: Core, { sha, message, origin }: CreateGitC
   });
 }
 
-/** Commit of a reference; `id` takes precedence over `sha`. Throws PlatformError. */
+/** Commit of a reference, by `id` rather than `sha`. Throws PlatformError. */
 export function resolveGitCommit(core: Core, { id, sha }: GitCommitRef): GitCommitRow {
   if (id !== undefined) return find(core, 'git_commit', id);
   if (sha === undefined) throw invalid('invalid_reference', 'a git commit is referred to by id or sha');

@@ -1,4 +1,4 @@
-/** Tokens with which devices provision themselves. Only digests are stored; a token is shown once. */
+/** Tokens with which devices provision themselves: shown once, then kept as digests. */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
@@ -17,7 +17,7 @@ interface Token {
 
 const digestOf = (token: string): string => hash('sha256', token, 'hex');
 
-/** Issues a token for any new device, or (before rainier) for one device. */
+/** Issues a token for any new device, or before rainier for one device. */
 export function issueToken(core: Core, bound?: { deviceId: string; reactivates: boolean }) {
   if (bound !== undefined) find(core, 'device', bound.deviceId);
   const token = `prov_${randomBytes(24).toString('base64url')}`;

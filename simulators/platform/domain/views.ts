@@ -24,7 +24,7 @@ interface Shown extends Record<ResourceKind, object> {
   git_commit: GitCommit;
 }
 
-/** Fields to compute, because the row lacks them in their published form. A missing nullable field is null. */
+/** Fields to compute, which the row lacks in their published form; a missing nullable field is null. */
 type Computed<K extends ResourceKind> = {
   [F in Exclude<keyof Shown[K], 'object'> as Rows[K] extends { [Name in F]: Shown[K][F] }
     ? never

@@ -15,7 +15,7 @@ import type { Rows } from '../store/rows.ts';
 import { filterUp } from '../versions.ts';
 
 const EXPAND_LEVELS = 4;
-/** Far above the need of a client; a query with thousands of values would be an attack. */
+/** Most values of a filter, far above a client's need: a query with thousands would be an attack. */
 const FILTER_VALUES = 1000;
 
 const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
@@ -23,7 +23,7 @@ const refuse = (parameter: string, message: string, accepted: readonly string[])
 
 const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 
-/** Parsed by Fastify: a repeated parameter is an array. */
+/** Query as parsed by Fastify, with an array for a repeated parameter. */
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function valuesOf(query: Query, name: string): readonly string[] {
@@ -33,8 +33,8 @@ export function valuesOf(query: Query, name: string): readonly string[] {
 }
 
 /**
- * Items of a list parameter, which may be repeated, or separated by `,` or `|`: published clients use all three. Omits
- * empty items. `isOne`: whether a text with commas is one item.
+ * Items of a list parameter, repeated or separated by `,` or `|`, because published clients use all three. Omits empty
+ * items. `isOne`: takes a text with commas as one item.
  */
 const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
   texts
@@ -43,8 +43,8 @@ const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = ()
     .filter((text) => text !== '');
 
 /**
- * Reads filters; one without values filters nothing. Throws PlatformError 400 for an unknown value.
- * @param isValue whether an item has this value in this field: a name may contain commas
+ * Reads filters, of which one without values filters nothing. Throws PlatformError 400 for an unknown value.
+ * @param isValue whether an item has this value in this field, because a name may contain commas
  */
 export function readFilters(
   query: Query,
@@ -91,7 +91,7 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
   });
 }
 
-/** `expand` (or `expand[]`) is a list; dots nest. A nested expansion implies its parents. */
+/** Reads the list `expand` or `expand[]`, where dots nest, and a nested expansion implies its parents. */
 export function readExpand(
   query: Query,
   kind: ResourceKind | undefined,
@@ -133,7 +133,7 @@ export interface Call {
   key: ApiKey;
   params: Readonly<Record<string, string>>;
   query: Query;
-  /** Valid for the operation and version; undefined if neither needed nor sent. */
+  /** Body that is valid for operation and version; undefined if neither needed nor sent. */
   body: unknown;
 }
 
@@ -149,7 +149,7 @@ export type Handler = (call: Call) => Answered | Promise<Answered>;
 
 export type Handlers = Record<string, Handler>;
 
-/** Throws PlatformError 403 if the key lacks the scope. */
+/** Throws PlatformError 403 for a key without the scope. */
 export function requireScope(call: Call, scope: string): void {
   if (call.core.behaviour.permits(call.key, scope)) return;
   throw new PlatformError(403, 'missing_scope', `the API key lacks the scope ${scope}`, { scope });
@@ -157,7 +157,7 @@ export function requireScope(call: Call, scope: string): void {
 
 export const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
 
-/** Runs a change and answers with the result. Reads expansions first, so that a wrong one changes nothing. */
+/** Answers with the result of a change, after reading expansions, so that a wrong one changes nothing. */
 export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
   const { tree } = readExpand(call.query, kind, call.version, false);
   const row = act(call.core);

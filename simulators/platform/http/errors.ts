@@ -21,7 +21,7 @@ const REFUSALS: Refusals = {
   FST_ERR_BAD_URL: { status: 400, code: 'invalid_path', message: 'the path is not valid' },
 };
 
-/** Answers an error; `onFailure` is called for faults of the platform itself. */
+/** Answers an error, and passes faults of the platform itself to `onFailure`. */
 export function answerError(
   core: Core,
   error: unknown,
@@ -73,7 +73,7 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }
 
-/** Refuses requests of other versions before checking credentials. */
+/** Refuses other versions of HTTP before checking credentials. */
 export function requireHttp1(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (isHttp1(request.raw)) done();

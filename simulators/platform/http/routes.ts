@@ -20,7 +20,7 @@ interface Admitted {
 
 type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Checks key, scope and version before a body is read. Throws PlatformError. */
+/** Checks key, scope and version before reading a body. Throws PlatformError. */
 function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
   const { behaviour } = core;
   const presented = headerText(headers, 'x-api-key');
@@ -62,12 +62,12 @@ function headerText(headers: RequestHeaders, name: string): string | undefined {
 }
 
 const DEEPEST = 64;
-/** Most members and items of a body: checking more would block all other clients. */
+/** Most members and items of a body, because checking further ones would block all other clients. */
 const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);
 
-/** Parses a request body strictly, because ambiguous JSON must not create anything. Throws PlatformError 400. */
+/** Parses a body strictly, because ambiguous JSON must not create anything. Throws PlatformError 400. */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw refuse('the request body is not valid UTF-8');
   const text = bytes.toString('utf8');
@@ -83,7 +83,7 @@ export function readJson(bytes: Buffer): unknown {
 }
 
 /**
- * Checks valid JSON in one pass: bounded nesting and number of values, and no repeated member in an object, of which
+ * Checks valid JSON in one pass for bounded nesting, a bounded number of values, and no repeated member, of which
  * JSON.parse would keep the last.
  */
 function checkStructure(text: string): void {
@@ -114,7 +114,7 @@ function checkStructure(text: string): void {
   }
 }
 
-/** Half a surrogate pair cannot be stored as UTF-8 and would come back changed. */
+/** Refuses half a surrogate pair, which UTF-8 would return changed. */
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');
@@ -134,7 +134,7 @@ declare module 'fastify' {
   }
 }
 
-/** Throws Error at start if an operation has no handler. */
+/** Throws Error for an operation without a handler. */
 export function registerRoutes(app: FastifyInstance, core: Core, renderer: Renderer, keys: KeyRing): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

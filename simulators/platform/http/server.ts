@@ -19,7 +19,7 @@ import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
 /**
- * Injects faults and planned answers. Equal seeds affect the same requests. Plans for a route come before faults of all
+ * Injects faults and planned answers, into the same requests for the same seed. Plans for a route precede faults of all
  * requests.
  */
 function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerParts): void {
@@ -80,7 +80,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
   }
 }
 
-/** OpenAPI document of each version at `/openapi/<version>.json`, without a key; written on first request. */
+/** Serves each version's OpenAPI document at `/openapi/<version>.json`, without a key; written on first request. */
 function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
@@ -100,7 +100,7 @@ function serveDocuments(app: FastifyInstance, names: DialectNames, server: strin
   });
 }
 
-/** Section 9: the base address contains this path segment. */
+/** Path segment of the base address (section 9). */
 export const BASE_PATH = '/beta';
 const BODY_LIMIT = 4 * 1024 * 1024;
 
@@ -122,7 +122,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { connected, delayMs } = core.behaviour;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    // A very long id in a path must be an unknown resource rather than an unknown route.
+    // Answers even a very long id as an unknown resource, not as an unknown route.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
     // Ends requests that never finish, milliseconds.
@@ -156,9 +156,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-/**
- * Answers before a body is read, unlike the router's own "not found", which remains for methods unknown to the router.
- */
+/** Answers before reading a body; leaves methods unknown to the router to its own "not found". */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, request.raw.url ?? '', nothing);

@@ -23,7 +23,7 @@ import { defaultSlot } from '../versions.ts';
 
 // Workspace in a user's words, with names in place of ids (`fixtures/platform-control.md`).
 
-/** Any number of entries; refuses unknown members. */
+/** Any number of entries, without unknown members. */
 const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(body(members)));
 const Name = Type.String({ minLength: 1, maxLength: 128 });
 const Reference = Type.String({ minLength: 1, description: 'By which this file refers to it' });
@@ -50,7 +50,7 @@ const members = {
     name: Type.String({ minLength: 1, maxLength: 48 }),
     description: Type.Optional(Type.String()),
     group: Type.Optional(Type.String({ description: 'Name of its group' })),
-    // `activating` is only transient.
+    // Omits `activating`, which is only transient.
     status: Type.Optional(oneOf(['inactive', 'offline', 'online', 'archived'])),
     agent_version: Type.Optional(Type.String()),
   }),
@@ -71,14 +71,14 @@ export const seedFile = shape(
 );
 export type SeedFile = Static<typeof seedFile.schema>;
 
-/** The seed file cannot be used. Each line of the message gives a line of the file. */
+/** Unusable seed file. Each line of the message gives a line of the file. */
 export class SeedError extends Error {
   override name = 'SeedError';
 }
 
 type ReadSeed = ReturnType<typeof readSeed>;
 
-/** Reports every mistake with its line, before anything is created. Throws SeedError. */
+/** Throws SeedError with every mistake and its line, before anything is created. */
 export function readSeed(text: string) {
   const { value, document, lines } = parsed(text);
   const lineOf = (path: readonly (string | number)[]): number => {
@@ -121,7 +121,7 @@ type Refer = (kind: keyof SeedFile, name: string, field: string | number) => str
 
 const FORMAT = 'json';
 
-/** Throws SeedError, without any change. */
+/** Creates everything, or throws SeedError and creates nothing. */
 export function applySeed(core: Core, read: ReadSeed): void {
   const online = core.store.write(() => {
     const ids = makeAll(core, read);
@@ -130,7 +130,7 @@ export function applySeed(core: Core, read: ReadSeed): void {
       const devices = (read.seed.devices ?? []).filter(({ status }) => status === wanted);
       return devices.map(({ name }) => ids.get(`devices/${name}`) ?? '');
     };
-    // Last, because archived devices take no deployment.
+    // Archives last, because archived devices take no deployment.
     for (const id of idsOf('archived')) archiveDevice(core, id);
     return idsOf('online');
   });
@@ -142,7 +142,7 @@ type Ids = Map<string, string>;
 /** Creates entries kind by kind, in the order of the file. Returns ids by `kind/name`. */
 function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   const ids: Ids = new Map();
-  /** `member`: field with an entry's name; by default its position is the name. */
+  /** `member`: field with an entry's name. Default: its position is the name. */
   const each = <K extends keyof SeedFile>(kind: K, member: keyof Entry<K> | undefined, make: Maker<K>) => {
     for (const [at, entry] of ((seed[kind] ?? []) as Entry<K>[]).entries()) {
       const refer: Refer = (referred, name, field) => {

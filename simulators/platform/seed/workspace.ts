@@ -1,7 +1,7 @@
 /**
- * Believable workspace: config types with schemas, releases with commits, a tree of groups, devices with names of a
- * plant, and a history of deployments, consistent for each device. Equal for equal seeds, timestamps included. Seeded
- * devices are offline, because nothing is connected.
+ * Believable workspace, equal for equal seeds with its timestamps: config types with schemas, releases with commits, a
+ * tree of groups, devices with names of a plant, and a consistent history of deployments for each. Its devices are
+ * offline, because nothing is connected.
  */
 
 import { createHash } from 'node:crypto';
@@ -54,7 +54,7 @@ const stampsAt = (time: number): { created_at: string; updated_at: string } => (
   updated_at: at(time),
 });
 
-/** Does nothing if the database already holds devices. */
+/** Seeds only a database without devices. */
 export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
   if (core.store.collections.device.size > 0) return;
   const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };
@@ -156,7 +156,7 @@ function seedGroups(core: Core, devices: number): Place[] {
   const add = (name: string, parentId: string | null, time: number): string =>
     insert(core, 'group', { name, parent_id: parentId, ...stampsAt(time) }).id;
   const places: Place[] = [];
-  // A few devices do not spread over eighteen sites.
+  // Limits the sites, because a few devices do not spread over eighteen.
   const sitesEach = Math.max(1, Math.min(6, Math.ceil(devices / 100)));
   for (const [index, region] of REGIONS.entries()) {
     const top = add(region.name, null, FIRST - 10 * DAY + index * 1000);
@@ -199,12 +199,12 @@ function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   return draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
 }
 
-// Newest deployments of a seeded device. A workspace of a dozen devices shows every state of a deployment.
+// Newest deployments of a seeded device. A dozen devices show every state of a deployment.
 
 type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 
 interface Scene {
-  /** Draft queued at `queued` and deployed at `deployed`, with these changes. */
+  /** Draft queued at `queued` and deployed at `deployed`, with `changes`. */
   draft(changes: Partial<Draft>): Draft;
   queued: string;
   deployed: string;
@@ -231,7 +231,7 @@ function present(ending: (typeof ENDINGS)[number], { draft, queued, deployed, qu
     case 'failed':
       return [draft({ error_status: 'failed', archived_at: later, updated_at: later })];
     case 'removing': {
-      // Replaced while the device was offline: the old one is removed when the new one arrives.
+      // Replaced while the device was offline, which removes it when the new one arrives.
       const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
       const place = { queued_at: later, queue_before: queue.queued, queue_order: queue.nextInQueue() };
       return [leaving, draft({ ...waiting, ...next, ...place })];
@@ -239,7 +239,7 @@ function present(ending: (typeof ENDINGS)[number], { draft, queued, deployed, qu
     case 'staged':
       return [onDevice, draft({ ...staged, ...next, queue_before: queue.queued })];
     case 'drifted': {
-      // Staged first, but the other one was deployed before it.
+      // Staged before the deployment that reached the device.
       const earlier = at(Date.parse(queued) - 1_800_000);
       const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
       return [drifted, onDevice];
@@ -251,7 +251,7 @@ function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[
   const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
   const drafts: Draft[] = [];
   let turn = 0;
-  // Millions of deployments would take too much memory and show nothing more.
+  // Bounds the deployments, because millions would take much memory and show nothing new.
   for (let seq = 1; seq <= Math.min(devices, 20_000); seq++) {
     const device = deviceRows.bySeq(seq);
     if (device === undefined || device.status === 'inactive') continue;
@@ -309,7 +309,7 @@ function historyOf(
       const archived = at(time + dice.integer(DAY, 2 * DAY));
       drafts.push(draft({ deployed_at: deployed, archived_at: archived, updated_at: archived }));
     } else {
-      // The first devices take the endings in turn, so that each occurs. Two of three later ones are in order.
+      // Gives the first devices every ending in turn, and puts two of three later devices in order.
       const ending = ENDINGS[turn] ?? (dice.chance(0.6) ? 'deployed' : dice.pick(ENDINGS));
       drafts.push(...present(ending, { draft, queued, deployed, queue: core.store }));
     }

@@ -18,7 +18,7 @@ export class Collection<Row extends BaseRow> {
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Called with the row number after an insert or update; without one after many changes. */
+  /** Takes the number of an inserted or updated row; undefined after many changes. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(database: DatabaseSync, spec: TableSpec, defer: Defer) {
@@ -48,14 +48,14 @@ export class Collection<Row extends BaseRow> {
     return this.#prepare(`SELECT * FROM ${this.#spec.table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
-  /** Rows with these values, in order of creation. Fast only for indexed columns. */
+  /** Rows with these values, in order of creation. Fast for indexed columns alone. */
   where(values: Values<Row>): Row[] {
-    // `= ?` can use a partial index, `IS ?` cannot.
+    // Writes `= ?` where it can, because `IS ?` uses no partial index.
     const conditions = Object.entries(values).map(([name, value]) => `${name} ${value === null ? 'IS' : '='} ?`);
     return this.select(conditions.join(' AND '), Object.values(values) as SQLInputValue[]);
   }
 
-  /** Rows for which this SQL holds, in order of creation. `condition` never contains text from a client. */
+  /** Rows that satisfy an SQL `condition`, free of clients' text, in order of creation. */
   select(condition: string, values: readonly SQLInputValue[]): Row[] {
     const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq`;
     return this.#prepare(sql).all(...values) as unknown as Row[];
@@ -111,7 +111,7 @@ export class Collection<Row extends BaseRow> {
     this.#last = this.#index.last;
   }
 
-  /** Matching items in that order. `terms` are total (they end with `id`). */
+  /** Matching items in the order of `terms`, which end with `id`. */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
     const filter = this.#index.filterOf(filters);
     if (filter === undefined) return NOTHING;
@@ -126,7 +126,7 @@ export class Collection<Row extends BaseRow> {
     const isNewestFirst = first?.field === 'created_at' && first.descending;
     if (isNewestFirst && second?.field === 'id' && !second.descending)
       return { count, slice: (start, size) => this.#index.slice(start, size, filter) };
-    // SQLite has no offset beyond 2^63; all offsets beyond the last row give the same empty page.
+    // Bounds the offset, because SQLite has none beyond 2^63, and the page beyond the last row is empty anyway.
     const slice = (start: number, size: number): number[] =>
       this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.#last)]);
     return { count, slice };
@@ -138,7 +138,7 @@ export class Collection<Row extends BaseRow> {
     this.#last = row.seq;
   }
 
-  /** Rows of the database with these values in `columns`; `page`: limit and offset. */
+  /** Numbers of rows with these values in `columns`. `page`: limit and offset. */
   #seqs(filters: Filters, columns: readonly string[], terms: readonly OrderTerm[], page: number[] = []): number[] {
     const conditions = columns.map((column) => `${column} IN (SELECT value FROM json_each(?))`);
     const order = terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`);

@@ -5,7 +5,7 @@ export interface OrderTerm {
   descending: boolean;
 }
 
-/** Drops repeated fields and appends `id`, which makes the order total. */
+/** Drops repeated fields, and appends `id` to make the order total. */
 export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
   const seen = new Set<string>();
   const kept = terms.filter(({ field }) => !seen.has(field) && seen.add(field));
@@ -15,7 +15,7 @@ export function totalOrder(terms: readonly OrderTerm[]): OrderTerm[] {
 
 export const NEWEST_FIRST = totalOrder([{ field: 'created_at', descending: true }]);
 
-/** Column to accepted values: AND across columns, OR within one. */
+/** Accepted values by column: OR within a column, AND across columns. */
 export type Filters = Readonly<Record<string, readonly string[]>>;
 
 export interface Matching {

@@ -1,15 +1,15 @@
 /**
- * Index of a table in memory: its rows, newest first, and the columns that filters use. The database alone gives the
- * same pages with `ORDER BY … LIMIT … OFFSET` (`store.test.ts` compares them), but reads every row before the offset:
- * too slow for a million devices. `npm run bench -- --only platform` measures the effect.
+ * Index of a table in memory: its rows, newest first, and the columns that filters use. `ORDER BY … LIMIT … OFFSET`
+ * gives the same pages (`store.test.ts` compares them), but reads every row before the offset: too slow for a million
+ * devices. `npm run bench -- --only platform` measures the effect.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Filters } from './order.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
-/** Code of a row without a value; no filter selects it. */
+/** Code of a row without a value, which no filter selects. */
 const NONE = 0;
-/** Most filters whose rows are kept, four bytes a row. */
+/** Most filters with kept rows, four bytes a row. */
 const KEPT_FILTERS = 32;
 
 /** One column, as small integers by row number. */
@@ -30,7 +30,7 @@ class Facet {
   }
 }
 
-/** A row passes if its code in each facet is among `codes`. Empty: all rows. */
+/** Passes rows whose code in each facet is among `codes`; an empty filter passes all. */
 type FacetFilter = readonly { facet: Facet; codes: readonly number[] }[];
 
 /** Follows its table through `add`, `change` and `reload`. */
@@ -41,11 +41,11 @@ export class RowIndex {
   readonly #idOfSeq: StatementSync;
   /** Milliseconds since 1970, by row number. */
   #created = new Float64Array(1024);
-  /** Row numbers by `created_at`, then by `id` descending: the newest last, so that a new row is added at the end. */
+  /** Row numbers by `created_at`, then by `id` descending: newest last, so that a new row goes to the end. */
   #rows = new Int32Array(1024);
   #size = 0;
   #last = 0;
-  /** Rows that pass a filter, in the same order; dropped when they change. */
+  /** Rows that pass a filter, in the same order; dropped at their change. */
   readonly #passing = new Map<string, { filter: FacetFilter; rows: Int32Array }>();
 
   constructor(database: DatabaseSync, spec: TableSpec) {
@@ -60,7 +60,7 @@ export class RowIndex {
     return this.#size;
   }
 
-  /** Number of the newest row; 0 if empty. */
+  /** Number of the newest row; 0 in an empty table. */
   get last(): number {
     return this.#last;
   }
@@ -90,7 +90,7 @@ export class RowIndex {
     for (const [key, { filter }] of this.#passing) if (this.passes(row.seq, filter)) this.#passing.delete(key);
   }
 
-  /** Call after columns of a row changed; `id` and `created_at` never do. */
+  /** Call after columns of a row changed, which `id` and `created_at` never do. */
   change(row: BaseRow): void {
     for (const facet of this.#facets) {
       const before = facet.codes[row.seq];
@@ -101,7 +101,7 @@ export class RowIndex {
     }
   }
 
-  /** Filters on indexed columns; ignores others. Undefined if no row can match, because none ever had the value. */
+  /** Filters on indexed columns alone; undefined for a value that no row ever had. */
   filterOf(filters: Filters): FacetFilter | undefined {
     const filter: { facet: Facet; codes: number[] }[] = [];
     for (const facet of this.#facets) {
@@ -122,7 +122,7 @@ export class RowIndex {
     return this.#rowsOf(filter).length;
   }
 
-  /** Passing rows at positions `start` to `start + count - 1`, newest first. */
+  /** Numbers of passing rows from position `start` on, newest first. */
   slice(start: number, count: number, filter: FacetFilter): number[] {
     const rows = this.#rowsOf(filter);
     const end = Math.max(0, rows.length - start);

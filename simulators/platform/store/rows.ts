@@ -1,4 +1,4 @@
-/** Stored rows of each resource, in the newest version's vocabulary. `seq` is the row number, in order of creation. */
+/** Stored rows of each resource, in the newest version's words. `seq`: row number, in order of creation. */
 
 import type { DeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import type { ConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
@@ -46,11 +46,11 @@ type DeploymentColumn =
 
 export interface DeploymentRow extends BaseRow, Pick<PlatformDeployment, DeploymentColumn> {
   config_instance_ids: string;
-  /** Deployments queued so far, on any device, when this one was created. */
+  /** Number of deployments queued on any device before this one was created. */
   queue_before: number;
-  /** Number of this deployment in that count; null until queued. */
+  /** Place of this deployment among those queued; null until then. */
   queue_order: number | null;
-  /** Activity known to its agent; null before the agent learned of it, and once the agent has reported it archived. */
+  /** Activity that the agent knows; null before it learns of the deployment, and after it reports the end. */
   agent_activity: DeploymentActivityStatus | null;
 }
 
@@ -61,7 +61,7 @@ type DeviceColumn =
 export interface DeviceRow extends BaseRow, Pick<Device, DeviceColumn> {
   current_deployment_id: string | null;
   current_release_id: string | null;
-  /** The one with the target status `deployed`. */
+  /** Deployment with the target status `deployed`. */
   target_deployment_id: string | null;
   session_id: string | null;
   public_key_pem: string | null;
@@ -93,7 +93,7 @@ export interface Rows extends Record<ResourceKind, BaseRow> {
   git_commit: GitCommitRow;
 }
 
-// Tables: columns, and their filters. Uniqueness is checked in `domain/`, before a write.
+// Tables: columns, and their filters. `domain/` checks uniqueness before each write.
 
 export interface TableSpec {
   table: string;
@@ -184,7 +184,7 @@ export const TABLES: Record<ResourceKind, TableSpec> = {
   },
 };
 
-/** Tables without a list. Content is separate, so that listing instances does not read it. */
+/** Tables without a list; content has its own, so that a list of instances does not read it. */
 const OTHER_TABLES = [
   'CREATE TABLE IF NOT EXISTS config_contents (config_instance_id TEXT PRIMARY KEY, data BLOB NOT NULL) ' +
     'STRICT, WITHOUT ROWID',

@@ -10,7 +10,7 @@ import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
 import { type Rows, schemaStatements, TABLES } from './rows.ts';
 
-/** Runs `load` without Node 22's warning that SQLite is experimental, which a user cannot act on. */
+/** Runs `load` without Node 22's warning of experimental SQLite, which a user cannot act on. */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -31,7 +31,7 @@ export function openDatabase(path: string): DatabaseSync {
   return new sqlite.DatabaseSync(path);
 }
 
-/** Primary result codes of SQLite, with an explanation for clients. */
+/** Primary result codes of SQLite, with explanations for clients. */
 const CODES: Readonly<Record<number, { code: string; message: string }>> = {
   8: { code: 'storage_read_only', message: 'the database is read-only' },
   10: { code: 'storage_failed', message: 'the database file cannot be read or written' },
@@ -39,8 +39,8 @@ const CODES: Readonly<Record<number, { code: string; message: string }>> = {
 };
 
 /**
- * Converts a failure of the database file into a 503, as for a robot whose event log takes nothing; returns other
- * errors unchanged.
+ * Turns a failure of the database file into a 503, as for a robot whose event log takes no events; returns other errors
+ * unchanged.
  */
 function storageError(error: unknown): unknown {
   const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
@@ -51,10 +51,10 @@ function storageError(error: unknown): unknown {
   return refusal;
 }
 
-/** Stored in the file, so that another Muster refuses it rather than misreads it; 0 in a new file. */
+/** Version in the file, so that another Muster refuses rather than misreads it; 0 in a new file. */
 const SCHEMA_VERSION = 2;
 
-/** The database cannot be used; the message gives the reason. */
+/** Unusable database; the message gives the reason. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError';
 }
@@ -68,8 +68,8 @@ export class Store {
   #pending: (() => void)[] | undefined;
 
   /**
-   * Opens or creates the database for this process alone. A file survives SIGKILL: changes are on disk when `write`
-   * returns. Throws DatabaseError.
+   * Opens or creates the database for this process alone. A file survives SIGKILL, because changes are on disk when
+   * `write` returns. Throws DatabaseError.
    */
   constructor(path: string) {
     this.database = openAlone(path);
@@ -86,13 +86,13 @@ export class Store {
     return this.#queued;
   }
 
-  /** Next number in that order; a rollback may leave gaps. */
+  /** Next number of the queue; a rollback may leave gaps. */
   nextInQueue(): number {
     this.#queued += 1;
     return this.#queued;
   }
 
-  /** Applies all of `change` or nothing. Nested writes belong to the outer one. */
+  /** Applies all of `change` or nothing; a nested write belongs to the outer one. */
   write<T>(change: () => T): T {
     if (this.#pending !== undefined) return change();
     const pending: (() => void)[] = [];
@@ -148,7 +148,7 @@ export class Store {
   }
 }
 
-/** Locks the database, because the index in memory would miss the writes of another process. */
+/** Locks the database, because the index in memory would miss another process's writes. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -163,7 +163,7 @@ function openAlone(path: string): DatabaseSync {
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     if (path === ':memory:' || process.platform === 'win32') return database;
-    // Syncs the names of the database and its log: without them a power loss takes every later commit. SQLite tries
+    // Syncs the names of the database and its log, without which a power loss takes every later commit; SQLite tries
     // only once.
     const folder = openSync(dirname(path), 'r');
     fsyncSync(folder);
@@ -177,7 +177,7 @@ function openAlone(path: string): DatabaseSync {
   }
 }
 
-/** Creates a missing file for its owner only, because it holds deployments and device keys. */
+/** Creates a missing file for its owner alone, because it holds deployments and device keys. */
 function createPrivate(path: string): void {
   try {
     closeSync(openSync(path, NEW_FILE, SECRET_MODE));
