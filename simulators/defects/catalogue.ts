@@ -1,8 +1,8 @@
-/** Finds defects and variants in their folders: a section file need not be listed anywhere. */
+/** Finds defects and variants in their folders, so that no list names their files. */
 import { readdir } from 'node:fs/promises';
 import type { Defect, Variant } from './define.ts';
 
-/** `file`: where it is declared, from the root of the repository. */
+/** `file`: path of the declaration, from the root of the repository. */
 export type Located<T> = T & { readonly file: string };
 
 export interface Catalogue<B> {
@@ -10,15 +10,15 @@ export interface Catalogue<B> {
   variants: readonly Located<Variant<B>>[];
 }
 
-/** What a section file exports. */
+/** Exports of a section file. */
 interface Section<B> {
   defects?: readonly Defect<B>[];
   variants?: readonly Variant<B>[];
 }
 
 /**
- * Loads the section files of a folder beside this file, in the order of their names. Throws Error when two share a
- * name.
+ * Loads the section files of a folder beside this file, in the order of their names. Throws Error for a name declared
+ * twice.
  */
 export async function loadSections<B>(folder: 'device' | 'platform' | 'system' | 'client'): Promise<Catalogue<B>> {
   const directory = new URL(`./${folder}/`, import.meta.url);
@@ -39,10 +39,10 @@ export async function loadSections<B>(folder: 'device' | 'platform' | 'system' |
   return { defects, variants };
 }
 
-/** Sources, or compiled files beside their declarations. */
+/** Picks sources, or compiled files without their declarations. */
 const isSection = (name: string): boolean => /\.[jt]s$/.test(name) && !/(^index|\.d|\.test)\.[jt]s$/.test(name);
 
-/** Throws Error that names both files. */
+/** Throws Error with both files for a name declared twice. */
 export function refuseDuplicates(all: readonly { name: string; file: string }[]): void {
   const files = new Map<string, string>();
   for (const { name, file } of all) {
@@ -52,7 +52,7 @@ export function refuseDuplicates(all: readonly { name: string; file: string }[])
   }
 }
 
-/** The one of that name. Throws RangeError that lists the known names; `what`: "defect of the device", say. */
+/** Throws RangeError with the known names. `what`: kind of the named, e.g. "defect of the device". */
 export function named<T extends { name: string }>(what: string, all: readonly T[], name: string): T {
   const found = all.find((each) => each.name === name);
   if (found) return found;

@@ -1,4 +1,4 @@
-/** A control API that says yes to everything, with plausible answers, and does nothing. */
+/** Control APIs that mislead a suite: one that grants every call and does nothing, and several that hinder. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -10,8 +10,8 @@ import { type Random, random } from '../common/random.ts';
 import { listenAt, type Place, type StandIn } from './null.ts';
 
 /**
- * Serves it (`fixtures/control.md`) with every capability. The event log and the folder of config files that it names
- * are made in `directory`, and stay empty. Rejects with the system's error when it cannot listen there.
+ * Serves the willing control API (`fixtures/control.md`) with every capability. Names an event log and a folder of
+ * config files in `directory` that stay empty. Rejects with the system's error for an unusable address.
  */
 export function willingControl(where: Place, directory: string): Promise<StandIn> {
   const info: ControlInfo = {
@@ -36,7 +36,7 @@ export function willingControl(where: Place, directory: string): Promise<StandIn
   return listenAt(server, where);
 }
 
-/** The answer to a request; undefined for one without a body. */
+/** Body of the answer to a request; undefined for none. */
 function routesOf(info: ControlInfo): (request: string, body: unknown) => object | undefined {
   const deployments = new Map<string, Deployment>();
   let latest = 0;
@@ -85,27 +85,26 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
   };
 }
 
-// Controls that hinder a suite though the device is correct: they refuse, fail, stall, lie or die. What they break is
-// no fault of the device.
+// Controls that hinder a suite though the device is correct: they refuse, fail, stall, lie or die, through no fault of
+// the device.
 
-/** The calls of a control API, but for `GET /`, which every control answers. */
+/** Calls of a control API except `GET /`, which every control answers. */
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 
-/** What becomes of a call: it is passed on, late if need be, or not. */
+/** Treatment of a call: passed on, at once or late, or anything but. */
 type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' | 'die';
 
 export interface UnwillingControl {
   name: string;
-  /** What it does, in a sentence. */
+  /** Treatment of calls, in a sentence. */
   summary: string;
-  /** What a check that it hinders gives as the reason for being blocked; absent when it only takes long. */
+  /** Reason that a blocked check must give; undefined for a control that is only slow. */
   reason?: RegExp;
-  /** `made` counts the calls before this one, `random` is seeded. */
+  /** `made`: number of earlier calls. `random`: seeded. */
   deed(call: Call, made: number, random: Random): Deed;
 }
 
-/** Milliseconds before a late call is passed on. */
 const LATE_MS = 2000;
 const SEED = 11;
 
@@ -171,8 +170,8 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
 ];
 
 /**
- * Serves such a control in front of the control API on the socket `behind`. Rejects with the system's error when it
- * cannot listen.
+ * Serves an unwilling control in front of the control API on the socket `behind`. Rejects with the system's error for
+ * an unusable address.
  */
 export async function unwillingControl({ deed }: UnwillingControl, behind: string, where: Place): Promise<StandIn> {
   const lies = new Lies();
@@ -218,13 +217,13 @@ function callOf(path: string): Call | undefined {
   return CALLS.find((call) => path === `/${call}`);
 }
 
-/** Plausible answers for what was not done. */
+/** Plausible answers to calls that never reached the device. */
 class Lies {
   #latest = 0;
   #deployment: Partial<Deployment> = {};
   #made = 0;
 
-  /** Remembers what the device really answered. */
+  /** Keeps a real answer of the device, for later lies to continue. */
   learn(path: string, answer: string): void {
     if (answer === '') return;
     const body = JSON.parse(answer) as { last_id?: number; latest_id?: number } & Partial<Deployment>;

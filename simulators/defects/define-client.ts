@@ -1,4 +1,4 @@
-/** How defects and variants of the client are declared. */
+/** Declares defects and variants of the client. */
 import type {
   CallBehaviour,
   ClientBehaviour,
@@ -9,7 +9,7 @@ import type {
 } from '../client/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** Decisions that differ, by group. A change of `stream` is made anew for each connection. */
+/** Changed decisions by group; a change of `stream` is made anew for each connection. */
 export interface ClientChanges {
   readonly stream?: Change<StreamBehaviour>;
   readonly follow?: Change<FollowBehaviour>;
@@ -19,7 +19,7 @@ export interface ClientChanges {
 
 const jobsIn = ({ jobs }: ClientBehaviour) => Object.entries(jobs) as [PlainJob, JobBehaviour][];
 
-/** A function is called for each client, so that the changes may keep state. */
+/** Changes, or a function that makes them for each client, so that they may keep state. */
 export type ClientChange = ClientChanges | (() => ClientChanges);
 
 const madeOf = (change: ClientChange): ClientChanges => (typeof change === 'function' ? change() : change);

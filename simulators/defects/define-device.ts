@@ -1,14 +1,14 @@
-/** How defects and variants of the device are declared, and the changes that several of them share. */
+/** Declares defects and variants of the device, and changes that several of them share. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeviceBehaviour, Refusal } from '../device/behaviour.ts';
 import type { StoredEvent } from '../device/log/line.ts';
 import type { CursorRequest } from '../device/stream/protocol.ts';
 import { type Change, declaring, inGroups } from './define.ts';
 
-/** Decisions that differ, by group. */
+/** Changed decisions by group. */
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
 
-/** A function is called for each device, so that the changes may keep state. */
+/** Changes, or a function that makes them for each device, so that they may keep state. */
 export type DeviceChange = DeviceChanges | (() => DeviceChanges);
 
 const GROUPS = ['transport', 'http', 'stream', 'log', 'deployments'] as const;
@@ -18,7 +18,7 @@ export const { variant, defect } = declaring(
   inGroups<DeviceBehaviour, DeviceChange>(GROUPS, (change) => (typeof change === 'function' ? change() : change)),
 );
 
-/** Takes some requests over: those for which `taken` is true. */
+/** Takes over the requests for which `taken` returns true. */
 export const onSome = (
   taken: (request: IncomingMessage, response: ServerResponse) => boolean,
 ): Pick<DeviceChanges, 'http'> => ({
@@ -27,7 +27,7 @@ export const onSome = (
   }),
 });
 
-/** Sees, and may change, each request before it is answered. */
+/** Passes each request to `seen`, which may change it, before the answer. */
 export const onRequest = (
   seen: (request: IncomingMessage, response: ServerResponse) => void,
 ): Pick<DeviceChanges, 'http'> =>
@@ -36,7 +36,7 @@ export const onRequest = (
     return false;
   });
 
-/** Reads the cursors of a request otherwise where its form is not as expected. */
+/** Changes the cursors of requests in an unexpected form. */
 export const onForm =
   (isExpected: (request: IncomingMessage) => boolean, otherwise: (request: CursorRequest) => CursorRequest) =>
   (): DeviceChanges => {
@@ -51,12 +51,12 @@ export const onForm =
     };
   };
 
-/** Calls back once a request is over: a stream with its connection, any other answer before it. */
+/** Calls back at the end of a request: of a stream with its connection, of any other with its answer. */
 export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
   let isOver = false;
   const over = (): void => {
     socket.off('close', over);
-    // A socket that closes closes its response too, and goes on to those it would have called.
+    // Calls back once, although a closing socket also closes its response.
     if (!isOver) then();
     isOver = true;
   };
@@ -64,7 +64,7 @@ export function whenOver({ socket }: IncomingMessage, response: ServerResponse, 
   response.once('close', over);
 }
 
-/** Learns of each start of the device, and the id of the last event in its log. */
+/** Passes the id of the last event in the log to `seen`, at each start of the device. */
 export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'> => ({
   log: ({ highest }) => ({
     highest: (last, mark, damaged) => {
@@ -74,7 +74,7 @@ export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'
   }),
 });
 
-/** Refuses those requests otherwise that `match`. */
+/** Changes the refusals that `match` picks. */
 export const refusals = (match: (refusal: Refusal) => boolean, answer: Partial<Refusal>): DeviceChanges => ({
   http: ({ refusal }) => ({
     refusal: (wanted, request) => {
@@ -84,14 +84,13 @@ export const refusals = (match: (refusal: Refusal) => boolean, answer: Partial<R
   }),
 });
 
-/** Sends another text as the envelope than the log holds. */
+/** Changes the text of envelopes on their way from the log to clients. */
 export const envelopeText = (change: (text: string) => string): Pick<DeviceChanges, 'stream'> => ({
   stream: ({ frame }) => ({ frame: (event) => frame({ ...event, json: change(event.json) }) }),
 });
 
 export type Envelope = Record<string, unknown>;
 
-/** The event with its envelope changed. */
 export function rewritten(event: StoredEvent, change: (envelope: Envelope) => Envelope): StoredEvent {
   return { ...event, json: JSON.stringify(change(JSON.parse(event.json) as Envelope)) };
 }

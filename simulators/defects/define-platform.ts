@@ -1,14 +1,14 @@
-/** How defects and variants of the platform are declared, and the changes that several of them share. */
+/** Declares defects and variants of the platform, and changes that several of them share. */
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** A function is called for each platform, so that the change may keep state. */
+/** Change, or a function that makes it for each platform, so that it may keep state. */
 export type PlatformChange = Change<PlatformBehaviour>;
 
 export const { variant, defect } = declaring<PlatformBehaviour, PlatformChange>('platform', { changed, effectsOf });
 
-/** Shows resources of one kind otherwise. */
+/** Changes how resources of one kind are shown. */
 export const resources = (kind: ResourceKind, change: (resource: Resource) => Resource) => {
   return ({ resource }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'resource'>> => ({
     resource: (shown, given, version) => {
@@ -18,7 +18,7 @@ export const resources = (kind: ResourceKind, change: (resource: Resource) => Re
   });
 };
 
-/** Answers one operation with another body, errors included. */
+/** Changes the body of one operation's answers, errors included. */
 export const answers = (operation: string, change: (body: Resource, status: number) => unknown) => {
   return ({ answer }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'answer'>> => ({
     answer: (asked, given) => {
@@ -28,19 +28,19 @@ export const answers = (operation: string, change: (body: Resource, status: numb
   });
 };
 
-/** Answers those errors otherwise that `match`. */
+/** Changes the errors that `match` picks. */
 export const errors = (match: (facts: ErrorFacts) => boolean, answer: Partial<ErrorFacts>): PlatformChange => {
   return ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, ...answer } : facts) });
 };
 
-/** Takes any body for one operation. */
+/** Accepts any body for one operation. */
 export const unchecked = (operation: string) => {
   return ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({
     bodyProblems: (asked, value, check) => (asked === operation ? [] : bodyProblems(asked, value, check)),
   });
 };
 
-/** What was created with one operation is read by another with the name that it had then. */
+/** Shows resources in the operation `read` by the name that they had in the operation `created`. */
 export const keepsFirstNames = (created: string, read: string) => (): Required<Pick<PlatformBehaviour, 'answer'>> => {
   const names = new Map<unknown, unknown>();
   return {

@@ -1,48 +1,46 @@
-/** What a defect and a variant are. They name the decisions that they change; all others are those of the reference. */
+/** Defects and variants: named changes of decisions, which leave all others to the reference. */
 
-/** Another choice where the specification is silent. No MUST may fail on it. `B`: the behaviour of the simulator. */
+/** Another choice where the specification leaves one, on which no MUST may fail. `B`: behaviour of the simulator. */
 export interface Variant<B> {
   readonly name: string;
-  /** Which simulator differs. */
+  /** Simulator that differs. */
   readonly side: 'device' | 'platform' | 'client' | 'agent';
-  /** What differs, in one sentence. */
+  /** Difference in one sentence. */
   readonly summary: string;
-  /** Only one of those that share it can be in a simulator. */
+  /** Name of an alternative, of which a simulator has one variant at most. */
   readonly alternative?: string;
-  /** The changed behaviour. Call it for each simulator: what the behaviour remembers belongs to that one. */
+  /** Changed behaviour. Call it for each simulator, because the behaviour may keep state. */
   behaviour(reference: B): B;
-  /** What it does to which decisions. */
   effects(reference: B): Effects;
 }
 
-/** By the name of the decision: whether a change `replaces` it, whatever it was, or `adapts` what it finds. */
+/** Effect by name of the decision: `replaces` it whatever it was, or `adapts` the one that it finds. */
 export type Effects = ReadonlyMap<string, 'replaces' | 'adapts'>;
 
 /** A named deviation from the specification, which the suites must catch. */
 export interface Defect<B> extends Variant<B> {
-  /** Ids of the requirements, or of single checks, that it breaks. */
+  /** Ids of broken requirements, or of single checks. */
   readonly breaks: readonly string[];
-  /** What the findings have to say, so that a reader finds the fault. */
+  /** Words that the findings must have, so that a reader finds the fault. */
   readonly tells?: RegExp;
-  /** How often a finding comes, as a report says it after findings were tried again alone. */
+  /** Words of a report about how often the finding came, after tries of its check alone. */
   readonly rate?: RegExp;
-  /** Ids of checks that run beside those of what it breaks, since it shows only then. */
+  /** Ids of further checks to run, without which the defect does not show. */
   readonly beside?: readonly string[];
-  /** It shows now and then, so that it may not show among all checks. */
+  /** The defect may stay hidden among all checks, because it shows only now and then. */
   readonly seldom?: true;
 }
 
-/** Decisions that differ. A function is given those of the reference. */
+/** Changed decisions, or a function of the reference that returns them. */
 export type Change<T> = Partial<T> | ((reference: T) => Partial<T>);
 
-/** The reference with `change` made to it. */
 export function changed<T extends object>(reference: T, change: Change<T> | undefined): T {
   if (change === undefined) return reference;
   const decisions = typeof change === 'function' ? (change as (reference: T) => Partial<T>)(reference) : change;
   return { ...reference, ...decisions };
 }
 
-/** A change that looks at a decision adapts it. `prefix` comes before each name. */
+/** Counts a change that reads a decision as one that adapts it. `prefix`: before each name. */
 export function effectsOf<T extends object>(reference: T, change: Change<T> | undefined, prefix = ''): Effects {
   if (change === undefined) return new Map();
   const seen = new Set<PropertyKey>();
@@ -56,13 +54,13 @@ export function effectsOf<T extends object>(reference: T, change: Change<T> | un
   return new Map(Object.keys(decisions).map((name) => [prefix + name, seen.has(name) ? 'adapts' : 'replaces']));
 }
 
-/** Whatever is declared with a change may be a function of it, so that the change keeps state of one simulator. */
+/** Ways to apply a declared change, which may be a function so that it keeps state of one simulator. */
 interface Making<B, C> {
   changed(reference: B, change: C): B;
   effectsOf(reference: B, change: C): Effects;
 }
 
-/** How variants and defects of one simulator are declared. */
+/** Declares variants and defects of one simulator. */
 export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }: Making<B, C>) => {
   const variant = (
     name: string,
@@ -88,9 +86,7 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
   return { variant, defect };
 };
 
-/**
- * Changes by group of decisions, for a behaviour that has groups. `groupsOf`: the change, made anew for each simulator.
- */
+/** Applies changes by group of decisions. `groupsOf`: makes the change anew for each simulator. */
 export const inGroups = <B extends object, C>(
   groups: readonly (keyof B & string)[],
   groupsOf: (change: C) => { readonly [Group in keyof B]?: Change<B[Group] & object> },
@@ -110,7 +106,7 @@ export const inGroups = <B extends object, C>(
 
 // Several defects and variants in one simulator.
 
-/** Changes that cannot be made to one simulator, because each would undo the other. */
+/** Conflict of changes that would undo each other in one simulator. */
 export class ConflictError extends Error {
   override name = 'ConflictError';
 }
@@ -121,8 +117,8 @@ interface Part<B> {
 }
 
 /**
- * The reference with all the changes made to it. One that replaces a decision is made before those that adapt it.
- * Throws ConflictError when there is no such order: two replace the same decision, say; and when two are alternatives.
+ * Makes all changes to the reference, those that replace a decision before those that adapt it. Throws ConflictError
+ * for two alternatives, and without such an order, e.g. for two that replace one decision.
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));
@@ -145,7 +141,7 @@ function refuseAlternatives(variants: readonly { name: string; alternative?: str
   }
 }
 
-/** The decision of `one` that `later` would replace; undefined when there is none. */
+/** Decision of `one` that `later` would replace. */
 const undone = <B>(one: Part<B>, later: Part<B>): string | undefined =>
   [...one.effects.keys()].find((decision) => later.effects.get(decision) === 'replaces');
 

@@ -1,5 +1,5 @@
 /**
- * Null servers implement nothing that the specification asks for: a check of a MUST that passes on one of them proves
+ * Null servers implement nothing of the specification, so that a check of a MUST that passes on one of them proves
  * nothing.
  */
 
@@ -8,21 +8,20 @@ import http from 'node:http';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-// Servers that stand in for something: on a unix socket or a port, and gone with all their connections when they are
-// closed.
+// Servers that stand in for a device, platform or control, on a unix socket or a port; closing cuts their connections.
 
-/** A unix socket, or a port of 127.0.0.1 (0: any free port). */
+/** Unix socket, or port of 127.0.0.1; port 0 picks a free one. */
 export type Place = { path: string } | { port: number; host?: string };
 
 export interface StandIn extends AsyncDisposable {
-  /** Path of its unix socket, or its URL. */
+  /** Path of the unix socket, or URL. */
   readonly address: string;
   /** Port on 127.0.0.1; undefined on a unix socket. */
   readonly port: number | undefined;
   close(): Promise<void>;
 }
 
-/** Resolves when `server` listens; rejects with the system's error when it cannot. */
+/** Resolves when `server` listens; rejects with the system's error. */
 export async function listenAt(server: net.Server, where: Place): Promise<StandIn> {
   const sockets = new Set<net.Socket>();
   server.on('connection', (socket: net.Socket) => {
@@ -50,7 +49,7 @@ export async function listenAt(server: net.Server, where: Place): Promise<StandI
   return { address, port, close, [Symbol.asyncDispose]: close };
 }
 
-/** What each server does with its clients. */
+/** Conduct of each server towards its clients. */
 export const NULL_SERVERS = {
   'hangs-up': 'closes every connection at once',
   'not-found': 'answers everything with 404 and an empty body',
@@ -71,7 +70,7 @@ export const NULL_SERVERS = {
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
-/** Those that send more than a client should keep. The others send next to nothing. */
+/** Servers that send more than a client should keep; the others send next to nothing. */
 export const FLOODS: readonly NullServerName[] = [
   'floods-comments',
   'floods-block',
@@ -82,10 +81,10 @@ export const FLOODS: readonly NullServerName[] = [
   'large-body',
 ];
 
-/** Those that let every wait last as long as it can. */
+/** Servers that draw out every wait of a client. */
 export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
-/** Rejects with the system's error when it cannot listen there. */
+/** Rejects with the system's error for an unusable address. */
 export const nullServer = (name: NullServerName, where: Place): Promise<StandIn> => listenAt(SERVERS[name](), where);
 
 const answering = (status: number, body = ''): http.Server =>
@@ -96,12 +95,12 @@ const answering = (status: number, body = ''): http.Server =>
 
 const PIECE_BYTES = 65_536;
 
-/** Sends `head`, and then `piece` again and again, as fast as the client reads. */
+/** Sends `head`, then `piece` again and again, as fast as the client reads. */
 const flooding = (head: string, piece: string) => (): net.Server => {
   const bytes = Buffer.from(piece.repeat(Math.ceil(PIECE_BYTES / piece.length)));
   return net.createServer((socket) => {
     const next = (): void => {
-      // Others in the same process get their turn between two pieces.
+      // Gives others in this process their turn between two pieces.
       if (socket.write(bytes)) setImmediate(next);
     };
     socket.on('drain', next);
@@ -112,7 +111,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   });
 };
 
-/** A file of gzip may have many members, so that no gigabyte has to be packed. */
+/** Repeats one member of a gzip file, so that no gigabyte has to be packed. */
 function packed(): http.Server {
   const member = gzipSync(Buffer.alloc(2 ** 23));
   const body = Buffer.concat(Array.from({ length: 128 }, () => member));
@@ -130,7 +129,7 @@ function large(): http.Server {
 
 const DRIP_MS = 1000;
 
-/** Sends `head`, and then one byte of `piece` after the other, for ever. */
+/** Sends `head`, then the bytes of `piece` one by one, for ever. */
 const dripping = (head: string, piece: string) => (): net.Server =>
   net.createServer((socket) => {
     let sent = 0;
@@ -141,7 +140,6 @@ const dripping = (head: string, piece: string) => (): net.Server =>
     });
   });
 
-/** Answers each request with these bytes. */
 const saying = (text: string) => (): net.Server =>
   net.createServer((socket) => socket.on('data', () => socket.write(text)));
 

@@ -7,20 +7,19 @@ import { referenceBehaviour } from '../platform/reference.ts';
 import { named } from './catalogue.ts';
 import { combined, type Variant } from './define.ts';
 
-/** What a simulator is to do otherwise, by names of `defects` and `variants`. */
+/** Names of `defects` and `variants` for a simulator. */
 export interface Planted {
-  /** What is wrong with it. */
+  /** Breaks of the specification. */
   defect?: string | readonly string[];
-  /** What it chooses otherwise where the specification is silent. */
+  /** Choices where the specification leaves one. */
   variant?: string | readonly string[];
 }
 
-/** A defect or a variant, as it can be planted. */
 export interface Plantable {
   readonly name: string;
-  /** What differs, in one sentence. */
+  /** Difference in one sentence. */
   readonly summary: string;
-  /** Of a defect: ids of the requirements that it breaks (`muster explain ID`). */
+  /** Ids of the requirements that a defect breaks (`muster explain ID`). */
   readonly breaks: readonly string[];
 }
 
@@ -38,17 +37,17 @@ const catalogueOf = async (api: 'device' | 'platform') => {
   return { defects: listed(platformDefects), variants: listed(platformVariants) };
 };
 
-/** Every known defect of that simulator: what tests of a client should find. */
+/** Every known defect of a simulator, which tests of a client should find. */
 export const defects = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
   (await catalogueOf(api)).defects;
 
-/** Every legal choice of that simulator: what tests of a client should put up with. */
+/** Every legal choice of a simulator, which tests of a client should accept. */
 export const variants = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
   (await catalogueOf(api)).variants;
 
 const names = (given: string | readonly string[] = []): string[] => [...new Set([given].flat())];
 
-/** Throws RangeError that lists the known names, and ConflictError for two that exclude each other. */
+/** Throws RangeError with the known names, and ConflictError for two that exclude each other. */
 function planted<B>(
   { defect, variant }: Planted,
   api: string,
@@ -62,7 +61,7 @@ function planted<B>(
   return combined(all, base);
 }
 
-/** The options without names, and with the behaviour that they mean. Rejects as `planted` throws. */
+/** Replaces the names in the options by the behaviour that they mean. Rejects as `planted` throws. */
 export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Promise<Partial<DeviceOptions>> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
@@ -72,7 +71,7 @@ export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Pr
   return { ...options, behaviour: planted(given, 'device', known, base) };
 }
 
-/** The same for a platform. */
+/** Does for a platform what `deviceOptions` does for a device. */
 export async function platformOptions(given: PlatformOptions & Planted): Promise<PlatformOptions> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;

@@ -1,14 +1,12 @@
-/**
- * Ways of being slow that devices and platforms share. All are legal: the specification gives no time for an answer.
- */
+/** Ways of being slow that devices and platforms share, all legal: the specification sets no time for an answer. */
 import { Socket } from 'node:net';
 
-/** Every answer is this late. */
+/** Delay of every answer. */
 export const SLOW_ANSWER_MS = 300;
-/** Nothing is answered for this long after the first request. */
+/** Time after the first request without any answer. */
 export const FIRST_ANSWER_MS = 20_000;
 
-/** Milliseconds by which the next answer is late, on a server that needs so long before it can answer at all. */
+/** Milliseconds until the next answer, on a server that warms up from its first request. */
 export function warmUp(milliseconds: number): () => number {
   let ready: number | undefined;
   return () => {
@@ -18,19 +16,19 @@ export function warmUp(milliseconds: number): () => number {
   };
 }
 
-/** Of what is waiting, this share is written at once, but never less than a byte. */
+/** Share of the waiting bytes written at once, a byte at least. */
 const SHARE = 1 / 1024;
-/** What a stream calls the encoding of a buffer; Node's types know only those of texts. */
+/** Encoding that a stream names for a buffer; Node's types know only those of texts. */
 const OF_BUFFERS = 'buffer' as BufferEncoding;
 
 /**
- * Writes each byte by itself from now on, in a turn of the event loop of its own, so that a client in the same process
- * also reads it by itself. What is longer than a kilobyte begins with larger pieces and ends with single bytes: a
- * megabyte takes eight thousand turns.
+ * Writes each byte by itself from now on, in a turn of the event loop of its own, so that a client in this process
+ * reads it by itself too. Begins with larger pieces above a kilobyte, and ends with single bytes, so that a megabyte
+ * takes eight thousand turns.
  */
 export function writesBytesAlone(socket: Socket): void {
   const write = Socket.prototype._write.bind(socket);
-  // Without it, pieces that have piled up are given to `_write` one by one.
+  // Removes `_writev`, so that piled-up pieces reach `_write` one by one.
   Object.assign(socket, { _writev: null });
   socket._write = (data: Buffer | string, encoding, done) => {
     const bytes = typeof data === 'string' ? Buffer.from(data, encoding) : data;

@@ -5,7 +5,6 @@ import { CallFailed } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-/** Shows a deployment in another way. */
 const shows = (change: (deployment: Members) => Members) => ({
   current: { shown: (value: Members) => ({ deployment: change(value) }) },
 });

@@ -1,4 +1,4 @@
-/** Clients that ask for something else than an event stream. */
+/** Clients whose request asks for anything but an event stream. */
 import { defect, variant } from '../define-client.ts';
 
 const TYPES = ['client.request.types'];

@@ -67,7 +67,7 @@ export const variants = [
       redirected: (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'X-API-Key')),
     },
   }),
-  // The server may close it at any time, so that a client which keeps it has to try again.
+  // Demands retries of such a client, because the server may close the connection at any time.
   variant(
     'keeps-connections',
     'Keeps its connection for the next request.',

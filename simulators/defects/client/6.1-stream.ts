@@ -1,4 +1,4 @@
-/** Clients that read the stream in a way of their own. */
+/** Clients that break the rules of parsing a stream. */
 import { StringDecoder } from 'node:string_decoder';
 import type { StreamBehaviour } from '../../client/behaviour.ts';
 import { field } from '../../client/reference.ts';
@@ -6,7 +6,7 @@ import { defect, variant } from '../define-client.ts';
 
 const all = (): string[] => [];
 
-/** Throws an event away that holds such a line. */
+/** Drops an event with a field that `breaks` picks. */
 const dropsAfter =
   (breaks: (found: ReturnType<StreamBehaviour['field']>) => boolean) =>
   ({ field: fieldOf, join }: StreamBehaviour): Partial<StreamBehaviour> => {
@@ -152,7 +152,7 @@ export const variants = [
   }),
 ];
 
-/** Splits at the expression alone, wherever the text is torn. */
+/** Splits at `end` alone, wherever the pieces end. */
 function splitterAt(end: RegExp): (text: string) => string[] {
   let rest = '';
   return (text) => {

@@ -1,4 +1,4 @@
-/** Clients that give up, or hammer an agent that is not there. */
+/** Clients that give up on an agent that is down, or hammer it. */
 import { defect, variant } from '../define-client.ts';
 
 const RETRY_FIELD = ['client.back-off.retry-field'];

@@ -81,7 +81,7 @@ export const defects = [
   }),
 ];
 
-/** Once, where two of them are together. */
+/** Adds the cursor once, even if two defects do. */
 const withAfter = (path: string, cursor: string | undefined): string =>
   cursor === undefined || path.includes('?after=') ? path : `${path}?after=${cursor}`;
 

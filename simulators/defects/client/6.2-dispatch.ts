@@ -1,4 +1,4 @@
-/** Clients that dispatch by something else, or break down at what they do not know. */
+/** Clients that dispatch by another member than the type, or break down at an unknown one. */
 import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { defect, variant } from '../define-client.ts';
 

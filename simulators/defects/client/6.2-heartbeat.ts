@@ -1,4 +1,4 @@
-/** Clients that make something of a heartbeat, or nothing of its absence. */
+/** Clients that take a heartbeat for an event, or miss its absence. */
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [

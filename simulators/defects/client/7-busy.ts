@@ -1,4 +1,4 @@
-/** Clients that hammer a platform that is busy. */
+/** Clients that hammer a busy platform. */
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [

@@ -25,7 +25,6 @@ export const defects = [
   defect('repeats-when-refused', 'Asks again at once, for ever, when it is refused.', ENDLESS, {
     calls: ({ retry }) => ({ retry: (why) => ([400, 401, 403, 404].includes(Number(why.status)) ? 0 : retry(why)) }),
   }),
-  // Each status is asked of by itself.
   defect('repeats-at-404', 'Asks again at once, for ever, for what is not there.', ENDLESS, {
     calls: ({ retry }) => ({ retry: (why) => (why.status === 404 ? 0 : retry(why)) }),
   }),

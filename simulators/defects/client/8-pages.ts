@@ -3,7 +3,7 @@ import { CallFailed, type Page, type PageAsked } from '../../client/behaviour.ts
 import { defect, variant } from '../define-client.ts';
 
 const at = (limit: number | undefined, offset: number): PageAsked => ({ limit, offset });
-/** Statuses of a device that this client knows. */
+/** Statuses of devices that the client knows. */
 const KNOWN = [undefined, 'online', 'offline'];
 
 export const defects = [
@@ -137,10 +137,10 @@ export const defects = [
   }),
 ];
 const MEMBERS = ['object', 'id', 'name', 'status'];
-/** Limit of a page that is asked for its total_count alone. */
+/** Limit of a page requested for its total_count alone. */
 const PROBE = 1;
 
-/** Several pages at once, after the first one. */
+/** Requests several pages at once after the first. */
 const ahead =
   (count: number) =>
   (got: Page): PageAsked[] =>

@@ -1,4 +1,4 @@
-/** Clients that name no API version, or none that there is. */
+/** Clients that name no API version, or an unknown one. */
 import { defined } from '../../../harness/common/defined.ts';
 import { defect, variant } from '../define-client.ts';
 

@@ -2,7 +2,7 @@ import { type DeviceChanges, defect, onForm } from '../define-device.ts';
 
 const AFTER_WINS = ['device.events.after-wins'];
 
-/** Chooses one of two cursors, where `after` and `Last-Event-ID` are both given. */
+/** Chooses between the cursors of `after` and `Last-Event-ID`. */
 const cursorOfBoth = (choose: (...cursors: number[]) => number): DeviceChanges => ({
   stream: ({ chooseCursor }) => ({
     chooseCursor: ({ after, lastEventId }) => {
@@ -45,7 +45,7 @@ export const defects = [
   defect('larger-cursor-wins', 'Takes the larger of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.max)),
   defect('smaller-cursor-wins', 'Takes the smaller of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.min)),
   defect('zero-loses-to-header', 'Ignores after=0 when there is a Last-Event-ID header.', AFTER_WINS, {
-    // Once events are gone, after=0 is refused anyway.
+    // Keeps all events, because after=0 is refused once some are gone.
     log: { keepFrom: ({ earliest }) => earliest },
     stream: ({ chooseCursor }) => ({
       chooseCursor: ({ after, lastEventId }) =>

@@ -4,7 +4,7 @@ import { type DeviceChanges, defect, onForm, onRequest, onSome, rewritten, varia
 
 const TYPES = ['device.events.types'];
 
-/** Reads the list of types from the URL as it is written there. */
+/** Reads the list of types from the raw URL. */
 const typesFromUrl = (read: (raw: string) => string[]) => (): DeviceChanges => {
   let raw: string | undefined;
   return {

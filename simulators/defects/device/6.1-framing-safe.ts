@@ -34,7 +34,7 @@ export const defects = [
   ),
 ];
 
-/** A stream has one of them, so that a client can tell its lines apart. */
+/** Line ends, of which a stream has one kind so that a client can tell its lines apart. */
 const LINE_ENDS = { alternative: 'line-ends' };
 
 export const variants = [

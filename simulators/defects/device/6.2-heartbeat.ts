@@ -86,7 +86,7 @@ export const variants = [
             tick = configured / times;
             return tick;
           },
-          // By the clock, since each stream beats by itself.
+          // Counts by the clock, because each stream has beats of its own.
           heartbeat: (now) => (Math.floor(performance.now() / tick) % times === 0 ? heartbeat(now) : ':keep-alive\n\n'),
         }),
       };

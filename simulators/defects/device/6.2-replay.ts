@@ -115,7 +115,7 @@ export const defects = [
     {
       stream: {
         session: ({ after, retained: { latest } }) =>
-          // An event that is published while the replay is sent is read from the file with it.
+          // Drops events published during the replay too, which come from the file with it.
           after < latest ? { replay: (events) => events.filter(({ id }) => id <= latest), live: () => [] } : undefined,
       },
     },

@@ -56,7 +56,7 @@ export const defects = [
   defect('torn-line-glued', 'Writes the next event behind a torn line, on the same line.', ['device.log.torn-tail'], {
     log: {
       opening: () => 'keep',
-      // With a space behind it, a line gets no checksum, which would tell where the event behind the torn line begins.
+      // Adds a space, which keeps a checksum from the line: it would tell where the event after a torn line begins.
       lines: (events) => events.map(({ json }) => `${json} \n`).join(''),
     },
   }),

@@ -4,11 +4,11 @@ import type { StoredEvent } from '../../device/log/line.ts';
 import { LAST_CHUNK } from '../../device/stream/protocol.ts';
 import { defect, onRequest, variant } from '../define-device.ts';
 
-/** Frames are written whole, so that the end falls between two of them. */
+/** Ends a stream after `most` bytes, between two frames because each is written whole. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
-  // A refused stream leaves the connection open: its answer is over once its callback is called.
+  // Leaves the connection of a refused stream open, whose answer ends with the callback of its write.
   socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
     bytes += piece.length;

@@ -3,7 +3,7 @@ import { type DeviceChanges, defect, onRequest, variant } from '../define-device
 
 const EXPIRED_410 = ['device.events.expired.410'];
 
-/** Refuses with 410 also the cursors that `match` picks. */
+/** Refuses the cursors that `match` picks with 410 too. */
 const expires = (match: (cursor: number, retained: Retained) => boolean): DeviceChanges => ({
   stream: ({ resolveCursor }) => ({
     resolveCursor: (cursor, retained) =>
@@ -11,7 +11,7 @@ const expires = (match: (cursor: number, retained: Retained) => boolean): Device
   }),
 });
 
-/** Serves an expired cursor while `active`, beginning after the event that `from` names. */
+/** Serves an expired cursor while `active`, from the event after `from` on. */
 const serves = (from: (retained: Retained) => number, active = () => true): DeviceChanges => ({
   stream: ({ resolveCursor }) => ({
     resolveCursor: (cursor, retained) => {
@@ -137,7 +137,7 @@ export const defects = [
         ...onRequest(({ url = '/' }) => {
           listed = new URL(url, 'http://device').searchParams.get('types') ?? '';
         }),
-        // The check removes nothing meanwhile, so that this type is not retained after any cursor.
+        // Picks every cursor, because the check removes nothing meanwhile and so none has this type after it.
         ...expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
       };
     },

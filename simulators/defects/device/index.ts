@@ -7,9 +7,9 @@ export type DeviceDefect = Defect<DeviceBehaviour>;
 
 export const { defects: deviceDefects, variants: deviceVariants } = await loadSections<DeviceBehaviour>('device');
 
-/** Throws RangeError that lists the known names. */
+/** Throws RangeError with the known names. */
 export const deviceDefect = (name: string): DeviceDefect => named('defect of the device', deviceDefects, name);
 
-/** Throws RangeError that lists the known names. */
+/** Throws RangeError with the known names. */
 export const deviceVariant = (name: string): Variant<DeviceBehaviour> =>
   named('variant of the device', deviceVariants, name);

@@ -5,10 +5,10 @@ import { defect, type PlatformChange, variant } from '../define-platform.ts';
 
 const LIMIT = ['platform.ping.limit'];
 
-/** More would be too much for a timer. */
+/** Longest delay that a timer takes. */
 const A_DAY_NANOS = 86_400_000_000_000;
 
-/** Another answer to a ping that the device did not answer. */
+/** Changes the answer to a ping that the device did not answer. */
 const unanswered =
   (answer: Answer): PlatformChange =>
   ({ pingAnswer }) => ({
@@ -29,7 +29,7 @@ export const defects = [
     pingAnswer: (_outcome, elapsed) => ({ status: 200, body: { code: 'success', round_trip_nanos: elapsed } }),
   }),
   defect('ping-patient', 'Waits five seconds longer than asked.', ['platform.ping.timeout'], ({ ping }) => ({
-    // An answer is passed on at once: only a missing one makes it wait.
+    // Passes an answer on at once, and waits for a missing one alone.
     ping: async (link, deviceId, timeoutNanos) => {
       const outcome = await ping(link, deviceId, timeoutNanos);
       if (outcome.code === 'timeout') await sleep(5000);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { KeyFacts } from '../../platform/behaviour.ts';
 import { defect, errors, type PlatformChange, variant } from '../define-platform.ts';
 
-/** Whether a text is the key, of which the platform keeps the digest alone. */
+/** Compares a text with a key, of which the platform keeps the digest alone. */
 const isKey = (text: string, key: KeyFacts): boolean =>
   'digest' in key && hash('sha256', text, 'hex') === String(key.digest);
 
@@ -12,7 +12,6 @@ const begins = (presented: string, key: KeyFacts): boolean =>
 const recased = (text: string): string =>
   text.replaceAll(/[a-z]/gi, (letter) => (letter > 'Z' ? letter.toUpperCase() : letter.toLowerCase()));
 
-/** Serves some operations without a key. */
 const open = (match: (operation: string) => boolean): PlatformChange => ({
   authenticate: (found, _presented, all, operation) => found ?? (match(operation) ? all[0] : undefined),
 });

@@ -7,7 +7,7 @@ const CLAMP_OFFSET = ['platform.list.clamp.offset'];
 const CLAMP_HIGH = ['platform.list.clamp.high'];
 const DEFAULTS = ['platform.list.defaults'];
 
-/** A page is put together without a pause, so that the offset last asked for is its own. */
+/** Takes the last requested offset as the page's own, because nothing interrupts the making of a page. */
 function hasMoreOfRawOffset({ clampOffset, hasMore }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let asked = 0;
   return {
@@ -30,7 +30,7 @@ function negativeFromTheEnd({ clampOffset, page }: PlatformBehaviour): Partial<P
   };
 }
 
-/** Likewise, the limit last asked for is that of the page. */
+/** Takes the last requested limit as the page's own, because nothing interrupts the making of a page. */
 function moreThanEchoed({ clampLimit, page }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let asked = 0;
   return {

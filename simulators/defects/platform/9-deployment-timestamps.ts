@@ -2,7 +2,6 @@ import type { Resource } from '../../platform/behaviour.ts';
 import { defect, resources, variant } from '../define-platform.ts';
 
 const TIMESTAMPS = ['platform.deployment.timestamps'];
-/** Shows deployments with other timestamps. */
 const shows = (name: string, summary: string, change: (deployment: Resource) => Resource) =>
   defect(name, summary, TIMESTAMPS, resources('deployment', change));
 

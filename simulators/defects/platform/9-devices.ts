@@ -31,7 +31,7 @@ export const defects = [
   }),
 ];
 
-/** One tells an expansion by a member that the other always shows. */
+/** Variants that exclude each other: one shows an expansion by a member that the other always shows. */
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
 export const variants = [

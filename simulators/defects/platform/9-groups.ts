@@ -4,10 +4,10 @@ import { defect, keepsFirstNames, unchecked, variant } from '../define-platform.
 
 const TREE = ['platform.group.tree'];
 
-/** What has changed less than that ago is not known yet, as where each process keeps what it has read. Milliseconds. */
+/** Milliseconds in which a change stays unseen, as where each process keeps a copy of the data. */
 const STALE_MS = 30;
 
-/** Looks for a circle in groups of which it does not know yet that they were moved. */
+/** Looks for a circle without the groups' latest moves. */
 function movesByStaleTree(): Pick<PlatformBehaviour, 'mayMoveGroup'> {
   const movedAt = new Map<string, number>();
   const isStale = (id: string): boolean => performance.now() - (movedAt.get(id) ?? Number.NEGATIVE_INFINITY) < STALE_MS;
@@ -21,7 +21,7 @@ function movesByStaleTree(): Pick<PlatformBehaviour, 'mayMoveGroup'> {
   };
 }
 
-/** A renaming writes the whole group as it was read before a move that came at the same time. */
+/** Writes the whole group at a renaming, as read before a move at the same time. */
 function renamesWithStaleParent(): Pick<PlatformBehaviour, 'answer' | 'resource'> {
   const shown = new Map<unknown, { parent: unknown; before: unknown; at: number }>();
   const undone = new Map<unknown, unknown>();

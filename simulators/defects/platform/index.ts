@@ -3,13 +3,13 @@ import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { loadSections, named } from '../catalogue.ts';
 import type { Defect } from '../define.ts';
 
-/** Those that the platform suite can see. */
+/** Defects and variants that the platform suite can see. */
 export const { defects: platformDefects, variants: platformVariants } =
   await loadSections<PlatformBehaviour>('platform');
 
-/** Throws RangeError that lists the known names. */
+/** Throws RangeError with the known names. */
 export const platformDefect = (name: string): Defect<PlatformBehaviour> =>
   named('defect of the platform', platformDefects, name);
 
-/** Those that show only when a device is enrolled in the platform. */
+/** Defects that show only once a device is enrolled in the platform. */
 export const { defects: systemDefects } = await loadSections<PlatformBehaviour>('system');
