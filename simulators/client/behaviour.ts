@@ -1,13 +1,12 @@
-/** Decisions of the reference client, some of which a defect or a variant replaces. */
+/** Decisions of the reference client, of which defects and variants replace some. */
 import type { RetryHeaders } from '../../harness/common/durations.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
 import { jsonIn } from '../common/malformed.ts';
 
-/** A block of the stream with its fields. */
 export interface Block {
-  /** Last event id after this block; empty before the first. */
+  /** Last event id after this block; empty before the first id. */
   id: string;
-  /** Event field; empty if absent. */
+  /** Value of the event field; empty without one. */
   event: string;
   data: string;
 }
@@ -19,13 +18,13 @@ export interface Envelope {
 }
 
 export interface Interruption {
-  /** Status of the answer; undefined if none was complete. */
+  /** Status of the answer; undefined without a whole one. */
   status: number | undefined;
   /** Attempts since the last event, from 0. */
   attempt: number;
-  /** Retry field of the stream. */
+  /** Value of the stream's retry field. */
   retryMs: number | undefined;
-  /** Retry-After header. */
+  /** Value of the Retry-After header. */
   retryAfterMs: number | undefined;
 }
 
@@ -37,52 +36,49 @@ export interface Place {
 
 export interface StreamBehaviour {
   decode(bytes: Buffer): string;
-  /** Lines completed by this text. */
+  /** Lines that this text completes. */
   lines(text: string): string[];
-  /** A line as a field; undefined for a comment. */
+  /** Field in a line; undefined for a comment. */
   field(line: string): { name: string; value: string } | undefined;
   join(lines: readonly string[]): string;
-  /** Whether a block is dispatched. */
   isDispatched(block: Block, lines: readonly string[]): boolean;
-  /** Id from an id field; the previous one if it gives none. */
+  /** Id from the value of an id field; `before` if it gives none. */
   idOf(value: string, before: string): string;
   idAtOnce: boolean;
-  /** Treatment of a block cut off by the end of the stream. */
+  /** Treatment of a block that the end of the stream cuts off. */
   atEnd: 'drop' | 'dispatch';
 }
 
 export interface FollowBehaviour {
-  /** Path, query and headers of the request for the stream. */
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
   /** Query that selects the caller's types; empty for all. */
   types(wanted: string | undefined): string;
-  /** Envelope of a block; undefined for other data. A throw ends the client. */
+  /** Envelope of a block; undefined for other data. Ends the client by throwing. */
   envelope(block: Block): Envelope | undefined;
-  /** Type by which an event is dispatched; undefined if nothing handles it. */
+  /** Type by which an event is dispatched; undefined for an unhandled event. */
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
-  /** Milliseconds for which events are queued; the end of their stream drops them. */
+  /** Milliseconds in which events are queued, and lost if their stream ends. */
   handsOnAfterMs: number;
-  /** Events of one stream after which the client leaves it, and asks again. */
+  /** Events of one stream after which the client leaves it for another. */
   mostEvents: number;
-  /** Whether repeated events are skipped. */
+  /** Skips repeated events. */
   deduplicates: boolean;
-  /** Cursor after a block. */
   cursor(block: Block, before: string | undefined): string | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   reconnect(why: Interruption): number | undefined;
-  /** Reaction to a 410: whether the caller hears of it, and the next cursor. */
+  /** Reaction to a 410. `told`: whether the caller hears of it; `cursor`: the next one. */
   expired(cursor: string | undefined): { told: boolean; cursor: string | undefined };
-  /** Milliseconds without a byte after which the connection counts as dead; undefined for never. */
+  /** Milliseconds without a byte that make a connection dead; undefined for never. */
   silenceMs(heartbeatSeconds: number): number | undefined;
   show(line: Record<string, unknown>): string[];
-  /** Address in the discovery file; undefined for a file without one. A throw ends the client. */
+  /** Address in the discovery file; undefined for a file without one. Ends the client by throwing. */
   discover(read: () => string): Place | undefined;
   /** Headers with the token; none on a socket and at a bare URL. */
   credentials(token: string | undefined): Record<string, string>;
   /** Headers of the request to the address of a redirect; undefined to stay. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
-  /** Whether a stream of that media type is read. */
+  /** Accepts the media type of a stream. */
   reads(contentType: string): boolean;
 }
 
@@ -104,7 +100,7 @@ export interface Answer {
   text: string;
 }
 
-/** Reason for a retry. `attempt`: earlier requests of the job. */
+/** `attempt`: number of earlier requests of the job. */
 export interface Refused extends Omit<Interruption, 'retryMs'> {
   job: CallJob;
 }
@@ -116,7 +112,7 @@ export interface Told {
   code: number;
 }
 
-/** Credentials that only the platform may see. */
+/** Credentials for the platform alone. */
 export interface Access {
   key: string;
   version: string;
@@ -128,41 +124,40 @@ export interface CallBehaviour {
   keepsAlive: boolean;
   /** Headers of the request to the address of a redirect; undefined to stay. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
-  /** Milliseconds to wait for an answer; `nanos`: the platform's wait for a device. */
+  /** Milliseconds to wait for an answer. `nanos`: wait of the platform for a device. */
   answerMs(nanos: number | undefined): number;
-  /** Delay that an answer asks for, milliseconds; undefined if none. */
+  /** Delay that an answer asks for, milliseconds. */
   askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;
-  /** Value of an answer. Throws if it has none. */
+  /** Throws for an answer without a value. */
   value(answer: Answer, job: CallJob): unknown;
   failed(error: unknown, access: Access): Told;
-  /** Written to standard error first. */
+  /** First text on standard error. */
   greeting(access: Access): string;
-  /** Limit of the first page. `wanted`: by the caller. */
+  /** Limit of the first page. `wanted`: that of the caller. */
   limit(wanted: number | undefined): number | undefined;
   query(asked: PageAsked): Record<string, string>;
-  /** Page in an answer. Throws if there is none. */
+  /** Throws for an answer without a page. */
   page(value: unknown): Page;
   /** Next pages, requested at once; empty to end. `got`: the last page. */
   next(got: Page, asked: PageAsked): readonly PageAsked[];
-  /** Printed items of a page. `seen`: ids printed before. */
+  /** Items of a page to print. `seen`: ids printed before. */
   items(page: Page, seen: ReadonlySet<unknown>): readonly unknown[];
 }
 
-/** Jobs of one request and one line; a list has pages. */
+/** Jobs of one request and one line, unlike a list with its pages. */
 export type PlainJob = Exclude<CallJob, 'list'>;
 
 export interface JobBehaviour {
   requests: number;
-  /** Headers in addition to those of every request. */
+  /** Headers beside those of every request. */
   headers: Readonly<Record<string, string>>;
-  /** Body of a request. `wanted`: by the caller. Throws if it refuses that. */
+  /** Body of a request from the caller's values. Throws for values that it refuses. */
   body(wanted: ClientValues): Record<string, unknown> | undefined;
   shown(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
 }
 
-/** The answer is not a result. */
 export class CallFailed extends Error {
   override name = 'CallFailed';
   readonly status: number | undefined;
@@ -174,7 +169,7 @@ export class CallFailed extends Error {
 }
 
 export interface ClientBehaviour {
-  /** Creates one for each connection, because it has state. */
+  /** Creates decisions with a state, for one connection. */
   stream(): StreamBehaviour;
   follow: FollowBehaviour;
   calls: CallBehaviour;
@@ -184,7 +179,6 @@ export interface ClientBehaviour {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON object in `text`; undefined if there is none. */
 export function objectIn(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(text);
   return isObject(value) ? value : undefined;

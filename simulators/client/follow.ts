@@ -10,12 +10,12 @@ import type { Block, ClientBehaviour, Interruption, StreamBehaviour } from './be
 export interface FollowOptions {
   /** Base of the Device API. */
   url?: string | undefined;
-  /** Path of its unix socket. */
+  /** Path of the Device API's unix socket. */
   socket?: string | undefined;
   /** Path of the discovery file for loopback TCP. */
   discovery?: string | undefined;
   heartbeatSeconds: number;
-  /** Types of events, comma-separated; default: all. */
+  /** Event types, comma-separated. Default: all. */
   types?: string | undefined;
   behaviour: ClientBehaviour;
   signal: AbortSignal;
@@ -25,7 +25,7 @@ export interface FollowOptions {
 type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
 type Where = NonNullable<ReturnType<typeof whereIs>>;
 
-/** Current address of the agent; undefined if the discovery file has none. */
+/** Current address of the agent; undefined for a discovery file without one. */
 export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
   const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
@@ -58,7 +58,7 @@ class Follower {
   /** Last event id so far, which the next stream may continue. */
   #lastId = '';
   #retryMs: number | undefined;
-  /** Streams that have ended. */
+  /** Number of ended streams. */
   #streams = 0;
   dispatched = 0;
 
@@ -152,7 +152,7 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
   });
 }
 
-/** The connection broke, which is no fault of the client. */
+/** Tells a broken connection from a fault of the client. */
 const isBroken = (error: unknown): boolean =>
   error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
 
@@ -182,11 +182,11 @@ function blockReader(behaviour: StreamBehaviour, id: string) {
     return [];
   };
   return {
-    /** Blocks completed by these bytes. */
+    /** Blocks that these bytes complete. */
     add: (bytes: Buffer): Block[] => behaviour.lines(behaviour.decode(bytes)).flatMap(take),
-    /** Blocks completed by the end of the stream. */
+    /** Blocks that the end of the stream completes. */
     end: (): Block[] => (behaviour.atEnd === 'dispatch' ? [...behaviour.lines('\n').flatMap(take), ...complete()] : []),
-    /** Last event id, including ids that took effect at once. */
+    /** Last event id, with ids that took effect at once. */
     get id(): string {
       return committed;
     },

@@ -1,4 +1,4 @@
-/** Correct decisions of the client, each replaceable by a defect or a variant. */
+/** Correct decisions of the client, each of which a defect or a variant can replace. */
 
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
@@ -22,7 +22,7 @@ import {
   type StreamBehaviour,
 } from './behaviour.ts';
 
-/** Splits at LF, CR LF and CR, wherever the text is torn. Joins a line from many pieces only once. */
+/** Splits at LF, CR LF and CR, wherever the text is torn; joins a line of many pieces once. */
 export function lineSplitter(): (text: string) => string[] {
   let rest: string[] = [];
   let afterReturn = false;
@@ -79,7 +79,7 @@ export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 
-/** Section 5: checks only the members that a client needs. */
+/** Demands only the members that a client needs (section 5). */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
   isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
 
@@ -99,7 +99,7 @@ const follow: FollowBehaviour = {
   reconnect: ({ attempt, retryMs, retryAfterMs }) =>
     Math.max(retryAfterMs ?? 0, retryMs ?? 0, backoffMs(RETRY, attempt, Math.random)),
   expired: () => ({ told: true, cursor: undefined }),
-  // A connection counts as dead after three missing heartbeats.
+  // Three missing heartbeats.
   silenceMs: (seconds) => 3 * seconds * 1000,
   show: (line) => [JSON.stringify(line)],
   discover: (read) => {
@@ -126,7 +126,7 @@ const isPage = (value: unknown): value is Page & Record<string, unknown> =>
   Number.isInteger(value['limit']) &&
   Number.isInteger(value['offset']);
 
-/** Members of a JSON object; throws a failure with the status otherwise. */
+/** Throws CallFailed with the status for a text that is no JSON object. */
 export function objectOf(text: string, status: number): Record<string, unknown> {
   const value = objectIn(text);
   if (value === undefined) throw new CallFailed('the answer is no JSON object', status);
@@ -138,7 +138,7 @@ const calls: CallBehaviour = {
   address: (path) => path,
   keepsAlive: false,
   redirected: () => undefined,
-  // Twenty seconds in addition to the device's own time.
+  // Twenty seconds beside the device's own time.
   answerMs: (nanos = 0) => 20_000 + nanos / 1e6,
   askedToWait: retryAfterMs,
   retry: ({ job, status, attempt, retryAfterMs }) => {

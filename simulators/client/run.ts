@@ -146,7 +146,7 @@ class Caller implements Disposable {
 
 interface Outgoing {
   method: 'GET' | 'POST';
-  /** Address with path and query; over a socket its host is ignored. */
+  /** Address with path and query, whose host a socket ignores. */
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
@@ -186,7 +186,7 @@ function send(
 }
 
 export interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 'print' | 'complain'> {
-  /** By name, as in the environment. */
+  /** Variables of the environment by name. */
   variables: Readonly<Record<string, string | undefined>>;
 }
 

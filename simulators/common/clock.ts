@@ -1,12 +1,12 @@
 /** Clock of the simulators; tests and clock-skew faults inject another. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   now(): number;
 }
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** Steady clock for waits: milliseconds since an arbitrary moment, unaffected by changes of the wall clock. */
+/** Steady clock for waits: milliseconds since an arbitrary moment, whatever happens to the wall clock. */
 export const steadyClock: Clock = { now: () => performance.now() };
 
 /** ISO 8601 with milliseconds, UTC. */

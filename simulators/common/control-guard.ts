@@ -1,13 +1,13 @@
 /**
- * Access to a control API on a TCP port, for programs with its token. Every user of the machine can open a loopback
- * port, and so can every web page in a browser there. A unix socket needs no token, because its mode restricts access.
+ * Access to a control API on a TCP port, for programs with its token, because every user of the machine and every web
+ * page in a browser there can reach a loopback port. A unix socket needs no token: its mode restricts access.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { NEW_FILE, readInputText, SECRET_MODE } from '../../harness/common/user-files.ts';
 
-/** Refusal of a request. `headers`: of the answer. */
+/** `headers`: of the answer. */
 export interface ControlRefusal {
   status: 400 | 401 | 403 | 415;
   code: string;
@@ -19,9 +19,7 @@ export const newControlToken = (): string => randomBytes(32).toString('base64url
 
 const TOKEN = /^[\w.~+/=-]{16,512}$/;
 
-/**
- * Token in a user's file. Creates a missing file, for its owner only, with a new token. Throws Error with the reason.
- */
+/** Token in a user's file; creates a missing file, for its owner alone. Throws Error with the reason. */
 export function controlTokenIn(file: string): string {
   const token = made(file) ?? readInputText(file).trim();
   if (!TOKEN.test(token)) throw new Error(`${file} holds no token: 16 to 512 characters of A-Z a-z 0-9 . _ ~ + / = -`);
@@ -45,15 +43,15 @@ function made(file: string): string | undefined {
   }
 }
 
-/** Checks a request before its body is read; undefined to serve it. */
+/** Refusal of a request before its body is read; undefined to serve it. */
 export function controlRefusal(request: IncomingMessage, token: string): ControlRefusal | undefined {
   return foreign(request) ?? unauthorized(request, token) ?? untyped(request);
 }
 
-/** Host names of a loopback port for programs on this machine. A web page can point its own name there. */
+/** Host names by which programs reach a loopback port; a web page may point a name of its own to it. */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Refuses a request that a web page may have sent, directly or through a host name of its own. */
+/** Refuses a request that a web page may have sent, directly or by a host name of its own. */
 export function foreign({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {
   if ((headersDistinct['host']?.length ?? 0) !== 1)
     return { status: 400, code: 'invalid_request', message: 'a request has one Host header' };

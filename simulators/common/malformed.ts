@@ -8,16 +8,13 @@ export interface Exchange {
 }
 
 /**
- * Whether the answer is the last on its connection: it says so, or it came before the request was whole. A further
+ * Whether an answer is the last on its connection, because it says so or came before the whole request. A further
  * answer would match no request.
  */
 export const isLastWord = ({ request, response }: Exchange): boolean =>
   response.writableEnded && (!response.shouldKeepAlive || !request.complete);
 
-/**
- * Whether a request is HTTP/1. Node takes a line without a version for HTTP/0.9, whose further bytes belong to no
- * request.
- */
+/** Excludes a line without a version, which Node takes for HTTP/0.9, and whose further bytes belong to no request. */
 export const isHttp1 = ({ httpVersionMajor }: Pick<IncomingMessage, 'httpVersionMajor'>): boolean =>
   httpVersionMajor === 1;
 
@@ -27,15 +24,15 @@ const STATUS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Code and reason for an error of `clientError`. */
+/** Status line for an error of `clientError`. */
 export const statusOf = (error: Error): string =>
   STATUS[(error as NodeJS.ErrnoException).code ?? ''] ?? '400 Bad Request';
 
-/** Complete answer without a body that closes its connection. */
+/** Complete answer without a body, which closes its connection. */
 export const lastAnswer = (status: string): string =>
   `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 
-/** Decodes a percent-encoded part of a path; leaves invalid encoding, which matches no resource. */
+/** Decodes a part of a path; keeps an invalid encoding, which matches no resource. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -44,7 +41,7 @@ export function percentDecoded(text: string): string {
   }
 }
 
-/** Value of JSON; undefined for other text. */
+/** Value of JSON; undefined for any other text. */
 export function jsonIn(text: string | Buffer): unknown {
   try {
     return JSON.parse(String(text));

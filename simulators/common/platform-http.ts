@@ -1,4 +1,4 @@
-/** HTTP to one platform for every simulated client: one pool of connections, and one set of errors. */
+/** HTTP to one platform for all simulated clients: one pool of connections, one set of errors. */
 
 import { Pool } from 'undici';
 import { retryAfterMs } from '../../harness/common/durations.ts';
@@ -8,7 +8,7 @@ import { jsonIn } from './malformed.ts';
 export interface SenderRequest {
   method: ApiRequest['method'];
   path: string;
-  /** Headers that do not change afterwards, so that their encoding can be cached. */
+  /** Headers that stay as they are, so that their encoding can be cached. */
   headers: Readonly<Record<string, string>>;
   body: string | null;
 }
@@ -17,22 +17,22 @@ interface Abortable {
   abort(reason: Error): void;
 }
 
-/** Receives the answer to one request; names follow undici. */
+/** Takes the answer to one request, by the method names of undici. */
 export interface AnswerHandler {
-  /** Called when the request is handed to a connection. */
+  /** Called when a connection takes the request. */
   onRequestStart(request: Abortable): void;
-  /** May also be called for an interim answer (1xx). */
+  /** Called for an interim answer (1xx) too. */
   onResponseStart(request: Abortable, status: number, headers: Answer['headers']): void;
   onResponseData(request: Abortable, piece: Buffer): void;
   onResponseEnd(): void;
-  /** Called in place of an end. */
+  /** Called instead of `onResponseEnd`. */
   onResponseError(request: Abortable | undefined, error: Error): void;
 }
 
 export interface Sender {
-  /** `patient`: one of many simultaneous requests, which may wait. */
+  /** `patient`: lets one of many simultaneous requests wait. */
   send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
-  /** Cuts every connection; requests under way fail. */
+  /** Cuts every connection, and fails its request. */
   destroy(): Promise<void>;
 }
 
@@ -44,12 +44,12 @@ export interface Answer {
 
 export interface ExchangeOptions extends SenderRequest {
   signal?: AbortSignal | undefined;
-  /** Called when the first byte of the request is handed to the socket, if ever. */
+  /** Called when the socket takes the first byte of the request, if ever. */
   onSent?: (() => void) | undefined;
   patient?: boolean | undefined;
 }
 
-/** Resolves with the whole answer. Rejects with undici's error, or with the reason of the signal. */
+/** Resolves with the whole answer. Rejects with undici's error, or with the signal's reason. */
 export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answer> {
   const { signal, onSent, patient, ...request } = options;
   return new Promise((resolve, reject) => {
@@ -74,7 +74,6 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
           onSent?.();
         },
         onResponseStart(_, status, headers) {
-          // Interim answers (1xx) come before the answer.
           if (status >= 200) answer = { status, headers };
         },
         onResponseData: (_, chunk) => void chunks.push(chunk),
@@ -90,19 +89,18 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
   });
 }
 
-/** Longest silence before a request fails, milliseconds. */
+/** Silence that fails a request, milliseconds. */
 const TIMEOUT_MS = 30_000;
 
 /** Code of an error whose body names none. */
 const UNKNOWN = 'unknown';
 
-/** The platform answered with an error. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
   /** `error.code` of the answer, or `unknown`. */
   readonly code: string;
-  /** Delay that the platform asks for, milliseconds; undefined if it names none. */
+  /** Delay that the platform asks for, milliseconds. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, code: string, message: string, retryAfterMs?: number) {
     super(`HTTP ${status}${code === UNKNOWN ? '' : ` ${code}`}: ${message}`);
@@ -114,18 +112,18 @@ export class ApiError extends Error {
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
-  /** The request itself is wrong, so that a retry is useless. */
+  /** The request itself is wrong, so that no retry can succeed. */
   get refused(): boolean {
     return this.status >= 400 && this.status < 500 && !this.unauthorized && ![408, 425, 429].includes(this.status);
   }
 }
 
-/** The platform could not be reached, or the connection broke. */
+/** Failure to reach the platform, or a broken connection. */
 export class NetworkError extends Error {
   override name = 'NetworkError';
 }
 
-/** The platform answered with success, but with an unexpected body. */
+/** Success with an unexpected body. */
 export class ProtocolError extends Error {
   override name = 'ProtocolError';
 }
@@ -133,7 +131,7 @@ export class ProtocolError extends Error {
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/** Message of a network error. Node's error for a host with several addresses has none, so its first cause is used. */
+/** Message of a network error, or of its first cause: an error for a host with several addresses has none. */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
@@ -144,13 +142,13 @@ export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path and query below the base URL. */
   path: string;
-  /** A function is called for each attempt, for headers that are valid once only. */
+  /** Headers, or a function that makes them for each attempt, because some are valid once. */
   headers: Record<string, string> | (() => Promise<Record<string, string>>);
   body?: object;
   signal?: AbortSignal;
-  /** Called when the first byte of an attempt is handed to the socket. */
+  /** Called when the socket takes the first byte of an attempt. */
   onSent?: (() => void) | undefined;
-  /** One of many simultaneous requests, which may wait for a connection. */
+  /** True for one of many simultaneous requests, which may wait for a connection. */
   patient?: boolean | undefined;
 }
 
@@ -159,21 +157,21 @@ export interface PlatformHttpOptions {
   baseUrl: URL;
   /** Certificate authority of the platform, PEM. */
   ca?: string | Buffer | undefined;
-  /** Most connections; further requests wait for one. Default 32. */
+  /** Most connections, for which further requests wait. Default 32. */
   connections?: number | undefined;
-  /** Called when a request has to wait for a connection. */
+  /** Reports a request that waits for a connection. */
   onCrowded?: (() => void) | undefined;
-  /** Sends the requests in place of the own pool. */
+  /** Sends the requests instead of a pool. */
   sender?: Sender;
-  /** Called with each request, its whole answer, and its duration in milliseconds. Must not throw. */
+  /** Takes each request, its whole answer, and its milliseconds. Must not throw. */
   onAnswer?:
     | ((request: Omit<SenderRequest, 'body'> & { body: string | undefined }, answer: Answer, ms: number) => void)
     | undefined;
-  /** Waits before a retry after a network error, up to three times. Default: requests are sent once. */
+  /** Waits before a retry after a network error, up to three times. Default: no retry. */
   beforeRetry?: (signal: AbortSignal | undefined, error: NetworkError) => Promise<void>;
 }
 
-/** Requests to one platform. They reject with ApiError, NetworkError, ProtocolError, or the reason of their signal. */
+/** Methods reject with ApiError, NetworkError, ProtocolError, or the reason of their signal. */
 export class PlatformHttp {
   readonly #sender: Sender;
   readonly #prefix: string;
@@ -193,7 +191,7 @@ export class PlatformHttp {
     this.#beforeRetry = beforeRetry;
   }
 
-  /** JSON body of a successful answer. Rejects with ProtocolError if it does not have that shape. */
+  /** JSON body of a successful answer. Rejects with ProtocolError for another shape. */
   async json<T>(
     request: ApiRequest,
     shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -219,7 +217,7 @@ export class PlatformHttp {
     }
   }
 
-  /** Cuts every connection; requests under way reject. */
+  /** Cuts every connection, and rejects its request. */
   close(): Promise<void> {
     return this.#sender.destroy();
   }
@@ -273,7 +271,7 @@ function pooled(origin: string, { connections, ca }: Pick<PlatformHttpOptions, '
   };
 }
 
-/** `request`: method and path, for the message. No error body is specified, so another form is quoted. */
+/** Quotes a body of unknown form, because none is specified. `request`: method and path, for the message. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
   const text = Buffer.from(bytes).toString();
   const { error } = (jsonIn(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };

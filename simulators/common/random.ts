@@ -1,4 +1,4 @@
-/** Seeded random numbers (SplitMix32). Each name has its own stream, so that no consumer changes another's numbers. */
+/** Seeded random numbers (SplitMix32), a stream for each name, so that no consumer changes another's numbers. */
 import { createHash } from 'node:crypto';
 
 export interface Random {
@@ -10,7 +10,7 @@ export interface Random {
   chance(probability: number): boolean;
   /** `length` characters of [a-z0-9]. */
   text(length: number): string;
-  /** Independent stream, determined by seed and name regardless of earlier draws. */
+  /** Independent stream, determined by seed and name whatever the earlier draws. */
   fork(name: string | number): Random;
 }
 
