@@ -1,11 +1,11 @@
 /**
  * Console: one page on loopback that shows a running process and drives it (`--ui`).
  * A process has a document (`Feed`), which it changes as it runs, and offers actions. To add a page:
- * 1. `page/NAME/document.ts` has the type of its document; only types, so both sides import it.
+ * 1. `page/NAME/document.ts` has the type of its document, and types alone, so that both sides import it.
  * 2. `page/NAME/main.ts` calls `openPage(Component)` of `page/shell.ts`; the component draws the document.
  * 3. The process makes a `Feed` of that document, calls `feed.change` or `feed.set`, and `serveConsole({ page: 'NAME',
  * … })`.
- * The page calls actions by `act(name, body)` of `page/shell.ts`; it shows the message of one that rejects.
+ * The page calls actions by `act(name, body)` of `page/shell.ts`, and shows the message of a rejected one.
  */
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -19,12 +19,12 @@ import { fileURLToPath } from 'node:url';
 import { http } from '../../harness/common/node-http.ts';
 import type { Feed } from './feed.ts';
 
-// Files of the page as served to a browser. In a checkout types are stripped on request, so that nothing is built; the
-// published package contains JavaScript.
+// Files of the page for a browser. A checkout strips types on request, so that nothing is built; the published package
+// contains JavaScript.
 
 const require = nodeModule.createRequire(import.meta.url);
 const PAGE = fileURLToPath(new URL('./page/', import.meta.url));
-/** Extension of our own sources: `.ts` in a checkout, `.js` in the package. */
+/** Extension of our sources: `.ts` in a checkout, `.js` in the package. */
 const SOURCE = extname(import.meta.url);
 
 interface Served {
@@ -39,7 +39,7 @@ const STYLE = 'text/css; charset=utf-8';
 const MODULES: Readonly<Record<string, () => string>> = {
   preact: () => require.resolve('preact'),
   'preact/hooks': () => require.resolve('preact/hooks'),
-  // Its entry for `require` is not an ES module.
+  // Takes the ES module, which htm's entry for `require` is not.
   htm: () => join(dirname(require.resolve('htm')), 'htm.module.js'),
   uplot: () => require.resolve('uplot/dist/uPlot.esm.js'),
 };
@@ -50,7 +50,7 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
-/** A browser aborts all requests when its machine gains or loses a network address, as with each container. */
+/** Reloads after a browser's abort of all requests, as when a container changes the machine's addresses. */
 const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
@@ -76,7 +76,7 @@ function listed(): Map<string, () => Served> {
   return files;
 }
 
-/** Strips types like Node, which does so for our own modules without a warning. */
+/** Strips types without the warning that Node prints. */
 function script(path: string): Buffer {
   const source = readFileSync(path);
   if (extname(path) !== '.ts') return source;
@@ -93,14 +93,14 @@ class PageFiles {
   readonly #files = listed();
   readonly #read = new Map<string, Served>();
 
-  /** File at a path below the token; undefined if there is none. */
+  /** File at a path below the token. */
   get(path: string): Served | undefined {
     const known = this.#read.get(path) ?? this.#files.get(path)?.();
     if (known !== undefined) this.#read.set(path, known);
     return known;
   }
 
-  /** Document that opens the named page. Preloads the scripts in parallel, and shows a heading before they run. */
+  /** Document that opens a page: preloads the scripts in parallel, and shows a heading before they run. */
   shell(page: string, title: string): Served {
     const main = `page/${page}/main${SOURCE}`;
     const before = [...this.#files.keys()].filter((path) => {
@@ -144,7 +144,7 @@ const POLICY = [
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Reason to refuse a request with 403; undefined to serve it. `token`: first part of the path. */
+/** Reason to refuse a request with 403; undefined to serve it. `given`: first part of the path. */
 function refusalOf(
   { headers, headersDistinct }: IncomingMessage,
   given: string,
@@ -154,19 +154,19 @@ function refusalOf(
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
   if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
-  // A web page can point a name of its own to this machine's loopback.
+  // Refuses other names, because a web page can point a name of its own to this machine's loopback.
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
-  // A link from elsewhere may open the page, like any click, but still needs the token.
+  // Lets a link from elsewhere open the page, which still needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
   if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
   return undefined;
 }
 
-/** Action of a page on the process. The result is answered as JSON, an error with its message. */
+/** Action of a page on the process, answered with its result as JSON or with the message of its error. */
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
 
-/** Validates a number of a page. Throws RangeError for any other value, without conversion. */
+/** Throws RangeError for any value but a whole number in range, without conversion. */
 export function wholeNumber(what: string, value: unknown, from = 0, to = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= from && value <= to) return value;
   throw new RangeError(`${what} is a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
@@ -196,7 +196,7 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** Serves until disposed. Rejects with the system's error if the port cannot be used. */
+/** Serves until disposed. Rejects with the system's error for an unusable port. */
 export async function serveConsole<D extends object>(options: ConsoleOptions<D>) {
   const token = randomBytes(16).toString('base64url');
   const files = new PageFiles();
@@ -206,7 +206,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     const [, given = '', ...rest] = path.split('/');
     const refusal = refusalOf(request, given, token, (server.address() as AddressInfo).port);
     if (refusal !== undefined) return json(response, 403, { error: { message: refusal } });
-    // An unreadable file fails its request, not the process.
+    // Fails the request for an unreadable file, not the process.
     answer(options, files, rest, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -215,7 +215,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
   });
   const { port } = server.address() as AddressInfo;
   return {
-    /** Anyone with this URL may use the console. */
+    /** Open to anyone with this URL. */
     url: `http://127.0.0.1:${port}/${token}/`,
     [Symbol.asyncDispose]: async () => {
       options.feed[Symbol.dispose]();
@@ -238,7 +238,7 @@ async function answer<D extends object>(
   if (action !== undefined) return perform(action, request, response);
   if (request.method !== 'GET') return json(response, 405, { error: { message: 'only actions are sent' } });
   if (rest.length === 0) {
-    // Without the final slash the page would resolve its files beside the token.
+    // Adds the final slash, without which the page would resolve its files beside the token.
     response.writeHead(308, { Location: `${request.url}/` }).end();
     return;
   }

@@ -1,8 +1,8 @@
-/** Document that pages follow over server-sent events. A page gets the whole document first, also after a cut. */
+/** Document that pages follow over server-sent events, each from the whole document, after a cut too. */
 import type { ServerResponse } from 'node:http';
 import { type Change, changed, type Message } from './page/document.ts';
 
-/** Bytes that may wait for a slow page before it is cut off; it reconnects. */
+/** Bytes waiting for a slow page at which it is cut off, to reconnect. */
 const WAITING_BYTES = 8_000_000;
 
 export class Feed<D extends object> implements Disposable {
@@ -12,7 +12,7 @@ export class Feed<D extends object> implements Disposable {
   readonly #pages = new Set<ServerResponse>();
   readonly #refresh: () => void;
 
-  /** `refresh` is called before a page gets the document, for members updated only while a page follows. */
+  /** `refresh`: updates members that are current only for pages, before a page gets the document. */
   constructor(document: D, refresh: () => void = () => {}) {
     this.#document = document;
     this.#refresh = refresh;
@@ -26,14 +26,14 @@ export class Feed<D extends object> implements Disposable {
     return this.#pages.size;
   }
 
-  /** Changes the document at once; pages see it within 50 ms. */
+  /** Changes the document at once, and pages within 50 ms. */
   change(...changes: readonly Change[]): void {
     this.#document = changed(this.#document, changes);
     this.#pending.push(...changes);
     this.#timer ??= setTimeout(() => this.#flush(), 50).unref();
   }
 
-  /** Sets members of the document whose value differs. */
+  /** Sets members whose value differs. */
   set(members: Partial<D>): void {
     const known = this.#document as Record<string, unknown>;
     const changes = Object.entries(members).flatMap(([name, to]) =>
@@ -50,7 +50,7 @@ export class Feed<D extends object> implements Disposable {
     response.write('retry: 500\n\n');
     response.write(frameOf({ whole: this.#document }));
     this.#pages.add(response);
-    // Proves the connection alive.
+    // Sign of life every ten seconds.
     const beat = setInterval(() => response.write(':\n\n'), 10_000).unref();
     response.once('close', () => {
       clearInterval(beat);
@@ -58,7 +58,6 @@ export class Feed<D extends object> implements Disposable {
     });
   }
 
-  /** Sends pending changes and ends all streams. */
   [Symbol.dispose](): void {
     this.#flush();
     for (const page of this.#pages) page.end('event: end\ndata: {}\n\n');

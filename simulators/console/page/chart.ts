@@ -17,7 +17,7 @@ export interface Stretch {
   from: number;
   to: number;
   colour: string;
-  /** Whether it may overlap others. */
+  /** True for a stretch that may overlap others. */
   beside?: boolean;
 }
 
@@ -110,7 +110,7 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);
     const room = ctx.measureText(label).width + 8 * devicePixelRatio;
-    // Overlapping stretches are named in lines of their own, even if narrow.
+    // Names overlapping stretches in lines of their own, even narrow ones.
     if (!beside && width < room) return;
     const line = beside ? 2 + (named % BESIDE_LINES) : 1;
     if (beside) named += 1;

@@ -1,19 +1,19 @@
 /**
  * Document of a console, and changes that keep a copy current. The server applies each change to its own document and
- * sends it; the page applies it to its copy. A reload gets the whole document and loses nothing.
+ * sends it to pages, which apply it to their copies. A reload gets the whole document and loses nothing.
  */
 
 export type Change =
   | { set: string; to: unknown }
   /** Appends to a list, which keeps its newest `keep` items. */
   | { append: string; items: readonly unknown[]; keep: number }
-  /** Replaces single characters of a text, at any order of `at`; `text` has one character each. */
+  /** Replaces single characters of a text: that at `at[i]` by `text[i]`, in any order. */
   | { paint: string; at: readonly number[]; text: string };
 
-/** Message of the server: first the whole document, then changes. */
+/** Message of the server: the whole document at first, then changes. */
 export type Message = { whole: object } | { changes: readonly Change[] };
 
-/** Applies changes to a new document, which shares unchanged members. */
+/** Applies changes to a new document, which shares unchanged members with the old one. */
 export function changed<D extends object>(document: D, changes: readonly Change[]): D {
   const next = { ...document } as Record<string, unknown>;
   for (const change of changes) {

@@ -7,13 +7,13 @@ import { changed, type Deed, type Message } from './document.ts';
 
 // Page's side of the feed: follows the document over server-sent events, and requests actions.
 
-/** `live` follows, `reconnecting` retries, `ended`: the process has ended. */
+/** `live` follows, `reconnecting` retries, `ended` follows no more because the process has ended. */
 type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 
-/** Milliseconds after which a hidden page, or one in a starved browser, is drawn without an animation frame. */
+/** Milliseconds after which a page without animation frames is drawn, e.g. a hidden one. */
 const LONGEST_WAIT_MS = 250;
 
-/** Calls back with the document after each message, at most once a frame, and with each change of the connection. */
+/** Calls back after messages, at most once a frame, and with each change of the connection. */
 function follow<D extends object>(
   onDocument: (document: D) => void,
   onConnection: (connection: Connection) => void,
@@ -58,7 +58,7 @@ export async function act<R = unknown>(name: string, body: object = {}): Promise
   return answer;
 }
 
-/** Template tag that makes elements: html`<p>${text}</p>`. Texts are never parsed as markup. */
+/** Template tag that makes elements, html`<p>${text}</p>`, and never parses texts as markup. */
 export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
   strings: TemplateStringsArray,
   ...values: unknown[]
@@ -135,7 +135,7 @@ export const textTo =
 interface ChoiceProps {
   value: string;
   values: readonly string[];
-  /** Needed without a surrounding `label`. */
+  /** Name for screen readers, needed without a surrounding `label`. */
   label?: string;
   onChoice(value: string): void;
 }
@@ -145,7 +145,7 @@ export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =
     ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 
-/** Colour of the page for a canvas: only an element resolves `light-dark()`. */
+/** Colour of the page for a canvas, from an element, because only elements resolve `light-dark()`. */
 export function colourOf(name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(--${name})`;
@@ -155,7 +155,7 @@ export function colourOf(name: string): string {
   return color;
 }
 
-/** Calls back when the element is resized and when the page's colours change; returns a function that stops it. */
+/** Calls back on a new size of the element or new colours of the page, until the returned function is called. */
 export function followLook(element: Element, onSize: () => void, onColours: () => void): () => void {
   const sized = new ResizeObserver(onSize);
   sized.observe(element);
@@ -179,17 +179,17 @@ export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Dee
   <//>`;
 }
 
-/** Formats milliseconds since 1970 as `12:03:04.567`. */
+/** E.g. `12:03:04.567`. */
 export const clock = (ms: number): string => {
   const at = new Date(ms);
   return `${at.toLocaleTimeString('en-GB', { hour12: false })}.${String(at.getMilliseconds()).padStart(3, '0')}`;
 };
 
 const COUNT = new Intl.NumberFormat('en');
-/** Formats as `12,345`. */
+/** E.g. `12,345`. */
 export const thousands = (value: number): string => COUNT.format(value);
 
-/** Formats as `1.2 kB`. */
+/** E.g. `1.2 kB`. */
 export function bytes(value: number): string {
   if (value < 1_000) return `${value} B`;
   if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} kB`;
@@ -200,7 +200,7 @@ export interface PageProps<D> {
   document: D;
 }
 
-/** Draws a page: `Page` gets each new document; `heading` names its subject. */
+/** Draws each new document with `Page`. `heading`: names its subject. */
 export function openPage<D extends object>(Page: ComponentType<PageProps<D>>, heading: (document: D) => string): void {
   render(h(Shell<D>, { Page, heading }), document.body);
 }
@@ -225,7 +225,7 @@ function Shell<D extends object>({
     <${Said} />`;
 }
 
-/** Milliseconds that a message is shown; failures longer, to be read. */
+/** Milliseconds for which a message is shown, longer for a failure. */
 const SAID_MS = { done: 6_000, wrong: 20_000 };
 const MOST_SAID = 4;
 

@@ -130,7 +130,7 @@ function LogCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-/** All ids ever assigned, with the retained ones. */
+/** Range of all assigned ids, with the retained ones. */
 function Extent({ document }: PageProps<DeviceDocument>): VNode {
   const { earliest, latest, count: retained } = document.log;
   if (latest === 0) return html`<p class="empty">No event was stored yet.</p>`;

@@ -15,7 +15,6 @@ export interface Second {
 
 export interface Band {
   label: string;
-  /** Short label for narrow places. */
   short?: string;
   /** Milliseconds since the fleet was created. */
   from: number;
@@ -31,7 +30,7 @@ export interface Standing {
   ok: boolean;
 }
 
-/** Verdict on the load generator if the run ended now. */
+/** Verdict on the load generator of a run that ended now. */
 export interface SoFar {
   verdict: string;
   /** Best verdict still possible. */
@@ -48,16 +47,16 @@ export interface Ending {
 
 export interface FleetDocument {
   title: string;
-  /** Robots are named `<prefix>-000042`. */
+  /** Prefix of robot names, `<prefix>-000042`. */
   prefix: string;
-  /** A letter for each robot (`letterOf` of the fleet's host). */
+  /** A letter for each robot, from `letterOf` of the fleet's host. */
   states: string;
   phase: string;
-  /** Start of the first phase, after keys, processes and the canary; null before. */
+  /** Start of the first phase, milliseconds since the fleet was created; null before. */
   beginMs: number | null;
   /** Milliseconds since the fleet was created. */
   elapsedMs: number;
-  /** Time to the end of the schedule; null without a schedule. */
+  /** Milliseconds to the end of the schedule; null without a schedule. */
   remainingMs: number | null;
   paused: boolean;
   seconds: Second[];

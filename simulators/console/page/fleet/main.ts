@@ -28,7 +28,7 @@ const RATES: readonly [name: string, label: string, colour: string][] = [
   ['http.errors', 'requests failed', 'bad'],
 ];
 
-/** Formats as `12 ms` or `1.2 s`. */
+/** E.g. `12 ms` or `1.2 s`. */
 const duration = (ms: number): string => {
   if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
@@ -55,7 +55,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
     return { label, colour, values: seconds.map((second) => value(second) ?? null) };
   };
   const seen = new Set(seconds.flatMap(({ p50 }) => Object.keys(p50)));
-  // Metrics of classes follow those of all robots: `rollout.ms{class=arm}`.
+  // Puts metrics of classes, e.g. `rollout.ms{class=arm}`, after those of all robots.
   const known = LATENCIES.flatMap((name) => [...seen].filter((one) => one.replace(/\{.*/, '') === name).sort());
   const metrics = [...new Set([metric, ...known])];
   const share = ({ attempts }: Second, part: number): number | undefined =>
@@ -138,7 +138,7 @@ function DriveCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-/** Formats as `1:05`. */
+/** E.g. `1:05`. */
 const minutes = (ms: number): string => {
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
@@ -266,7 +266,7 @@ const FIELDS = ['id', 'status', 'activity_status', 'error_status', 'target_statu
 
 interface RobotProps {
   index: number;
-  /** Whether the run is over, so that no robot answers. */
+  /** True after the run, when no robot answers. */
   ended: boolean;
   onClose(): void;
 }

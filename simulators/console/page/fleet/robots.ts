@@ -3,13 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Card, colourOf, followLook, html, say, thousands } from '../shell.ts';
 import type { FleetDocument } from './document.ts';
 
-/** Letters of robots in the document, with their meaning and colours. */
+/** State of a robot, with its letter in the document. */
 interface State {
   letter: string;
   label: string;
-  /** Name of a colour of the page. */
   colour: string;
-  /** Filled part of a square of 10 by 10, as an SVG path, so that states differ by more than colour. */
+  /** SVG path of a shape in a square of 10 by 10, so that states differ by more than colour. */
   shape: string;
 }
 
@@ -42,12 +41,12 @@ function countsOf(states: string): { state: State; robots: number }[] {
   });
 }
 
-// Draws every robot as a cell on a canvas; redraws changed cells only.
+// Draws every robot as a cell on a canvas; redraws changed cells alone.
 
 /** Places of the cells, in CSS pixels. */
 interface Layout {
   columns: number;
-  /** Side of a cell with its gap. */
+  /** Side of a cell with its gap, CSS pixels. */
   side: number;
   rows: number;
 }
@@ -77,14 +76,13 @@ class Grid {
     this.#canvas = canvas;
   }
 
-  /** Reloads the colours of the page. */
   recolour(): void {
     this.#colours = new Map(STATES.map(({ letter, colour }) => [letter, colourOf(colour)]));
     this.#mark = colourOf('ink');
     this.#drawn = '';
   }
 
-  /** Recomputes the layout; the next `draw` draws everything. */
+  /** Makes the next `draw` draw everything in a new layout. */
   resize(robots: number, width: number): void {
     this.#layout = layoutOf(robots, width);
     const { columns, side, rows } = this.#layout;

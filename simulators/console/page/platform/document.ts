@@ -1,18 +1,18 @@
 import type { Deed } from '../document.ts';
 
-/** A recently changed device. Times are RFC 3339. */
+/** Recently changed device, with times in RFC 3339. */
 export interface DeviceLine {
   /** Place in the order of creation. */
   seq: number;
   id: string;
   name: string;
   status: string;
-  /** Version of its agent; null until provisioned. */
+  /** Version of the device's agent; null until provisioned. */
   agent: string | null;
   groupId: string | null;
   group: string | null;
   release: string | null;
-  /** Whether it is online without an agent. */
+  /** True for a device online without an agent. */
   standIn: boolean;
   connectedAt: string | null;
   changedAt: string;
@@ -30,7 +30,7 @@ export interface DeploymentLine {
   changedAt: string;
 }
 
-/** A request that was answered or cut off, with secrets masked. */
+/** Request that was answered or cut off, with secrets masked. */
 export interface RequestLine {
   number: number;
   /** Arrival, milliseconds since 1970. */
@@ -39,12 +39,12 @@ export interface RequestLine {
   ms: number;
   method: string;
   url: string;
-  /** As in the OpenAPI document, below the base path; null for the agent API and unknown routes. */
+  /** Path as in the OpenAPI document, below the base path; null for the agent API and unknown routes. */
   route: string | null;
   version: string | null;
-  /** Name of the key, `unknown key`, `no key`, or `agent`; never its value. */
+  /** Name of the key, `unknown key`, `no key`, or `agent`; never the key itself. */
   key: string;
-  /** Null if the connection ended without an answer. */
+  /** Null for a connection that ended without an answer. */
   status: number | null;
 }
 
@@ -52,15 +52,15 @@ export interface ShownBody {
   text: string;
   /** Bytes of the whole body. */
   bytes: number;
-  /** Whether `text` is only the beginning. */
+  /** True if `text` is only the beginning. */
   cut: boolean;
 }
 
-/** A request with its answer, secrets masked. */
+/** Request with its answer, secrets masked. */
 export interface Exchange {
   line: RequestLine;
   requestHeaders: [string, string][];
-  /** Null if there was none, or it was not read. */
+  /** Null for none, or for a body that was not read. */
   requestBody: ShownBody | null;
   responseHeaders: [string, string][];
   responseBody: ShownBody | null;
@@ -68,10 +68,10 @@ export interface Exchange {
 
 export interface PlanLine {
   id: number;
-  /** Null: every method. */
+  /** Null for every method. */
   method: string | null;
   path: string;
-  /** Requests that receive it; null: all. */
+  /** Number of requests that the plan answers; null for all. */
   times: number | null;
   used: number;
   /** Fault in its written form, or status of the answer. */
@@ -83,7 +83,7 @@ export interface PlatformDocument {
   addresses: Record<string, string>;
   dialect: string;
   deviceCounts: Record<string, number>;
-  /** Deployments by activity status. */
+  /** Number of deployments by activity status. */
   deploymentCounts: Record<string, number>;
   devices: Record<string, DeviceLine>;
   deployments: Record<string, DeploymentLine>;

@@ -47,7 +47,7 @@ function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
   )}</div>`;
 }
 
-/** `12:03:04` of an RFC 3339 timestamp, with the day unless it is today. */
+/** E.g. `12:03:04`, with the day unless it is today. */
 function moment(timestamp: string): string {
   const at = new Date(timestamp);
   const time = at.toLocaleTimeString('en-GB', { hour12: false });
@@ -116,7 +116,7 @@ function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
   </li>`;
 }
 
-/** Characters at the end of a name that are never cut off. */
+/** Last characters of a name, which stay in a narrow column. */
 const NAME_END = 6;
 
 const Name = ({ name }: { name: string }): VNode =>
@@ -216,7 +216,6 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   const { requests, requestCount } = document;
   const [search, setSearch] = useState('');
   const [failed, setFailed] = useState(false);
-  // Requests shown while the list is paused.
   const [held, setHeld] = useState<readonly RequestLine[] | undefined>(undefined);
   const [open, setOpen] = useState<Exchange | undefined>(undefined);
   const words = search.toLowerCase().split(/\s+/);

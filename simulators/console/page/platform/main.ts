@@ -12,7 +12,7 @@ interface PlanProps extends PageProps<PlatformDocument> {
   onRoute(route: string): void;
 }
 
-/** Common faults; others are typed as the note says. */
+/** Common faults; a user may type others. */
 const FAULTS = ['429=1', '5xx=503', 'reset', 'latency=2000', 'slow-body=200', '5xx@0.5'];
 
 function PlanCard({ document, route, onRoute }: PlanProps): VNode {
@@ -52,13 +52,13 @@ function PlanCard({ document, route, onRoute }: PlanProps): VNode {
   <//>`;
 }
 
-/** Splits `GET /devices`. */
+/** Splits e.g. `GET /devices`. */
 function partsOf(route: string): { method?: string; path: string } {
   const [first = '', ...rest] = route.trim().split(/\s+/);
   return rest.length === 0 ? { path: first } : { method: first, path: rest.join(' ') };
 }
 
-/** JSON is sent as JSON, other text as text. */
+/** Sends JSON as JSON, and any other text as text. */
 function bodyOf(text: string): { body?: unknown } {
   if (text.trim() === '') return {};
   try {

@@ -12,7 +12,7 @@ export interface FindingLine {
   requirement: string;
   expected: string;
   actual: string;
-  /** Cases examined by the rule, including this one. */
+  /** Number of cases that the rule has examined, with this one. */
   looked: number;
   exchanges: { headline: string; lines: string[]; curl: string }[];
   /** Ids of findings that may follow from this one. */
@@ -21,11 +21,11 @@ export interface FindingLine {
 
 export interface WatchDocument {
   api: 'device' | 'platform';
-  /** Address for clients, and address of the server. */
+  /** Address that clients use; `server`: address of the watched server. */
   clients: string;
   server: string;
   began: number;
-  /** Reason that the server cannot be reached; null otherwise. */
+  /** Reason that the server is out of reach; null while it answers. */
   unreachable: string | null;
   connections: { open: number; all: number };
   /** Bytes sent by each side. */
@@ -37,7 +37,7 @@ export interface WatchDocument {
   ended: string | null;
   /** Reasons for unjudged traffic, with counts. */
   notJudged: string[];
-  /** One for each cause, in order of occurrence. */
+  /** Findings, one for each cause, in order of occurrence. */
   findings: FindingLine[];
   deeds: Deed[];
 }
