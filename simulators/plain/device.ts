@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({
   options: {
-    /** Where it serves: one of these two (section 5). */
+    /** Path of the unix socket, or of the discovery file for loopback: one of the two (section 5). */
     socket: { type: 'string' },
     discovery: { type: 'string' },
     /** Folder of the event log, the state and the config files. */
@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
     heartbeat: { type: 'string', default: '30' },
     /** Most events that the log keeps; not shown. */
     retain: { type: 'string', default: '1000' },
-    /** The control API of Muster, so that a test can drive it. */
+    /** Address of Muster's control API, by which a test drives the device. */
     control: { type: 'string' },
   },
 });
@@ -55,7 +55,7 @@ type Activity = 'drifted' | 'staged' | 'queued' | 'deployed' | 'removing' | 'arc
 type Failure = 'failed' | 'retrying';
 type Target = 'staged' | 'deployed' | 'archived';
 
-/** `status` equals `error_status` when an error is present, and `activity_status` when there is none. */
+/** `status` is the error if there is one, else the activity. */
 const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure =>
   error === 'none' ? activity : error;
 
@@ -69,7 +69,7 @@ interface Event {
   data: object;
 }
 
-// Section 2.4: the payload of `deployment.deployed`. That of `deployment.removed` is not shown: the same fields.
+// Section 2.4: payload of `deployment.deployed`. Not shown: that of `deployment.removed`, which has the same fields.
 
 type EventType = 'deployment.deployed' | 'deployment.removed';
 
@@ -81,7 +81,7 @@ const payloadOf = ({ id, release_id, status, activity_status, error_status, targ
 
 // Section 6.2, rule 5: events are stored as JSONL, and the log is compacted to bound disk use.
 
-/** Replaces a file as a whole: after a crash it is the old one or the new one. */
+/** Replaces a file as a whole: a crash leaves the old one or the new one. */
 function writeFile(file: string, text: string, mode = 0o644): void {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const next = `${file}.new`;
@@ -93,7 +93,7 @@ const readFile = (file: string): string => (fs.existsSync(file) ? fs.readFileSyn
 
 const lineOf = (event: Event): string => `${JSON.stringify(event)}\n`;
 
-/** The event in a line; undefined where a crash has cut the line off: nobody has seen that event. */
+/** Event in a line; undefined for a line cut off by a crash, whose event nobody has seen. */
 function eventIn(line: string): Event | undefined {
   try {
     const event = JSON.parse(line) as Event;
@@ -103,7 +103,7 @@ function eventIn(line: string): Event | undefined {
   }
 }
 
-/** Emits `change` with every event that is stored. */
+/** Emits `change` with every stored event. */
 class EventLog extends EventEmitter {
   events: Event[];
   #file: number;
@@ -128,18 +128,18 @@ class EventLog extends EventEmitter {
     return this.events.at(-1)?.id ?? 0;
   }
 
-  /** Replay is exclusive of the cursor (rule 2). */
+  /** Replays exclusive of the cursor (rule 2). */
   after(cursor: number): Event[] {
     const first = this.events.findIndex(({ id }) => id > cursor);
     return first === -1 ? [] : this.events.slice(first);
   }
 
-  /** Section 7: older than the earliest retained event. */
+  /** Whether events after the cursor are gone (section 7). */
   isExpired(cursor: number): boolean {
     return cursor < this.earliest - 1;
   }
 
-  /** Nothing is sent that is not stored, since delivery is at least once (rule 1). */
+  /** Stores events before sending them, because delivery is at least once (rule 1). */
   append(type: EventType, payloads: readonly object[]): void {
     const next = this.latest + 1;
     const occurred_at = now();
@@ -151,7 +151,7 @@ class EventLog extends EventEmitter {
     this.emit('change');
   }
 
-  /** Keeps the newest, at least one, so that ids go on after a restart. */
+  /** Keeps the newest events, at least one, so that ids go on after a restart. */
   compact(keep: number): void {
     this.events = this.events.slice(-Math.max(1, keep));
     writeFile(EVENTS, this.events.map(lineOf).join(''));
@@ -160,7 +160,7 @@ class EventLog extends EventEmitter {
   }
 }
 
-// Section 3: states and transitions. They are not shown; these follow from what the states mean (section 2.2).
+// Section 3: states and transitions. Not shown: these follow from the meaning of the states (section 2.2).
 
 interface Wanted {
   description?: string;
@@ -184,14 +184,14 @@ const state = JSON.parse(readFile(STATE) || JSON.stringify({ device_id: newId('d
 const saveState = (): void => writeFile(STATE, JSON.stringify(state));
 saveState();
 
-/** Path of a config file; never outside of the folder. */
+/** Path of a config file, inside the folder. */
 function pathOf(filepath: string): string {
   const file = path.join(ROOT, filepath);
   if (!file.startsWith(ROOT + path.sep)) throw new Refusal(422, `${filepath} is outside of the folder`);
   return file;
 }
 
-/** `deployed`: the instances are available on the device; those of the deployment before are not any more. */
+/** Puts the instances of a `deployed` deployment on the device, in place of those before. */
 function replaceFiles(instances: readonly { filepath: string; content: string }[]): void {
   const files = instances.map(({ filepath }) => pathOf(filepath));
   for (const [n, { content }] of instances.entries()) writeFile(files[n] as string, content);
@@ -199,7 +199,7 @@ function replaceFiles(instances: readonly { filepath: string; content: string }[
   state.files = files;
 }
 
-/** `failed`: the deployment is archived, and its files are not on the device. */
+/** Archives a `failed` deployment, whose files stay off the device. */
 function deploy(wanted: Wanted): Deployment {
   const error_status = wanted.error_status ?? 'none';
   const activity_status = error_status === 'failed' ? 'archived' : (wanted.activity_status ?? 'deployed');
@@ -219,7 +219,7 @@ function deploy(wanted: Wanted): Deployment {
   replaceFiles(isDeployed ? (wanted.config_instances ?? []) : []);
   state.deployment = deployment;
   saveState();
-  // Section 6.3: emitted when the config instances have been written.
+  // Emits the event after the config instances are written (section 6.3).
   if (isDeployed) log.append('deployment.deployed', [{ ...payloadOf(deployment), deployed_at: now() }]);
   return deployment;
 }
@@ -255,13 +255,13 @@ const deviceApi: Answer = async (request, response) => {
   await serves(request, response, searchParams);
 };
 
-/** Without a current deployment: not shown. */
+/** Not shown: the answer without a current deployment. */
 function sendCurrent(_request: http.IncomingMessage, response: http.ServerResponse): void {
   if (state.deployment === undefined) throw new Refusal(404, 'nothing is deployed');
   send(response, 200, state.deployment);
 }
 
-/** `after` takes precedence over `Last-Event-ID`. Without either, live events alone; not shown. */
+/** Prefers `after` to `Last-Event-ID`. Not shown: live events alone without either. */
 function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number {
   const given = query.get('after') ?? request.headers['last-event-id'];
   if (given === undefined) return log.latest;
@@ -269,7 +269,7 @@ function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number
   return Number(given);
 }
 
-/** Sections 4.1 and 6: what is retained after the cursor, then what happens. */
+/** Sends retained events after the cursor, then live ones (sections 4.1 and 6). */
 async function stream(
   request: http.IncomingMessage,
   response: http.ServerResponse,
@@ -284,7 +284,7 @@ async function stream(
   // Section 6.2, rule 3.
   const heartbeat = setInterval(() => response.write(': heartbeat\n\n'), HEARTBEAT_SECONDS * 1000);
   try {
-    // A slow reader that compaction has overtaken is cut off: it comes back, and gets 410.
+    // Cuts off a slow reader that compaction has overtaken, whose next request gets 410.
     while (!log.isExpired(cursor)) {
       const events = log.after(cursor);
       for (const event of events) {
@@ -300,7 +300,7 @@ async function stream(
   }
 }
 
-// Section 5: authentication. On a unix socket the permissions of the socket decide, and no token is used.
+// Section 5: authentication. The permissions of a unix socket decide, without a token.
 
 const token = options.discovery === undefined ? undefined : randomBytes(32).toString('base64url');
 
@@ -315,7 +315,7 @@ function requireToken(expected: string, header = ''): void {
 
 const frameOf = (event: Event): string => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
-// Section 7: errors. Statuses but for 410, and all bodies: not shown.
+// Section 7: errors. Not shown: statuses except 410, and all bodies.
 
 class Refusal extends Error {
   readonly status: number;
@@ -342,7 +342,7 @@ const serverFor = (answer: Answer): http.Server =>
     }
   });
 
-/** Removes a socket that an earlier server has left behind. */
+/** Removes the socket of an earlier server. */
 async function listen(socket: string, answer: Answer): Promise<void> {
   fs.rmSync(socket, { force: true });
   await once(serverFor(answer).listen(socket), 'listening');
@@ -355,13 +355,13 @@ if (options.discovery === undefined) {
   const server = serverFor(deviceApi).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  // Whoever can read the token is let in.
+  // Lets in whoever can read the token.
   writeFile(options.discovery, JSON.stringify({ port, token }), 0o600);
 }
 
-// The control API, by which Muster makes it do something: fixtures/control.md.
+// Muster's control API, by which a test drives the device: fixtures/control.md.
 
-/** Publishes removals in batches, so that streams send each before it can be compacted away. */
+/** Publishes removals in batches, so that streams send each before compaction removes it. */
 async function publish(count: number): Promise<object> {
   const first_id = log.latest + 1;
   const gone = {

@@ -12,14 +12,14 @@ import { parseArgs } from 'node:util';
 const { values: options } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
-    /** KEY=SCOPE,SCOPE. How keys are issued is not shown (section 5). */
+    /** KEY=SCOPE,SCOPE. Not shown: issuing keys (section 5). */
     key: { type: 'string', multiple: true, default: ['dev=devices:read'] },
     /** Number of made-up devices. */
     devices: { type: 'string', default: '25' },
   },
 });
 
-// Section 2: resources. Beside the fields of a deployment, only those that section 9 names are shown.
+// Section 2: resources. Shown: the fields of a deployment, and those that section 9 names.
 
 interface Resource {
   readonly object: string;
@@ -63,7 +63,7 @@ interface ConfigInstance extends Resource {
   content: { format: string; data: string };
 }
 
-/** Section 2.1, and the timestamps of section 9. */
+/** Fields of section 2.1, and the timestamps of section 9. */
 interface Deployment extends Resource {
   description: string;
   status: Activity | Failure;
@@ -84,7 +84,7 @@ type Activity = 'drifted' | 'staged' | 'queued' | 'deployed' | 'removing' | 'arc
 type Failure = 'failed' | 'retrying';
 type Target = 'staged' | 'deployed' | 'archived';
 
-/** `status` equals `error_status` when an error is present, and `activity_status` when there is none. */
+/** `status` is the error if there is one, else the activity. */
 const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure =>
   error === 'none' ? activity : error;
 
@@ -96,9 +96,9 @@ async function ping(device: Device, body: unknown): Promise<{ code: string; roun
   const begun = process.hrtime.bigint();
   const { timeout_nanos } = fields(body, { timeout_nanos: integerUpTo(LIMITS.timeout_nanos.maximum) });
   const answers = device.status === 'online';
-  // Nobody answers for a device that is offline, so the whole time passes.
+  // Waits the whole time for an offline device, which does not answer.
   if (!answers) await sleep(timeout_nanos / NANOS_PER_MS);
-  // Codes other than `success`: not shown.
+  // Not shown: codes other than `success`.
   return { code: answers ? 'success' : 'timeout', round_trip_nanos: Number(process.hrtime.bigint() - begun) };
 }
 
@@ -114,15 +114,15 @@ function list(items: readonly Resource[], { query, version }: Call) {
     offset,
     has_more: offset + limit < items.length,
     data: items.slice(offset, offset + limit).map((item) => shown(item, version, expand)),
-    // Counting is costly, so it is done only when asked for (section 8, rule 4).
+    // Counts on request alone, because counting is costly (section 8, rule 4).
     ...(expand.includes('total_count') && { total_count: items.length }),
   };
 }
 
-/** `expand=a,b` and `expand=a&expand=b`. */
+/** Accepts `expand=a,b` and `expand=a&expand=b`. */
 const expansions = (query: URLSearchParams): string[] => query.getAll('expand').flatMap((text) => text.split(','));
 
-// Section 3: states and transitions. They are not shown; these follow from what the states mean (section 2.2).
+// Section 3: states and transitions. Not shown: these follow from the meaning of the states (section 2.2).
 
 const now = (): string => new Date().toISOString();
 
@@ -134,9 +134,8 @@ function move(deployment: Deployment, activity: Activity): void {
   if (activity === 'archived') deployment.archived_at = now();
 }
 
-/** Queues the instances, which are deployed once the device is online; archives the deployment that they replace. */
+/** Queues the instances until the device is online, and archives the deployment that they replace. */
 function deploy(deployment: Deployment): Deployment {
-  // An archived deployment cannot be deployed.
   if (deployment.activity_status !== 'staged') throw new Refusal(409, `${deployment.id} is not staged`);
   const device = found(store.devices, deployment.device_id);
   const replaced = targetOf(device.id);
@@ -147,7 +146,7 @@ function deploy(deployment: Deployment): Deployment {
   return deployment;
 }
 
-/** Kept for history, and not active on the device. */
+/** Keeps a deployment for history, off the device. */
 function archive(deployment: Deployment): Deployment {
   if (deployment.activity_status === 'archived') throw new Refusal(409, `${deployment.id} is archived already`);
   deployment.target_status = 'archived';
@@ -158,14 +157,14 @@ function archive(deployment: Deployment): Deployment {
 const targetOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.target_status === 'deployed');
 
-/** The deployment that is on the device. */
+/** Deployment on the device. */
 const currentOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.activity_status === 'deployed');
 
-// Section 4.2: endpoints. Paths and bodies are not shown but for ping, lists, and what the version history names.
+// Section 4.2: endpoints. Not shown: paths and bodies, except for ping, lists, and the names of the version history.
 
 interface Call {
-  /** Ids of the path, in its order. */
+  /** Ids in the path, in order. */
   ids: readonly string[];
   query: URLSearchParams;
   body: unknown;
@@ -194,7 +193,7 @@ const one =
   (call: Call) =>
     answer(found(collection(), call.ids[0] ?? ''), call);
 
-/** A list, and each of its items. */
+/** Endpoints of a list and its items. */
 const readable = (name: keyof typeof store, since: Version = TETONS): Endpoint[] => [
   endpoint(`GET /${name}`, (call) => list(store[name], call), since),
   endpoint(
@@ -263,7 +262,7 @@ function rename(item: Device | Group, { body }: Call): Device | Group {
   return item;
 }
 
-/** A default path is derived when none is given; it is not that of the schema before (section 9, rule 1). */
+/** Derives a default path, and never takes that of the schema before (section 9, rule 1). */
 function createConfigSchema({ body, version }: Call): ConfigSchema {
   const common = { config_type_ref: reference, language: text, format: text, documents: listOf(anything) };
   const given =
@@ -304,7 +303,7 @@ function createDeployment({ body }: Call): Deployment {
   const release = found(store.releases, given.release_id);
   for (const id of given.config_instance_ids ?? []) found(store.config_instances, id);
   const target = targetOf(device.id);
-  // `null` asserts that the device has no current target deployment (section 9, rule 3).
+  // Refuses `null`, which asserts that the device has no current target (section 9, rule 3).
   if (given.parent_id === null && target !== undefined) throw new Refusal(409, `the target is ${target.id}`);
   if (typeof given.parent_id === 'string') found(store.deployments, given.parent_id);
   const made = added(store.deployments, newDeployment(device, release, given.description, target?.id ?? null));
@@ -327,12 +326,12 @@ function scopesOf(key: string | string[] | undefined): readonly string[] {
   return scopes;
 }
 
-/** Ping requires `devices:read`; scopes other than that are not shown. */
+/** Ping requires `devices:read`. Not shown: other scopes. */
 function requireScope({ scopes }: Call, scope: string): void {
   if (!scopes.includes(scope)) throw new Refusal(403, `this key has no ${scope}`);
 }
 
-// Section 7: errors. Neither their statuses nor their bodies are shown, so they are those of HTTP.
+// Section 7: errors. Not shown: statuses and bodies, which are those of HTTP.
 
 class Refusal extends Error {
   readonly status: number;
@@ -349,11 +348,10 @@ function found<R extends Resource>(items: readonly R[], id: string): R {
   return item;
 }
 
-/** Reads a value, or throws a refusal. */
 type Reader<T> = (value: unknown) => T;
 type Read<R> = { [K in keyof R]: R[K] extends Reader<infer T> ? T : never };
 
-/** Reads the fields of a body, and refuses any other: a client expects it to have an effect. */
+/** Refuses unknown fields, of which a client expects an effect. */
 function fields<R extends Record<string, Reader<unknown>>>(body: unknown, readers: R): Read<R> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal(400, 'not a JSON object');
   const unknown = Object.keys(body).filter((field) => !Object.hasOwn(readers, field));
@@ -410,7 +408,7 @@ const integerUpTo =
 
 const reference = (value: unknown) => fields(value, { id: text });
 
-/** A slot, of which the specification shows the path alone. */
+/** Slot, of which the specification shows the path alone. */
 const slot = (value: unknown): Slot => {
   const given = value as Slot | null;
   text(given?.filepath);
@@ -425,17 +423,17 @@ const LIMITS = {
   timeout_nanos: { maximum: 10_000_000_000 },
 } as const;
 
-/** Replaces a value out of range by the nearest valid one, and a value that is no integer by the default. */
+/** Nearest valid value to one out of range, and the default for any but an integer. */
 function clamped(given: string | null, { otherwise, minimum, maximum }: (typeof LIMITS)['limit' | 'offset']): number {
   if (given === null || !/^[+-]?\d+$/.test(given)) return otherwise;
   return Math.min(maximum, Math.max(minimum, Number(given)));
 }
 
-// Section 9: versions, oldest first, and what the items look like to a client of each.
+// Section 9: versions, oldest first, and the shape of items for clients of each.
 
 const VERSIONS: readonly Version[] = [TETONS, RAINIER, EVERGLADES];
 
-/** Behaviour without the header: not shown. */
+/** Not shown: a request without the header. */
 function versionOf(header: string | string[] | undefined): Version {
   if (header === undefined) return EVERGLADES;
   const version = VERSIONS.find((each) => each === header);
@@ -452,7 +450,7 @@ function shown(item: Resource, version: Version, expand: readonly string[] = [])
   return item;
 }
 
-/** Everglades: groups, and the status `archived`. Rainier: two expansions. */
+/** Since everglades: groups, and the status `archived`. Since rainier: two expansions. */
 function shownDevice(device: Device, version: Version, expand: readonly string[]): object {
   const { group_id, ...rest } = device;
   const older = { ...rest, status: device.status === 'archived' ? 'offline' : device.status };
@@ -469,7 +467,7 @@ function shownDevice(device: Device, version: Version, expand: readonly string[]
   };
 }
 
-/** Everglades: timestamps, and `parent_id` that may be null. Rainier: the status `removing`. */
+/** Since everglades: timestamps, and a `parent_id` that may be null. Since rainier: the status `removing`. */
 function shownDeployment(deployment: Deployment, version: Version): object {
   if (version === EVERGLADES) return deployment;
   const { parent_id, queued_at, deployed_at, archived_at, ...older } = deployment;
@@ -477,20 +475,20 @@ function shownDeployment(deployment: Deployment, version: Version): object {
   return { ...older, activity_status: 'deployed', status: merged('deployed', older.error_status) };
 }
 
-/** Everglades: `instance_slots[].filepath` instead of `instance_filepath`. */
+/** Since everglades: `instance_slots[].filepath` instead of `instance_filepath`. */
 function shownSchema(schema: ConfigSchema, version: Version): object {
   if (version === EVERGLADES) return schema;
   const { instance_slots, ...rest } = schema;
   return { ...rest, instance_filepath: instance_slots[0]?.filepath };
 }
 
-/** Rainier: the format `yaml`. Other formats: not shown. */
+/** Since rainier: the format `yaml`. Not shown: other formats. */
 const formatIn =
   (version: Version): Reader<string> =>
   (value) =>
     oneOf(value, isIn(RAINIER, version) ? ['json', 'yaml'] : ['json']);
 
-/** Everglades, rule 2: slugs are immutable. */
+/** Keeps the slug, immutable since everglades (section 9, rule 2). */
 function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType {
   const renamed = { name: optional(name) };
   const changes =
@@ -502,7 +500,7 @@ function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType
   return type;
 }
 
-/** Everglades: device groups are a tree. */
+/** Since everglades: a tree of device groups. */
 function createGroup({ body }: Call): Group {
   const { parent_id, ...given } = fields(body, { name, parent_id: optional(nullable(text)) });
   if (typeof parent_id === 'string') found(store.groups, parent_id);
@@ -519,7 +517,7 @@ function moveGroup(group: Group, { body }: Call): Group {
 
 const HOUR_MS = 3_600_000;
 
-/** Rainier: provisioning tokens replace the activation-token endpoint. What can be done with one: not shown. */
+/** Since rainier: tokens in place of the activation-token endpoint. Not shown: their use. */
 function createProvisioningToken(): object {
   return { token: randomBytes(24).toString('base64url'), expires_at: new Date(Date.now() + HOUR_MS).toISOString() };
 }
@@ -527,7 +525,7 @@ function createProvisioningToken(): object {
 // The data.
 
 let made = 0;
-/** An id is its prefix and a number. */
+/** Makes an id of prefix and number. */
 function record<K extends string>(object: K, prefix: string, created_at = now()) {
   made += 1;
   return { object, id: `${prefix}_${made}`, created_at };
@@ -598,7 +596,7 @@ const at = (minute: number): string => new Date(START + minute * 60_000).toISOSt
 const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 const nth = <T>(items: readonly T[], index: number): T => items[index % items.length] as T;
 
-/** Every list has more than one page or can get one, and every status is there. */
+/** Gives every list more than one page, or a way to it, and every status a device. */
 function seeded(count: number) {
   const groups = many(3, (n) => newGroup(`hall ${n}`, null, at(n)));
   const config_types = many(4, (n) => newConfigType({ name: `Type ${n}`, slug: `type-${n}` }, at(n)));
@@ -674,7 +672,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** JSON in UTF-8; undefined when there is none. */
+/** JSON in UTF-8; undefined for an empty body. */
 async function bodyOf(request: http.IncomingMessage): Promise<unknown> {
   const bytes = Buffer.concat(await request.toArray());
   if (bytes.length === 0) return undefined;
