@@ -169,7 +169,8 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
   const total = requestedItems(list, suspect.exchange)?.length ?? 0;
   const seen: string[] = [];
-  const ask = askOf(suspect.exchange);
+  // A raw query would take the place of each page's own.
+  const { rawQuery: _, ...ask } = askOf(suspect.exchange);
   for (let offset = 0; offset < total && limit > 0; offset += limit) {
     const query = [...rest, ['limit', String(limit)], ['offset', String(offset)]] as const;
     const exchange = await ex.send({ ...ask, query });
