@@ -78,7 +78,7 @@ export interface HostConfig {
   scenario: Scenario;
   /** Undefined for robots without an uplink. */
   platform: PlatformAddress | undefined;
-   /** Most connections to the platform beside those of uplinks. Default: the descriptors that the robots leave. */
+  /** Most connections to the platform beside those of uplinks. Default: the descriptors that the robots leave. */
   connections?: number;
   /** Replacements for routes that the platform lacks. Default: none. */
   offer?: Offer;
