@@ -20,18 +20,18 @@ export type Assertions = Pick<CheckContext, 'must'>;
  */
 export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
-/** Milliseconds to wait, by how fast the target has been for that kind so far. */
+/** Milliseconds to wait, by the pace of the target at waits of this kind so far. */
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, patienceMs, lenient);
 
 export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
-/** Records a wait that timed out: later waits of that kind are short, in other checks too. */
+/** Records a timeout, which shortens later waits of this kind, in other checks too. */
 export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 
-/** Runs `attempt`, which throws once its time is up. Records a timeout, or the time of a result that `isMeant`. */
+/** Runs `attempt`, which throws after its time. Records a timeout, or the time of a result that `isMeant`. */
 export async function inTime<T>(
   t: Device,
   kind: WaitKind,
@@ -48,7 +48,7 @@ export async function inTime<T>(
     return result;
   } catch (error) {
     const isLate = error instanceof NoAnswer || error instanceof StreamTimeout;
-    // A connection that is closed at once shows nothing about waiting.
+    // Records no connection that is closed at once, because it shows nothing about waiting.
     if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, kind);
     throw error;
   }
@@ -68,7 +68,7 @@ export async function restart(
   return relocate(t);
 }
 
-/** Points the context at the agent's present address, which a restart may change, and gives the client for it. */
+/** Points the context at the agent's present address, which a restart may change; resolves with its client. */
 export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = t;
   const moved = await transport.relocate(http.recorder.redactor);
@@ -78,7 +78,7 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
-/** Compacts the log. No event is retained if `earliest`, the first id to be retained, is above `latest`, the newest. */
+/** Compacts the log. `earliest`: first retained id, above `latest` if no event is retained. */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
   if (t.info.compact_restarts === true) await relocate(t);
@@ -87,7 +87,7 @@ export async function compact(t: Device): Promise<{ earliest: bigint; latest: bi
 
 type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>;
 
-/** Control of a check that times every call, and blocks the check where a call would outlast the run. */
+/** Control that times every call, and blocks the check before a call that would outlast the run. */
 export function pacedControl(t: Driven): Control {
   const { control, session, remainingMs, blocked } = t;
   let stopping = 0;
@@ -112,7 +112,7 @@ export function pacedControl(t: Driven): Control {
       answered(BigInt(range.first_id), BigInt(range.last_id));
       return range;
     });
-  // A busy machine may have held up two events: a small batch shows the pace before a large one is refused.
+  // Measures the pace by a small batch before refusing a large one, because a busy machine may delay two events.
   const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
     const isKnown = count <= TELLING_BATCH || session.knowsBatches;
     const isSplit = !isKnown && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
@@ -162,10 +162,10 @@ export const STREAM = ['device.events.content-type.any'];
 
 export const TYPED = ['device.events.content-type'];
 
-/** Retained events can be read, each with an id of its own; without control. */
+/** Retained events can be read, each with an id of its own. Needs no control. */
 export const RETAINED = ['device.events.monotonic.retained'];
 
-/** Retained events replay alike; without control. */
+/** Retained events replay alike. Needs no control. */
 export const RETAINED_REPLAY = ['device.events.replay.exclusive.retained'];
 
 /** Events can be read, each with an id of its own. */
@@ -177,8 +177,8 @@ export const REPLAY = ['device.events.replay.exclusive'];
 /** A replay from either cursor goes over to live events without a loss. */
 export const LIVE = ['device.events.replay.seam'];
 
-/** As `LIVE`, and the events of a deployment name it as section 2.4 says. */
+/** The events of a deployment name it (section 2.4), and those of `LIVE` hold. */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
 
-/** The deployment made last is shown as current. */
+/** The last deployment made is the current one. */
 export const CURRENT_SHOWN = ['device.deployment.current'];

@@ -19,7 +19,7 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
     }
     if (call.name !== 'compact') return;
     const earliest = BigInt((answer as ControlCompacted).earliest_id);
-    // A batch that was cut in two counts as dropped.
+    // Counts a batch cut in two as dropped.
     const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
     session.set(PUBLISHED, left);
     const kept = left.reduce((sum, { count }) => sum + count, 0);
@@ -40,6 +40,6 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
   });
 }
 
-/** Whether a refusal denies the capability: control need not reach every state of a deployment, nor remove each. */
+/** Whether a refusal denies the capability, because control need not reach every state nor remove every deployment. */
 const isPlain = (call: ControlCall): boolean =>
   call.name !== 'remove' && (call.name !== 'deploy' || Object.keys(call.request).length === 0);

@@ -11,23 +11,23 @@ export function logPath(t: Device): string {
 export interface LogLine {
   readonly text: string;
   readonly json: boolean;
-  /** Undefined when the line is not JSON. */
+  /** Undefined for a line that is not JSON. */
   readonly value: unknown;
 }
 
 export interface Log {
   lines: LogLine[];
   bytes: number;
-  /** Whether its middle was left out. */
+  /** True if `readLog` left out the middle. */
   isCut: boolean;
 }
 
-/** Bytes read at each end of a log: a million events would fill the memory. */
+/** Bytes read at each end of a log, because a million events would fill the memory. */
 const END_BYTES = 16 * 1024 * 1024;
 
 /**
- * Lines at both ends of the log, all lines of a short one. The last also counts without its newline when it is JSON:
- * the agent may be about to write that.
+ * Lines at both ends of the log, or all lines of a short log. Counts a last line of JSON without its newline, which the
+ * agent may be about to write.
  */
 export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   const files = await segments(t);
@@ -56,7 +56,7 @@ async function endsOf(t: Device, file: string, size: number, most: number): Prom
   return head.slice(0, head.lastIndexOf('\n') + 1) + tail.slice(tail.indexOf('\n') + 1);
 }
 
-/** Parses a line on demand, since few are looked into. */
+/** Parses a line on demand, because checks look into few. */
 function lineOf(text: string): LogLine {
   let parsed: { value: unknown; json: boolean } | undefined;
   const read = () => {
@@ -86,7 +86,7 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   const found = new Map(ids.map((id): [bigint, number[]] => [id, []]));
   const wanted = new Map(ids.map((id) => [String(id), id]));
   for (const [at, line] of lines.entries()) {
-    // The text shows sooner than its JSON that a line holds none of the ids, as most do.
+    // Searches the text first, because most lines hold none of the ids.
     for (const text of new Set(line.text.match(/-?\d+/g) ?? [])) {
       const id = wanted.get(text);
       if (id !== undefined && storesEvent(line, id)) found.get(id)?.push(at);
@@ -95,12 +95,12 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   return found;
 }
 
-/** Whether a line stores that event. How an agent lays a line out is not stated, so any member may hold the id. */
+/** Whether a line stores the event, under any member: the layout of lines is not specified. */
 export function storesEvent(line: LogLine, id: bigint): boolean {
   return line.json && line.text.includes(String(id)) && containsId(line.value, id);
 }
 
-/** Without recursion: a target's log may hold a line of any depth. */
+/** Searches without recursion, because a target's log may hold a line of any depth. */
 function containsId(line: unknown, id: bigint): boolean {
   const left = [line];
   while (left.length > 0) {
@@ -111,7 +111,7 @@ function containsId(line: unknown, id: bigint): boolean {
   return false;
 }
 
-/** The files of the log, oldest first: one, or the `.jsonl` files of the directory that control names. */
+/** Files of the log, oldest first: one file, or the `.jsonl` files of a directory. */
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
   const there = await t.files.stat(path);
@@ -138,7 +138,7 @@ export async function lastLine(t: Device): Promise<Buffer> {
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
 }
 
-/** Bytes of all files in the log's directory, leftovers of a compaction included. */
+/** Bytes of all files in the log's directory, with leftovers of a compaction. */
 export async function diskUse(t: Device): Promise<number> {
   const path = logPath(t);
   const isFolder = (await t.files.stat(path))?.kind === 'folder';
@@ -151,7 +151,7 @@ export interface ConfigFile {
   content: string;
 }
 
-/** A file with a unique name, so that it can be found wherever the device puts it. */
+/** File with a unique name, which a check finds wherever the device puts it. */
 export const configFile = (content: string): ConfigFile => ({
   filepath: `/etc/robot/${uniqueName('config')}.json`,
   content,
@@ -163,13 +163,13 @@ export function configRoot(t: Device): string {
 
 export interface FoundFile {
   text: string;
-  /** At the whole path, below the root or below a directory in it. False when only the name is the same. */
+  /** True at the whole path, below the root or a directory in it; false if only the name is the same. */
   inPlace: boolean;
 }
 
 /**
- * Every file below the root that may be this one: first the one at the very path, last those that share only its name.
- * Below `/`, the whole machine, there is only the one at the very path.
+ * Files below the root that may be this one, from the file at its very path to those that share only its name. Below
+ * `/`, the whole machine, only the file at its very path.
  */
 export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);
@@ -185,7 +185,7 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
   return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
 }
 
-/** Whether two texts mean the same: line ends may differ, and JSON may be formatted in another way. */
+/** Whether two texts mean the same, up to line ends and the formatting of JSON. */
 export function sameText(left: string, right: string): boolean {
   const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
   if (unlined(left) === unlined(right)) return true;
@@ -197,9 +197,9 @@ export function sameText(left: string, right: string): boolean {
 }
 
 export interface FileDifferences {
-  /** In words: files that are missing or have another content. */
+  /** Descriptions of files that are missing or have another content. */
   lost: string[];
-  /** In words: files with the same content that are formatted in another way, or lie elsewhere. */
+  /** Descriptions of files with the same content in another format or place. */
   altered: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Makes events happen. Other events may come at any time, so a check follows its own by their ids. */
+/** Makes events happen. A check follows its own events by their ids, because others may come at any time. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -16,11 +16,11 @@ export interface Published {
   first: bigint;
   last: bigint;
   count: number;
-  /** When control had answered, milliseconds of `performance.now()`. */
+  /** Time of control's answer, milliseconds of `performance.now()`. */
   at: number;
 }
 
-/** Publishes events to be read on a stream. Blocks the check at once when there is no time left for reading. */
+/** Publishes events to be read on a stream. Blocks the check at once without time left for reading. */
 export async function publish(t: Device, count: number): Promise<Published> {
   const reason = t.session.whyTooMuch('event', count, t.remainingMs());
   if (reason !== undefined) t.blocked(reason);
@@ -34,8 +34,8 @@ export async function publishUnread(t: Device, count: number): Promise<Published
 }
 
 /**
- * Publishes one event and subscribes after it: its id is certainly served as a cursor, where the id before it may have
- * been compacted away. On a device that publishes slowly, the last event of any check will do.
+ * Publishes one event and subscribes after it, because the device certainly serves its id as a cursor, while compaction
+ * may have removed the event before. On a device that publishes slowly, takes the last event of any check.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
@@ -48,8 +48,8 @@ export async function subscribeAtKnownCursor(
 }
 
 /**
- * Reads up to the last of the published events. After a silence, one more event is published: once that has come, an
- * event before it that has not is lost, and is waited for no longer.
+ * Reads up to the last of the published events. After a silence, publishes one more event: once it has come, an earlier
+ * event that is missing is lost, and the wait for it ends.
  */
 export async function readUpTo(subscription: Subscription, published: Published): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
@@ -74,7 +74,7 @@ export function readUpToDeployed(
   { id, activity_status }: Deployment,
 ): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
-  // The event of a deployment that is not deployed yet may come much later.
+  // Sends no probe for a deployment that is not deployed yet, whose event may come much later.
   const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
   return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, probe, 'deployed');
 }
@@ -91,7 +91,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
         ({ last }) => {
           probe.id = last;
         },
-        // Trouble with control decides nothing: the wait goes on.
+        // Waits on despite trouble with control, which decides nothing.
         () => {},
       );
     },
@@ -99,7 +99,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
   return probe;
 }
 
-/** Measures how far apart the events of a batch came, unless all had come before control answered. */
+/** Measures the time between events of a batch, unless all came before control answered. */
 function measurePace(t: Device, { first, last, at }: Published, came: readonly SeenEvent[]): void {
   const batch = came.filter(({ id }) => id >= first && id <= last);
   const from = Math.max(at, batch.at(0)?.frame.at ?? 0);
@@ -108,8 +108,8 @@ function measurePace(t: Device, { first, last, at }: Published, came: readonly S
 }
 
 /**
- * Judges a live stream and a replay, which bring every kind of event and those of `publishLast`. Other checks decide
- * whether all come, so a missing event is a finding only where neither stream brought any.
+ * Judges a live stream and a replay with every kind of event and those of `publishLast`. A missing event is a finding
+ * only where neither stream brought any, because other checks decide on losses.
  */
 export async function expectOnLiveAndReplay(
   t: Device,
@@ -141,7 +141,7 @@ export function eventBudget(t: Device, wanted: number): number {
   return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, BATCH_MS)));
 }
 
-/** Number up to `wanted` that takes at most `withinMs`. At least 2, since one alone shows no order. */
+/** Number up to `wanted` that takes at most `withinMs`; at least 2, because one event shows no order. */
 export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 
@@ -168,7 +168,7 @@ export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean
 
 /**
  * Makes an event of every kind that control can cause, between two published ones: once the last has come, so have the
- * others. A device that takes seconds for each gets the published ones alone.
+ * others. On a device that takes seconds for each, makes the published ones alone.
  */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
   const isKnown = t.session.isMostlySlow('publish') && t.session.get(EVERY_KIND).published;
@@ -176,7 +176,7 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   const { first } = await publish(t, 1);
   const one = await t.control.deploy();
   const other = await t.control.deploy();
-  // The second deployment may have replaced the first, so that it cannot be removed any more.
+  // Accepts a refusal, because the second deployment may have replaced the first for good.
   await t.control.remove(one.id).catch(ignoreRefusal);
   await t.control.remove(other.id).catch(ignoreRefusal);
   const { last, at } = await publish(t, 1);
@@ -184,7 +184,7 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   return { first, last, count: 4, at };
 }
 
-/** Whether a check has published every kind: where events take long, one does so for the rules of the whole run. */
+/** Whether a check has published every kind: on a slow device, once for the rules of the whole run. */
 const EVERY_KIND = new Fact(() => ({ published: false }));
 
 /** Ignores the refusal of an act that a device need not do; throws any other error on. */

@@ -1,4 +1,4 @@
-/** Watches an idle stream. Only times without events count, since other checks may be driving the device. */
+/** Watches an idle stream. Counts times without events alone, because other checks may be driving the device. */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import { parseObject } from '../../json.ts';
@@ -7,11 +7,11 @@ import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Intervals of silence after which a comment counts as sent by the clock, not for the stream's opening. */
+/** Intervals of silence before a comment that the clock has sent, not the opening of the stream. */
 const BY_THE_CLOCK = 0.25;
-/** Intervals without a comment on an idle stream above which it is a finding. */
+/** Intervals without a comment on an idle stream, above which the silence is a finding. */
 const LATE = 1.5;
-/** Milliseconds without an idle time after which a watch asks for quiet; it gives up after three times that. */
+/** Milliseconds without an idle time, after which a watch asks for quiet; after thrice that it gives up. */
 const GIVE_UP_MS = 120_000;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
@@ -24,13 +24,13 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
 
 interface Watching {
   onFrame?: (frame: SseFrame) => void;
-  /** Opens a stream that stays idle, to be watched instead where a slow device is driven for minutes. */
+  /** Opens a stream that stays idle, to watch it instead while a slow device is driven for minutes. */
   openIdle?: () => Promise<Subscription | undefined>;
 }
 
 /**
- * Waits for `wanted` heartbeats that each end an idle time; gives fewer where frequent comments leave no idle time. An
- * idle time longer than 1.5 intervals is a finding.
+ * Waits for `wanted` heartbeats that each end an idle time; resolves with fewer where frequent comments leave no idle
+ * time. An idle time longer than 1.5 intervals is a finding.
  */
 export async function awaitHeartbeats(
   t: Device,
@@ -58,9 +58,9 @@ export async function awaitHeartbeats(
 }
 
 /**
- * Expects heartbeats of an idle stream while other checks run: a server with a time limit for writing leaves a stream
- * open and silent. A retry watches until a stream is as old as the silent one was. Ends early at a third of the run's
- * time, as a check may take half of it, and where another check lacks a place for its stream.
+ * Expects heartbeats on an idle stream while other checks run, because a server with a time limit for writing leaves a
+ * stream open and silent. A retry watches a stream for as long as the silent one. Ends early after a third of the run's
+ * time, because a check may take half of it, and where another check lacks a place for its stream.
  */
 export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
   const { session } = t;
@@ -87,10 +87,10 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps the comments sent by the clock, and counts the others, which may be endless. */
+/** Keeps comments that the clock has sent, and counts the others, which may be endless. */
 class ByTheClock {
   readonly found: SseComment[] = [];
-  /** All comments, kept or not. */
+  /** Number of all comments. */
   count = 0;
   readonly #intervalMs: number;
   #last: number;
@@ -117,11 +117,11 @@ class HeartbeatWatch {
   readonly #startedAt: number;
   #lastEventAt: number;
   #lastSignAt: number;
-  /** Comments that read `heartbeat`, and all comments, as far as the clock sent them. */
+  /** Comments that read `heartbeat`, and all comments, of those that the clock has sent. */
   readonly #named: ByTheClock;
   readonly #all: ByTheClock;
   readonly #over = Promise.withResolvers<void>();
-  /** Whether the checks that drive the device wait for this watch. */
+  /** True while checks that drive the device wait for this watch. */
   #isQuiet = false;
   #seen = { frames: 0, comments: 0 };
 
@@ -148,12 +148,12 @@ class HeartbeatWatch {
     return this.#lastSignAt - this.#lastEventAt;
   }
 
-  /** Heartbeats sent by the clock; any comment counts where none reads `heartbeat`. */
+  /** Heartbeats sent by the clock: comments that read `heartbeat` or, without any, all comments. */
   heartbeatsByTheClock(): readonly SseComment[] {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
 
-  /** False when nothing came within `mostMs`, or a comment may have come unread. A late heartbeat is a finding. */
+  /** Resolves with false after `mostMs` of silence, or if a comment may be unread. A late heartbeat is a finding. */
   async waitForActivity(mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     const { stream } = this.#subscription;
     const due = this.#lastSignAt + this.#allowedMs() - performance.now();
@@ -164,7 +164,7 @@ class HeartbeatWatch {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       if (error instanceof StreamTimeout) {
         if (mostMs < due) return false;
-        // A process that was held up runs its timers before it reads its sockets.
+        // Reads the sockets first, because a process that was held up runs its timers before them.
         await this.#slowness.measured();
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
         if (early || stream.comments.length > this.#seen.comments) return false;
@@ -180,7 +180,7 @@ class HeartbeatWatch {
     }
   }
 
-  /** True when events of a slow device have disturbed the stream for the first time. */
+  /** Returns true when events of a slow device first disturb the stream. */
   readActivity(): boolean {
     let isDisturbed = false;
     const { comments, frames } = this.#subscription.stream;
@@ -199,7 +199,7 @@ class HeartbeatWatch {
       const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? 3 : 1);
       if (isOver && this.#isQuiet)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
-      // A device that does not count as slow may still leave no pause.
+      // Asks for quiet too where a device that does not count as slow leaves no pause.
       if (isOver) this.askForQuiet();
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
@@ -208,13 +208,13 @@ class HeartbeatWatch {
     return isDisturbed;
   }
 
-  /** Makes checks that drive the device wait until the watch is over: a slow device is driven for minutes. */
+  /** Lets checks that drive the device wait for the end of the watch, because driving a slow one takes minutes. */
   askForQuiet(): void {
     this.#isQuiet = true;
     this.#t.session.askForQuiet(this.#over.promise);
   }
 
-  /** Allowed milliseconds without a comment: more where the machine or the target is slow. */
+  /** Milliseconds allowed without a comment, more on a slow machine or target. */
   #allowedMs(): number {
     const worst = this.#slowness.worst();
     return LATE * this.intervalMs + (worst > this.intervalMs / 10 ? this.#t.patienceMs + 2 * worst : 0);
@@ -228,15 +228,15 @@ class HeartbeatWatch {
   }
 }
 
-/** An event that has happened, rather than a heartbeat sent as an event. */
+/** Excludes a heartbeat sent as an event. */
 const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
-/** Expects that only events move a client's cursor. Just after opening, a block without data may set it too. */
+/** Expects that events alone move a client's cursor; just after opening, a block without data may set it too. */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
-  // A long stream loses its oldest frames: then the cursor is known from the first event that is left.
+  // Learns the cursor from the first event that is left, because a long stream loses its oldest frames.
   let known = stream.frames.dropped === 0;
   for (const frame of stream.frames) {
     known ||= frame.data !== undefined;
@@ -250,7 +250,7 @@ export function expectCursorKept(t: Device, { stream }: Subscription): void {
   }
 }
 
-/** Waits until the stream was idle for `idleMs` without a break, or events kept it busy for three times that. */
+/** Waits until the stream was idle for `idleMs` without a break, or busy with events for thrice that. */
 export async function expectOpenWhileIdle(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
   const { stream } = subscription;
   const last = stream.openedAt + 3 * idleMs;
@@ -272,10 +272,10 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   }
 }
 
-/** Bytes above which a stream was busy: more than a check or two publish. */
+/** Bytes of a busy stream, above those that a check or two publish. */
 const BUSY_BYTES = 16_384;
 
-/** Ends the check as undecided where a busy stream was ended or dropped: it was not idle, and a client resumes it. */
+/** Ends the check as undecided if a busy stream was ended or dropped, because a client resumes it. */
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};
@@ -284,11 +284,11 @@ function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
     t.undecided('the device ended the stream while events were coming, so that it was not idle for long enough');
 }
 
-/** Lateness of this machine and of the target, for which a heartbeat is not blamed. */
+/** Lateness of this machine and of the target, which excuses a heartbeat. */
 interface Slowness {
-  /** Milliseconds that the worst timer or answer so far was late. */
+  /** Milliseconds of the latest timer or answer so far. */
   worst(): number;
-  /** Resolves when both have been measured once more. */
+  /** Resolves after one more measurement of machine and target. */
   measured(): Promise<void>;
   stop(): void;
 }

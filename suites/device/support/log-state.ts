@@ -1,22 +1,22 @@
-/** State of the event log as the calls of control show it: its newest events, and its changes. */
+/** State of the event log by the calls of control: its newest events, and its changes. */
 import { Fact, type Session } from '../../../harness/runner/session.ts';
 
 interface LogState {
-  /** Last event published, a cursor that is certainly served; undefined after a compaction or a stop. */
+  /** Last published event, certainly served as a cursor; undefined after a compaction or a stop. */
   readonly knownCursor: bigint | undefined;
-  /** Compactions and stops so far. */
+  /** Number of compactions and stops. */
   readonly changes: number;
-  /** Newest event known at the last of them. */
+  /** Newest event known at the last compaction or stop. */
   readonly changedAt: bigint;
   /** Newest event that control published. */
   readonly newest: bigint | undefined;
   /** Smallest distance between ids of a batch; undefined before the first. */
   readonly step: number | undefined;
-  /** Events that may have followed the newest: of deployments, and of calls that failed. */
+  /** Number of events that may follow the newest: of deployments, and of failed calls. */
   readonly more: number;
-  /** Events that control was asked for and has not answered yet. */
+  /** Number of events that control has yet to answer for. */
   readonly asked: number;
-  /** First and last event that a compaction left; undefined once the log may have changed again. */
+  /** First and last event left by a compaction; undefined once the log may have changed again. */
   readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 
@@ -47,7 +47,7 @@ export function recordCompaction({ session }: Driven, earliest: bigint, latest: 
   session.set(LOG_STATE, { ...session.get(LOG_STATE), left: { earliest, latest } });
 }
 
-/** Records events that are being published. The result is to be called with their ids once control has answered. */
+/** Records events under way. Call the result with their ids once control has answered. */
 export function recordPublishing({ session }: Driven, count: number): (first?: bigint, last?: bigint) => void {
   const change = (changed: (log: LogState) => Partial<LogState>): void => {
     const log = session.get(LOG_STATE);
@@ -59,13 +59,13 @@ export function recordPublishing({ session }: Driven, count: number): (first?: b
       const asked = log.asked - count;
       if (first === undefined || last === undefined) return { asked, more: log.more + count };
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
-      // Answers to calls that were made at the same time may come in any order.
+      // Keeps the highest id, because answers to simultaneous calls may come in any order.
       const isNewest = log.newest === undefined || last > log.newest;
       return { asked, knownCursor: last, ...(count > 1 && { step }), ...(isNewest && { newest: last, more: 0 }) };
     });
 }
 
-/** Events of a deployment, of the one that it replaces, and others that may come with them. */
+/** Events of a deployment and of the one that it replaces, and others that may come with them. */
 export const EVENTS_OF_A_DEPLOYMENT = 4;
 
 export function recordDeployment({ session }: Driven): void {

@@ -1,4 +1,4 @@
-/** Replays of what a check published before: a long stretch of the log, or a short one that other replays repeat. */
+/** Replays of events that a check published: a long stretch of the log, or a short stretch that others repeat. */
 
 import fc from 'fast-check';
 import { LONGEST_ANSWER } from '../../../harness/client/http.ts';
@@ -20,34 +20,34 @@ import { describeOpen, type Streams } from './streams.ts';
 import type { Subscription } from './subscription.ts';
 
 /**
- * Stretch of the log about as long as its retention, to show limits such as a longest replay or the events loaded at a
- * start. Its reader comes back where a device compacts its log or ends a long stream.
+ * Stretch of the log about as long as its retention, which shows limits such as a longest replay or the events loaded
+ * at a start. Its reader comes back where a device compacts its log or ends a long stream.
  */
 export interface LogStretch {
   cursor: bigint;
-  /** All events after the cursor, without a gap, read portion by portion as they were published. */
+  /** All events after the cursor, without a gap, read in portions as they were published. */
   events: SeenEvent[];
 }
 
 const MOST_EVENTS = 1500;
-/** One event shows no order. */
+/** Least events of a stretch, because one event shows no order. */
 const LEAST_STRETCH = 2;
-/** Milliseconds in which a log is filled, so that a slow device gets fewer events. */
+/** Milliseconds to fill a log, so that a slow device gets fewer events. */
 export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);
 const ATTEMPTS = 4;
 
-/** Publishes and reads `most` events, or as many as the log keeps; undefined when they were compacted at once. */
+/** Publishes and reads `most` events, or as many as the log keeps; undefined if they are compacted at once. */
 export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
   const { retention } = t.info;
-  // A log that is nearly full may be compacted at any moment, stretch and all.
+  // Leaves a tenth, because compaction may remove the whole stretch from a nearly full log.
   const kept = retention === undefined ? 500 : Math.floor(retention * 0.9);
   const count = Math.floor(Math.min(most, kept));
   requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
-  // The first portion is small, since it shows how slow the device is; each is twice the last.
+  // Doubles small portions, because the first shows how slow the device is.
   for (let wanted = 50; stretch.events.length < count && performance.now() - started < fillingMs(t); wanted *= 2) {
     const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
     if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
@@ -55,7 +55,7 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   return stretch;
 }
 
-/** Publishes more and reads all that has come since. False when it was compacted at once. */
+/** Publishes `count` events and reads all since the stretch. Resolves with false if they are compacted at once. */
 export async function extendStretch(t: Device, streams: Streams, stretch: LogStretch, count: number): Promise<boolean> {
   const after = stretch.events.at(-1)?.id ?? stretch.cursor;
   const stream = await streams.try({ after });
@@ -67,7 +67,7 @@ export async function extendStretch(t: Device, streams: Streams, stretch: LogStr
   return true;
 }
 
-/** The earliest event of the stretch that is served as a cursor; undefined when only the newest is, or none. */
+/** Earliest event of the stretch that is served as a cursor; undefined if at most the newest is. */
 export async function earliestServedIn(streams: Streams, { cursor, events }: LogStretch): Promise<bigint | undefined> {
   if (await isServed(streams, cursor)) return cursor;
   let expired = -1;
@@ -81,8 +81,8 @@ export async function earliestServedIn(streams: Streams, { cursor, events }: Log
 }
 
 /**
- * Expects the stretch to replay as it was read, from the earliest cursor that is served. Decides nothing where
- * compaction overtakes the cursor several times in a row. `when` completes the description of the replay.
+ * Expects the stretch to replay as it was read, from the earliest served cursor. Decides nothing where compaction
+ * overtakes the cursor several times in a row. `when`: ends the description of the replay.
  */
 export async function expectStretchReplayed(
   t: Device,
@@ -102,7 +102,7 @@ export async function expectStretchReplayed(
   t.note('the log was compacted too soon to compare the replay of a long stretch of it');
 }
 
-/** Expects a stream opened at the cursor to replay the stretch. False, without comparing, once the cursor expired. */
+/** Expects a stream from the cursor to replay the stretch. Resolves with false for an expired cursor. */
 export async function expectReplay(
   t: Device,
   streams: Streams,
@@ -130,12 +130,12 @@ async function isServed(streams: Streams, after: bigint): Promise<boolean> {
 
 interface Reading {
   events: SeenEvent[];
-  /** Why it stopped before the last event. */
+  /** Reason to stop before the last event. */
   problem: string | undefined;
   expired: boolean;
 }
 
-/** Reads up to the event `last` or one after it, for as long as something comes. Makes no finding. */
+/** Reads up to the event `last` or a later one, as long as bytes come. Makes no finding. */
 async function readUntil(t: Device, streams: Streams, opened: EventStream, last: bigint): Promise<Reading> {
   const events: SeenEvent[] = [];
   const stopped = (problem: string, expired = false): Reading => ({ events, problem, expired });
@@ -147,7 +147,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
       for (;;) {
         const next = async (within: number): Promise<SeenEvent | undefined> =>
           readEvent(t, await stream.next({ within, for: 'the next event of a replay' }));
-        // Events beyond the last were published meanwhile.
+        // Times no event beyond the last, which was published meanwhile.
         const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
@@ -165,7 +165,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
   }
 }
 
-/** Replay of a stretch that a check has just published, for other replays to be compared with. */
+/** Replay of a fresh stretch, against which other replays are compared. */
 export interface Recording {
   all: SeenEvent[];
   cursor: bigint;
@@ -175,12 +175,12 @@ export interface Recording {
 interface Kept {
   recording: Recording;
   at: number;
-  /** Changes of the log before it. */
+  /** Number of changes of the log before it. */
   changes: number;
 }
 
 const LAST_RECORDING = new Fact<Kept | undefined>(() => undefined);
-/** Milliseconds for which a recording is shared: an agent does not drop old events at once. */
+/** Milliseconds in which checks share a recording: no agent drops events so soon. */
 const KEPT_MS = 60_000;
 
 /**
@@ -196,18 +196,18 @@ export async function record(t: Device, streams: Streams, count: number): Promis
   return recording;
 }
 
-/** Whether the log cannot have been compacted since: not by control, by no restart, and by too few events. */
+/** Whether neither control, nor a restart, nor later events can have compacted the log since. */
 function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
   const { knownCursor: newest, changes: now } = t.session.get(LOG_STATE);
   if (newest === undefined || now !== changes || performance.now() - at > KEPT_MS) return false;
   return newest - recording.cursor < BigInt(mostEvents(t));
 }
 
-/** Publishes a stretch and reads its replay. Only events of other origin can have come since. */
+/** Publishes a stretch and reads its replay, to which only events of other origin can be added. */
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
-  // Deployments change later, and their events must not.
+  // Publishes every kind, because the events of deployments must stay as their deployments change.
   if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
   const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
   const published = await publish(t, Math.min(eventBudget(t, count), room));
@@ -217,19 +217,19 @@ export async function recordAfresh(t: Device, streams: Streams, count: number): 
   return { all, cursor, published };
 }
 
-/** Events after the cursor, each once. Another requirement decides on a replay that repeats its cursor. */
+/** Events after the cursor, each once; another requirement decides on a replay that repeats its cursor. */
 export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEvent[] =>
   distinct(events).filter(({ id }) => id > cursor);
 
-/** Any id of the stretch but the last. No number between two ids: it is not stated whether that is a valid cursor. */
+/** Any id of the stretch but the last. A number between two ids need not be a valid cursor. */
 export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
 
-/** Milliseconds to wait for an event before the next is published. */
+/** Milliseconds of each wait for an event before the next is published. */
 const PAUSES_MS = [200, 400, 800, 1600];
 
 /**
- * Publishes until an event has come on each stream, and gives the newest: from then on all are live. Events lost before
+ * Publishes until an event has come on each stream, so that all are live, and resolves with the newest. Losses before
  * are a finding of the check of the seam between replay and live.
  */
 export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
@@ -240,7 +240,7 @@ export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subsc
     const came = await Promise.all(counted.map(({ stream, frames }) => growsWithin(stream, frames, within)));
     if (came.every(Boolean)) break;
     await publish(t, 1);
-    // The time is short once live events failed to come to other checks.
+    // Gives up soon once live events failed to come to other checks.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
   const read = await Promise.all(subscriptions.map((each) => each.reach(first, `a live event, from ${first} on`)));

@@ -1,4 +1,4 @@
-/** Requests that must be answered: a silent or dropped connection is a finding about the target. */
+/** Requests that demand an answer: a silent or dropped connection is a finding about the target. */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../../../harness/client/errors.ts';
@@ -23,19 +23,19 @@ export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => stat
 
 interface RetryOptions<A> {
   /**
-   * Whether the cause may go away by itself, such as a stream of another check: then the request is soon sent again,
-   * whatever `Retry-After` says. Default: no.
+   * Whether the cause may go away by itself, such as a stream of another check, so that a retry need not wait for
+   * `Retry-After`. Default: no.
    */
   mayClear?: () => boolean;
-  /** Whether the check itself is the cause, so that waiting for `Retry-After` is of no use. Default: no. */
+  /** Whether the check itself is the cause, so that waiting for `Retry-After` is useless. Default: no. */
   ownDoing?: () => boolean;
-  /** Gets every answer but the last. */
+  /** Takes every answer but the last. */
   discard?: (answer: A) => Promise<void>;
 }
 
 /**
- * Sends a request until its answer does not throttle, for as long as the cause may clear or the device names a time to
- * come back: the specification states no limit to requests and streams. The last answer may be a throttling one.
+ * Sends a request until its answer does not throttle, as long as the cause may clear or the device names a time to come
+ * back, because the specification states no limit to requests and streams. The last answer may throttle.
  */
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
@@ -73,7 +73,7 @@ export async function request(
   }
 }
 
-/** Milliseconds in which a device notices that a stream was closed. */
+/** Milliseconds in which a device notices the end of a stream. */
 const NOTICED_MS = 2000;
 
 export interface HeldStream extends Answer {
@@ -81,14 +81,14 @@ export interface HeldStream extends Answer {
   close(): Promise<void>;
 }
 
-/** The event streams that the checks of one target hold at once. */
+/** Event streams that all checks of one target hold at once. */
 class OpenStreams {
   readonly #streams = new Set<HeldStream>();
   #lastServedAt = Number.NEGATIVE_INFINITY;
   most = 0;
-  /** Set once a stream was refused for want of a place. */
+  /** True once the device has refused a stream for lack of a place. */
   isScarce = false;
-  /** Settles when the last of the checks that were throttled has had its turn. */
+  /** Settles at the end of the last throttled check's turn. */
   #turns: Promise<unknown> = Promise.resolve();
 
   add(stream: HeldStream): void {
@@ -106,7 +106,7 @@ class OpenStreams {
     return countOpen(this.#streams);
   }
 
-  /** Whether the device may still count a stream that is closed by now. */
+  /** Whether the device may still count a closed stream. */
   get justClosed(): boolean {
     return (
       performance.now() - this.#lastServedAt < NOTICED_MS ||
@@ -116,12 +116,12 @@ class OpenStreams {
     );
   }
 
-  /** Whether the device may throttle because of streams of this run. */
+  /** Whether streams of this run may make the device throttle. */
   get mayBeInTheWay(): boolean {
     return this.count > 0 || this.justClosed;
   }
 
-  /** Runs throttled checks one after the other: two of them could wait for each other's streams for ever. */
+  /** Runs throttled checks one by one, because two could wait for each other's streams for ever. */
   inTurn<T>(run: () => Promise<T>): Promise<T> {
     const turn = this.#turns.then(run);
     this.#turns = turn.catch(() => {});
@@ -130,7 +130,7 @@ class OpenStreams {
 }
 export const OPEN_STREAMS = new Fact(() => new OpenStreams());
 
-/** Reason why a check that needs more streams does not apply: the specification shows no number. */
+/** Reason against a check that needs more streams, whose number the specification leaves open. */
 export const servesFew = (streams: number): string =>
   `the device serves no more than ${countInWords('stream', streams)} at once`;
 
@@ -154,14 +154,14 @@ export function describeResponse(response: Pick<HttpResponse, 'status' | 'header
 
 const NO_DEPLOYMENT = new Set([204, 404, 409, 410, 503]);
 
-/** Whether the answer means no current deployment, in any plausible way: the specification names none. */
+/** Whether an answer means no current deployment, in any plausible way because the specification names none. */
 export const meansNoDeployment = (response: HttpResponse): boolean =>
   NO_DEPLOYMENT.has(response.status) || (response.status === 200 && response.json === null);
 
-/** Whether the deployment endpoint served the request, with a deployment or by saying that there is none. */
+/** Whether the endpoint answered with a deployment, or with the lack of one. */
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
-/** Whether it looks like a deployment, rather than an answer that a server gives to anything. */
+/** Excludes an answer that a server gives to anything. */
 export function isDeployment(response: HttpResponse | undefined): boolean {
   if (response?.status !== 200) return false;
   const { id, activity_status } = objectOf(response) ?? {};
@@ -185,12 +185,12 @@ export async function currentDeployment(t: Device, http?: HttpClient): Promise<R
   return body;
 }
 
-// Malformed, overlong and unusual requests, with the answers acceptable to each; and wrong Authorization headers.
+// Malformed, overlong and unusual requests with the acceptable answers to each, and wrong Authorization headers.
 
 export interface OddRequest {
   name: string;
   parts: (string | Buffer)[];
-  /** Whole answers that must come, unless it may hang up. Default: 1. */
+  /** Number of whole answers that must come, unless the device may hang up. Default: 1. */
   answers?: number;
   methods?: string[];
   mayHangUp?: boolean;
@@ -242,7 +242,7 @@ const oddPaths = (base: string, odd: Odd): OddRequest[] => [
   odd('a path of 64 KiB', { target: `${base}/${LONG}` }, HUNG_UP),
   odd('a query of 64 KiB', { target: `${base}${CURRENT}?q=${LONG}` }, TAKEN_OR_HUNG_UP),
   odd('a path with bad escapes', { target: `${base}/deployments/%zz%` }),
-  // Some servers redirect to the normalized path.
+  // Accepts a redirect to the normalized path.
   odd(
     'a path that climbs',
     { target: `${base}/../../etc/passwd` },
@@ -290,7 +290,7 @@ export const headersWithoutToken = (token: string): (string | undefined)[] =>
     `Bearer ${token}x`,
   ].filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
 
-/** Tokens of the same length that differ in every character, in the first alone, and in the last but three. */
+/** Tokens of the same length: one with every character changed, one with the first, one with the last but three. */
 export function changedTokens(token: string): string[] {
   const changed = (from: number, to: number): string =>
     [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
@@ -298,18 +298,18 @@ export function changedTokens(token: string): string[] {
   return [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
 }
 
-/** The token with upper and lower case swapped; undefined when it has no letters. */
+/** Token with upper and lower case swapped; undefined without letters. */
 export function otherCase(token: string): string | undefined {
   const swapped = [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase()));
   return swapped.join('') === token ? undefined : swapped.join('');
 }
 
-/** Whether case may matter in a token: one of a single case, such as hexadecimal, may be read in either. */
+/** Whether case matters in a token, as it may not in one of a single case, such as hexadecimal. */
 export const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
 
-/** Any Authorization but the right one: part of the token, more than it, or another one. */
+/** Any wrong Authorization: part of the token, the token and more, or another token. */
 export const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
-  // Padding may mean nothing to a device that decodes the token.
+  // Changes no padding, which may mean nothing to a device that decodes the token.
   const bare = token.replace(/=+$/, '');
   return fc
     .oneof(

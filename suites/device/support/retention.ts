@@ -1,6 +1,6 @@
 /**
  * Number of events that the log keeps. The specification states none (section 8): control may name it, else cursors
- * show it, by 200 or 410.
+ * show it by 200 or 410.
  */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -8,20 +8,19 @@ import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { Device } from './check.ts';
 import { LOG_STATE } from './log-state.ts';
 
-/** A check needs more retained events than there were. */
 export class TooFewRetained extends TooLittleSeen {
   override name = 'TooFewRetained';
 }
 
-/** Events assumed to be kept until a cursor shows otherwise: few logs keep fewer. */
+/** Events that a log keeps, assumed until a cursor shows otherwise: few logs keep fewer. */
 const ASSUMED_RETENTION = 200;
-/** Events of the types in the specification that `publishEveryEventKind` causes. */
+/** Events of specified types that `publishEveryEventKind` causes. */
 export const EVENTS_OF_EVERY_KIND = 8;
 
 interface Observed {
-  /** The most events after a cursor that was served. */
+  /** Most events after a served cursor. */
   served: number;
-  /** The fewest events after a cursor that got 410. */
+  /** Fewest events after a cursor that got 410. */
   refused: number;
 }
 
@@ -32,27 +31,27 @@ function retentionOf({ info, session }: Device): number {
   return info.retention ?? Math.max(served, Math.min(refused, ASSUMED_RETENTION));
 }
 
-/** Events that an agent keeps after a cursor whenever it compacts: a quarter, as events of other origin count too. */
+/** Events that an agent keeps after a cursor at any compaction: a quarter, because others publish too. */
 const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
-/** Events that may follow another before that one is compacted away: up to 3 of a small log, or none. */
+/** Events that may follow another before compaction removes it: up to 3 of a small log, or none. */
 export const mostEvents = (t: Device): number =>
   Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 
-/** Upper bound of the events after a cursor, as far as control has caused them; Infinity where unknown. */
+/** Upper bound of the events that control has caused after a cursor; Infinity where unknown. */
 export function eventsAfter({ session }: Pick<Device, 'session'>, cursor: bigint): number {
   const { newest, step = 1, more, asked } = session.get(LOG_STATE);
   return newest === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Number(newest - cursor) / step) + more + asked;
 }
 
-/** Earliest of `before` and the events that is certainly still retained. */
+/** Earliest of `before` and the events that is certainly retained. */
 export function retainedFrom(t: Device, before: bigint, events: readonly { id: bigint }[]): bigint {
   const all = [before, ...events.map(({ id }) => id)];
   const many = (id: bigint, at: number): number => Math.max(eventsAfter(t, id), all.length - 1 - at);
   return all.find((id, at) => many(id, at) <= mostEvents(t)) ?? all.at(-1) ?? before;
 }
 
-/** Ends the check as undecided where the log keeps fewer events after a cursor. */
+/** Ends the check as undecided on a log that keeps fewer events after a cursor. */
 export function requireRoomFor(t: Device, events: number): void {
   if (mostEvents(t) < events) throw new TooFewRetained(`needs ${events + 1} retained events: ${describeRetention(t)}`);
 }
@@ -63,14 +62,14 @@ function describeRetention({ info, session }: Device): string {
   return `the log kept fewer than ${refused + 1}`;
 }
 
-/** Learns the retention from the answer to a cursor, unless a compaction or a restart may have dropped its event. */
+/** Learns the retention from the answer to a cursor, unless a compaction or restart may have dropped its event. */
 export function observeCursor(t: Device, options: OpenEvents, status: number): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || cursor <= t.session.get(LOG_STATE).changedAt) return;
   const { newest, step = 1 } = t.session.get(LOG_STATE);
   if (newest === undefined || newest < cursor) return;
   const { served, refused } = t.session.get(OBSERVED);
-  // Events that may be on their way do not count as kept.
+  // Leaves out events that may be on their way.
   const certainly = Math.floor(Number(newest - cursor) / step);
   if (status === 200) t.session.set(OBSERVED, { served: Math.max(served, certainly), refused });
   if (status === 410) t.session.set(OBSERVED, { served, refused: Math.min(refused, eventsAfter(t, cursor)) });
@@ -79,7 +78,7 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
 export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
   if (cursor === undefined) return false;
-  // One event of other origin may drop any event of a tiny log.
+  // Counts every event of a tiny log as gone, because one event of other origin may drop it.
   const isTiny = t.info.retention !== undefined && certainlyKept(t) === 0;
   return isTiny || (eventsAfter(t, cursor) > certainlyKept(t) && !isLeft(t, cursor));
 }
@@ -89,7 +88,7 @@ function isLeft(t: Device, cursor: bigint): boolean {
   const { left, step = 1 } = t.session.get(LOG_STATE);
   if (left === undefined || cursor < left.earliest) return false;
   const kept = Math.ceil(Number(left.latest - left.earliest) / step) + 1;
-  // A log may drop its oldest event with each new one.
+  // Counts later events against the retention, because each may drop the oldest.
   return kept + Math.max(0, eventsAfter(t, left.latest)) <= (t.info.retention ?? kept);
 }
 

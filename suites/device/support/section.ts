@@ -1,4 +1,4 @@
-/** How a device check is declared. */
+/** Declares device checks. */
 import { checks } from '../../../harness/runner/define.ts';
 import { boundedProperty } from '../../../harness/runner/property.ts';
 import type { Capability, Check, Requirement, Sharing } from '../../../harness/runner/types.ts';
@@ -9,14 +9,14 @@ import { watchedControl } from './declared.ts';
 import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
-/** Events that checks running side by side may publish while one of them reads its own. */
+/** Events that checks side by side may publish while one of them reads its own. */
 const EVENTS_OF_OTHERS = 60;
 
 const declare = checks<DeviceContext>();
 
 /**
- * Declares a check. Its client is pointed at the agent's present address first, since another check may have restarted
- * it; its streams are closed at the end. It is undecided without the path that `log` or `files` needs.
+ * Declares a check. Points its client at the agent's present address first, because another check may have restarted
+ * the agent, and closes its streams at the end. It is undecided without the path that `log` or `files` needs.
  */
 export const check = (
   requirement: Requirement,
@@ -42,8 +42,7 @@ export const check = (
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
-    // Runs again where the first run has shown that the log keeps fewer events: the second run needs no more than
-    // those.
+    // Runs again with fewer events once the first run has shown how few the log keeps.
     await once().catch((error: unknown) => {
       if (!(error instanceof TooFewRetained)) throw error;
       return once();
@@ -53,7 +52,7 @@ export const check = (
 
 export const section = sections(check);
 
-/** Least that a check must do to decide anything. Publishing is not in it: a check may read another's events. */
+/** Least work of a check that decides anything, without publishing: a check may read another's events. */
 const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
   requests: 1,
   ...(needs.includes('restart') && { restarts: 1 }),
@@ -65,7 +64,7 @@ function usualSharing(needs: readonly Capability[] = []): Sharing {
   return needs.includes('drive') ? 'exclusive' : 'shared';
 }
 
-/** Bounds the time of a property: a slow target would take minutes for all inputs, and a few show something too. */
+/** Bounds the time of a property, because a slow target would take minutes for all inputs. */
 const boundedBy = (t: Device): Device['property'] =>
   boundedProperty(t, {
     shrinkMs: 4000,
@@ -73,7 +72,7 @@ const boundedBy = (t: Device): Device['property'] =>
     describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
   });
 
-/** Optional member of control's information that a capability needs. */
+/** Member of control's information that a capability needs. */
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
 
 const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>

@@ -21,14 +21,14 @@ import {
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
-/** Thrown where other checks hold the streams that a device serves: the check closes its own and starts again. */
+/** Lack of a place for a stream while other checks hold some: the check closes its own and starts again. */
 class Throttled extends Error {
   override name = 'Throttled';
 }
 
 /**
- * Runs `use` and closes every stream that it opened. Throttled while other checks hold streams, `use` runs once more
- * when its turn comes, and waits for a stream to become free.
+ * Runs `use` and closes every stream that it opened. Throttled while other checks hold streams, `use` runs once more in
+ * its turn, and waits for a stream to become free.
  */
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   try {
@@ -53,7 +53,7 @@ export class Streams {
   readonly #opened = new Map<HeldStream, OpenEvents>();
   #throttled = false;
   #http: HttpClient | undefined;
-  /** Closes a stream to make room for another; false when none can be spared. */
+  /** Closes a stream to make room for another; resolves with false if none can be spared. */
   makeRoom: () => Promise<boolean> = async () => false;
 
   constructor(t: Device, waitsForOthers: boolean) {
@@ -61,7 +61,7 @@ export class Streams {
     this.#waitsForOthers = waitsForOthers;
   }
 
-  /** Opens all further streams through this client: a restart may have moved the agent. */
+  /** Opens all further streams through this client, because a restart may have moved the agent. */
   use(http: HttpClient): void {
     this.#http = http;
   }
@@ -72,7 +72,7 @@ export class Streams {
     return this.follow(stream, http);
   }
 
-  /** Opens a stream beside those that are open; undefined when the device serves no more at once. */
+  /** Opens a stream beside others; undefined if the device serves no further one. */
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
     const stream = await this.#attempt(options, undefined, this.#count === 0);
     if (isThrottled(stream) && this.#count > 0) {
@@ -84,7 +84,7 @@ export class Streams {
     return this.follow(stream);
   }
 
-  /** Subscribes to a stream that `try` opened. One with a cursor is resumed after the last event read. */
+  /** Subscribes to a stream from `try`, and resumes a stream with a cursor after the last event read. */
   follow(stream: EventStream, http?: HttpClient): Subscription {
     const { after, lastEventId, query, headers, types } = this.#opened.get(stream) ?? {};
     return new Subscription(this.#t, stream, async (last) => {
@@ -101,12 +101,12 @@ export class Streams {
     });
   }
 
-  /** Opens a stream, whatever its status. `expected` is for the finding where no answer comes. */
+  /** Opens a stream, whatever its status. `expected`: for the finding of a missing answer. */
   try(options: OpenEvents = {}, http?: HttpClient, expected?: string): Promise<EventStream> {
     return this.#attempt(options, http, true, expected);
   }
 
-  /** Opens one more stream, whatever its status; undefined when the device serves no more at once. */
+  /** Opens a further stream, whatever its status; undefined if the device serves no further one. */
   async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
     const stream = await this.#attempt(options, http, this.#count === 0);
     if (!isThrottled(stream) || this.#count === 0) return stream;
@@ -114,7 +114,7 @@ export class Streams {
     return undefined;
   }
 
-  /** Connects a standard client for these types. Its connections count as streams of this check. */
+  /** Connects a standard client for these types, whose connections count as streams of this check. */
   connect(types: readonly string[]): EventSourceClient {
     const { http } = this.#t;
     return new EventSourceClient(http, {
@@ -150,7 +150,7 @@ export class Streams {
     }
   }
 
-  /** Gives up at once a throttled stream that is not `needed`. */
+  /** Gives up at once on a throttled stream that is not `needed`. */
   async #served<S extends HeldStream>(options: OpenEvents, needed: boolean, send: () => Promise<S>): Promise<S> {
     if (this.#throttled) throw new Throttled();
     const t: Device = this.#t;
@@ -162,7 +162,7 @@ export class Streams {
       return stream;
     };
     const stream = await retryWhileThrottled(t, once, {
-      // This check keeps its streams while it waits, so only other checks can free one.
+      // Waits for other checks alone, because this one keeps its streams meanwhile.
       mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
       discard: (refused) => refused.close(),
@@ -174,7 +174,7 @@ export class Streams {
       this.#throttled = true;
       throw new Throttled();
     }
-    // It has never served more at once, so that this one lacks a place.
+    // Lacks a place on a device that has never served more at once.
     if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
       await stream.close();
       t.notApplicable(servesFew(this.#count));
@@ -202,7 +202,7 @@ function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
 }
 
 const ENDS_AT_ONCE_MS = 300;
-/** Content types of answers that were seen to stay open, as only streams do. */
+/** Content types of answers that stayed open, as only streams do. */
 const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
 /** Whether an answer stays open as a stream does, whatever its content type. */

@@ -1,4 +1,4 @@
-/** A stream of events as checks read it. An event that does not come in time is a finding of the check. */
+/** Stream of events as checks read it, where an event that does not come in time is a finding. */
 import { type EventStream, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
@@ -6,23 +6,23 @@ import { type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } f
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
 
-/** Opens the stream again after `last`, or at its first cursor; undefined without a cursor, or when refused. */
+/** Opens the stream again after `last`, or at its first cursor; undefined without a cursor, or for a refusal. */
 type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
-/** Probe of a silent stream: one more event shows whether it still brings any. */
+/** One more event on a silent stream, to show whether the stream still brings any. */
 export interface Probe {
   send(): void;
   readonly isSent: boolean;
   readonly id: bigint | undefined;
-  /** Milliseconds to go on waiting once the stream has brought the event. */
+  /** Milliseconds of further wait after this event. */
   readonly graceMs: number;
 }
 
-/** Milliseconds after which other events that keep coming end a wait. */
+/** Milliseconds after which the coming of other events ends a wait. */
 const LONGEST_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Bytes of events in memory: twice what a check causes, to stop a server that sends without end. */
+/** Bytes of events in memory, twice those that a check causes: ends the stream of an endless server. */
 const MOST_BYTES = 48 * 1024 * 1024;
 
 const eventBytes = (text: string): number => 1000 + 2 * text.length;
@@ -40,7 +40,7 @@ interface EventWait {
   within: number;
   patience: Patience;
   probe: Probe | undefined;
-  /** Starts once the probe has come: the stream goes on without the awaited event. */
+  /** Runs from the coming of the probe, when the stream has passed over the awaited event. */
   hurry: Patience | undefined;
   taken: SeenEvent[];
 }
@@ -52,7 +52,7 @@ function leftMs(t: Device, wait: EventWait): number {
   return Math.min(patienceLeftMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Fewer once another check has timed out on that kind. */
+/** Milliseconds left, fewer once another check has timed out on this kind. */
 const patienceLeftMs = (
   t: Device,
   { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>,
@@ -63,11 +63,11 @@ export class Subscription {
   readonly #t: Device;
   readonly #reopen: Reopen | undefined;
   #stream: EventStream;
-  /** How many events had been given out when the stream was last resumed. */
+  /** Number of events given out before the stream was last resumed. */
   #resumedAt = -1;
   #bytes = 0;
 
-  /** Without `reopen`, a stream that ends is not resumed. */
+  /** `reopen`: resumes a stream that ends. Default: its end is final. */
   constructor(t: Device, stream: EventStream, reopen?: Reopen) {
     this.#t = t;
     this.#stream = stream;
@@ -78,17 +78,17 @@ export class Subscription {
     return this.#t;
   }
 
-  /** The connection; another one after the subscription was resumed. */
+  /** Current connection, a new one after each resumption. */
   get stream(): EventStream {
     return this.#stream;
   }
 
-  /** The next event. Blocks without one are skipped, and give it no more time. */
+  /** Next event. Skips blocks without one, which add no time. */
   next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
     return this.#next(this.#wait(what, undefined, kind));
   }
 
-  /** Events up to and including the first that fits, whatever lies between. Each newer event renews the time. */
+  /** Events up to the first that fits; each newer event renews the time. */
   async until(
     fits: (event: SeenEvent) => boolean,
     what: string,
@@ -113,7 +113,7 @@ export class Subscription {
 
   /**
    * Reads until `last` or a later event has come, the stream ends, or nothing newer comes in time; without `last`, for
-   * the time of a sample. Closes the stream and gives all that came, without a finding.
+   * the time of a sample. Closes the stream and resolves with all that came, without a finding.
    */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
@@ -130,7 +130,7 @@ export class Subscription {
       bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
       const risen = highest(fresh, newest);
       if (risen !== newest) {
-        // Events beyond it were published meanwhile, and do not time a replay.
+        // Times no events beyond the last, which were published meanwhile.
         if (last !== undefined && risen !== undefined && risen <= last)
           recordSuccess(this.#t, kind, within - patience.leftMs);
         patience.renew();
@@ -161,7 +161,7 @@ export class Subscription {
     return this.stream.close();
   }
 
-  /** After a stream was resumed the replay window may repeat events (section 6.2, rule 1). */
+  /** Recognizes events that the replay window of a resumed stream may repeat (section 6.2, rule 1). */
   #isRepeated({ id }: SeenEvent): boolean {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
@@ -178,7 +178,7 @@ export class Subscription {
       if (event === undefined || this.#isRepeated(event)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
-      // A device may replay all that it retains where no cursor is given.
+      // Allows for a device that replays everything where no cursor is given.
       const { newest = event.id } = this.#t.session.get(LOG_STATE);
       if (this.#bytes > MOST_BYTES && event.id < newest)
         this.#t.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
@@ -196,7 +196,7 @@ export class Subscription {
     const silence = probe && setTimeout(() => probe.send(), silenceMs(this.#t));
     try {
       const frame = await this.#nextInTime(wait);
-      // An event that the probe brought about does not time others.
+      // Times no event that the probe brought about.
       if (probe?.isSent !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
@@ -212,7 +212,7 @@ export class Subscription {
     }
   }
 
-  /** Polls the clock: the time left shrinks as other checks time out, and grows as bytes of a block come. */
+  /** Polls the clock, because timeouts of other checks shrink the time left, and bytes of a block extend it. */
   async #nextInTime(wait: EventWait): Promise<SseFrame> {
     const { stream } = this;
     const started = performance.now();
@@ -237,7 +237,7 @@ export class Subscription {
   }
 
   /**
-   * Ends the check as undecided where the cursor of an ended stream rightly gets 410 by now: a device may cut a replay
+   * Ends the check as undecided if the cursor of an ended stream rightly gets 410, because a device may cut a replay
    * whose events it has compacted away.
    */
   async expectCursor(): Promise<void> {
@@ -245,8 +245,8 @@ export class Subscription {
   }
 
   /**
-   * Resumes a stream that the server ended in order, from the last id. It does so once without a new event: a stream
-   * that always ends before it brings anything is of no use.
+   * Resumes a stream that the server ended in order, from the last id. Does so once without a new event, because a
+   * stream that always ends before an event is of no use.
    */
   async #resume(): Promise<boolean> {
     const { by } = this.stream.ended ?? {};
@@ -261,7 +261,7 @@ export class Subscription {
   }
 }
 
-/** Milliseconds of silence, far more than an event usually takes, after which a stream is probed. */
+/** Milliseconds of silence before a probe, far more than an event usually takes. */
 function silenceMs({ session }: Device): number {
   const events = session.waits.device;
   return Math.max(events.inVain('event') > 0 ? 200 : 400, 2 * events.slowestMs('event'));
