@@ -1,4 +1,4 @@
-/** Section 4.2: how a client pings a device. */
+/** Pings of a device by a client (section 4.2). */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -43,7 +43,7 @@ const roundTrip = requirement({
   clause: 'Round-trip time in nanoseconds.',
   text: 'A client gives a round trip of several seconds to its caller with all its digits.',
 });
-/** Nanoseconds of a long ping: beyond 32 bits, and beyond the digits of a short floating-point number. */
+/** Nanoseconds of a long ping, beyond 32 bits and the digits of a short floating-point number. */
 const LONG_TRIP = 9_876_543_211;
 check(roundTrip, PING, async (t) => {
   await using run: JobRun = await start(t, (asked) =>
@@ -83,7 +83,7 @@ check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => 
   await using run: JobRun = await start(t);
   expectNanos(run);
   const nanos = nanosOf(run.requests.find(IS_ASKED.ping));
-  // Less is a usual number in another unit, and no device answers so soon.
+  // Takes a lower number as one in another unit, because no device answers so soon.
   t.should(nanos === undefined || Number(nanos) >= LEAST_NANOS, {
     expected: `nanoseconds: ${LEAST_NANOS} or more, which is 1 ms`,
     actual: JSON.stringify(nanos),
@@ -99,7 +99,7 @@ const wish = requirement({
   text: 'A client whose caller can choose the timeout of a ping sends it as nanoseconds.',
 });
 const WISHES_NANOS = [3_000_000_000, 7_000_000_000] as const;
-/** Factor by which a sent timeout may differ: clients keep some time for themselves; another unit is a thousand. */
+/** Factor by which a sent timeout may differ: a client may keep some time for itself, while units differ by 1000. */
 const TOLERATED_FACTOR = 2;
 check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const sent: unknown[] = [];
@@ -107,7 +107,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
     const variables = { [CLIENT_VARIABLES.pingNanos]: String(nanos) };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'ping', answer: platform(), variables });
     sent.push(nanosOf(run.requests.find(IS_ASKED.ping)));
-    // A client that sends the same time each time does not take it from its caller.
+    // Skips a client that sends the same time each time, and so takes none from its caller.
     if (sent.length < WISHES_NANOS.length || sent[0] === sent[1]) continue;
     const wrong = WISHES_NANOS.findIndex((wanted, index) => !isNear(sent[index], wanted));
     run.must(wrong === -1, {
@@ -121,7 +121,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
 const isNear = (nanos: unknown, wanted: number): boolean =>
   typeof nanos === 'number' && nanos >= wanted / TOLERATED_FACTOR && nanos <= wanted * TOLERATED_FACTOR;
 
-/** Expects a valid timeout, or none: it is not stated whether it must be sent. */
+/** Expects a valid timeout or none, because none is required. */
 function expectNanos(run: JobRun): void {
   const wrong = run.requests.filter(IS_ASKED.ping).find((asked) => {
     const nanos = nanosOf(asked);
@@ -146,7 +146,7 @@ check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) 
     answer: platform(),
     variables: { [CLIENT_VARIABLES.pingNanos]: String(60_000_000_000) },
   });
-  // A client that refuses it asks for nothing.
+  // Ends for a client that refuses the value and sends no request.
   await run.until(() => run.requests.find(IS_ASKED.ping));
   if (run.over && run.requests.length === 0 && run.failure !== undefined) return;
   await run.ended();
@@ -159,7 +159,7 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/** Share of the timeout after which the answer is sent; the rest is far more than the way takes. */
+/** Share of the timeout before the answer; the rest is far more than the way takes. */
 const SHARE = 0.8;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, (asked) => {
@@ -168,7 +168,7 @@ check(patience, { ...PING, slow: true }, async (t) => {
     const answerLate = (): void => {
       if (!asked.closed) asked.answer(200, { code: 'success', round_trip_nanos: 1 });
     };
-    // A client that gives up before is not waited for.
+    // Waits no longer for a client that gives up.
     setTimeout(answerLate, lateMs).unref();
   });
   const first = run.requests.find(IS_ASKED.ping);
@@ -181,7 +181,7 @@ check(patience, { ...PING, slow: true }, async (t) => {
   });
 });
 
-/** A request may be on its way for as long as this number of idle shells takes. */
+/** Longest way of a request, in starts of an idle shell. */
 const SHELLS = 5;
 
 /** Whether the client may have waited its whole timeout, though this process measured less. */

@@ -2,37 +2,37 @@
 import type { Ask, Exchange, Seen } from './exchange.ts';
 
 export const DIFFERENCE_KINDS = [
-  /** Answered otherwise than with success where it was served before. */ 'refused',
-  /** Success where a refusal is due. */ 'served',
-  /** Neither served nor refused as is usual. */ 'unrefused',
+  /** A refusal of a request that was served before. */ 'refused',
+  /** A success in place of a refusal. */ 'served',
+  /** An answer that is neither a success nor a usual refusal. */ 'unrefused',
   'error',
-  /** No answer came. */ 'silent',
-  /** A success of another status, or of another media type. */ 'status',
+  /** No answer. */ 'silent',
+  /** A success with another status; `media`: with another media type. */ 'status',
   'media',
-  /** A member has another value than is known of the record. */ 'value',
-  /** A member that the same kind of answer shows elsewhere. */ 'lacking',
-  /** A member that nobody asked for. */ 'unasked',
-  /** A requested expansion is missing, or is something else. */ 'expansion',
+  /** A value that differs from the known one of the record. */ 'value',
+  /** A missing member that the same kind of answer shows elsewhere. */ 'lacking',
+  /** A member that the request did not ask for. */ 'unasked',
+  /** A requested expansion that is missing or wrong. */ 'expansion',
   'shape',
   /** A deployment without a member of section 2.1. */ 'incomplete',
-  /** `object` is the name of the list. */ 'plural',
-  /** A name in another script is lost, or fails. */ 'name',
+  /** The name of the list as the `object` of an item. */ 'plural',
+  /** A name in another script that is lost; `failed`: refused. */ 'name',
   'failed',
-  /** A parent of a deployment is refused or accepted otherwise than section 9 says; a device has two targets. */
+  /** A parent of a deployment judged against section 9; `targets`: two targets of a device. */
   'parent',
   'targets',
-  /** An archived or drifted deployment is deployed. */ 'revived',
-  /** A moment does not fit the known life of a deployment; an odd one may have another reason. */
+  /** An archived or drifted deployment that is deployed. */ 'revived',
+  /** A moment outside the known life of a deployment; `odd-moment`: perhaps for another reason. */
   'moment',
   'odd-moment',
-  /** A group is above itself. */ 'circle',
+  /** A group above itself. */ 'circle',
   'backwards',
-  /** The deployment expanded as current is not active. */ 'inactive',
-  /** A record of the run is missing in its list. */ 'unlisted',
-  /** A request that should be refused, and has no effect. */ 'accepted',
+  /** An inactive deployment expanded as the current one. */ 'inactive',
+  /** A record of the run that its list lacks. */ 'unlisted',
+  /** A success without an effect in place of a refusal. */ 'accepted',
   'merge',
   'timestamp',
-  /** A value that this version does not have. */ 'foreign',
+  /** A value of another version. */ 'foreign',
   'envelope',
   'limit',
   'offset',
@@ -43,9 +43,9 @@ export const DIFFERENCE_KINDS = [
   'items',
   'filter',
   'order',
-  /** The same items in another order, from one read to the next. */ 'unstable',
-  /** A write that was accepted, and has no effect. */ 'effect',
-  /** A write that was refused, or was about something else, and has one. */ 'side-effect',
+  /** The same items in another order at the next read. */ 'unstable',
+  /** An accepted write without an effect. */ 'effect',
+  /** An effect of a refused write, or of a write to another member. */ 'side-effect',
 ] as const;
 export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 
@@ -55,7 +55,7 @@ export interface Comparison {
   /** JSON Pointer without places in arrays, such as `/data/-/device/name`, then words about the request. */
   path: string;
   kind?: string | undefined;
-  /** Whether it compares with a value that this run has set. */
+  /** True for a comparison with a value that this run has set. */
   isWritten?: boolean | undefined;
 }
 
@@ -64,15 +64,15 @@ export interface Difference extends Comparison {
   member?: string | undefined;
   /** Record that others may have changed meanwhile. */
   id?: string | undefined;
-  /** Another record whose state it rests on, to be read again first. */
+  /** Record whose state decides, to be read again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;
   earlier?: Seen | undefined;
-  /** Whether the answer alone shows it, or a value that never changes; otherwise it is asked again. */
+  /** True if the answer or a constant value shows it alone; otherwise the explorer asks again. */
   certain: boolean;
 }
 
-/** Cause of a finding: findings of one cause are one. Each version is decided for itself. */
+/** Cause of a finding, one for all findings that it explains, in each version by itself. */
 export const causeOf = ({ what, exchange, path }: Difference): string =>
   `${exchange.operation.id} ${exchange.version} ${what} ${path}`;

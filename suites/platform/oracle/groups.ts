@@ -7,7 +7,7 @@ import type { KnownRecord } from './model.ts';
 import { read, type World } from './world.ts';
 import type { Writes } from './writes.ts';
 
-/** Everglades: a device's group membership is read-only. */
+/** A device cannot write its group membership (since everglades). */
 export async function groupsOfDevices(
   ex: Explorer,
   { writes, devices: [device], groups: [group] }: World,
@@ -32,7 +32,7 @@ export async function groupsOfDevices(
   ex.hold(made, !isWritten, { what: 'side-effect', kind: 'device', path: '/group_id' }, expected, shown);
 }
 
-/** Everglades: groups form a tree after any move. */
+/** Groups form a tree after any move (since everglades). */
 export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   for (const group of groups) await read(ex, group, ex.newest);
   const isShown = ex.model.presence.get('group read parent_id')?.shown.size ?? 0;
@@ -43,7 +43,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   for (const to of chain) {
     const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to } };
     const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
-    // A platform may accept the move, and repair the tree in its own way.
+    // Forgets the parents after an accepted move, because a platform may repair the tree in its own way.
     if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await read(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);
@@ -56,7 +56,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   }
 }
 
-/** Ids of the group and of those above it, up to the top, or to one that comes twice. */
+/** Ids from the group upwards, to the top or to an id that comes twice. */
 function pathFrom({ model }: Explorer, id: string): string[] {
   const path: string[] = [];
   for (let at: unknown = id; typeof at === 'string' && !isCircle(path); ) {
@@ -68,22 +68,22 @@ function pathFrom({ model }: Explorer, id: string): string[] {
 
 const isCircle = (path: readonly string[]): boolean => new Set(path).size < path.length;
 
-/** Rounds, since a race shows only now and then. */
+/** Number of rounds, because a race shows only now and then. */
 const ROUNDS = 3;
 
-/** Moves and renames at once: expects the accepted writes, in some order. */
+/** Moves and renames at once, and expects the accepted writes in some order. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const groups = await Promise.all([add(writes), add(writes), add(writes)]);
     const [one, other, third] = groups;
     if (one === undefined || other === undefined || third === undefined) return;
     const { json } = (await read(ex, one.record, ex.newest)) ?? {};
-    // A group may show its parent under another name.
+    // Ends for a group that shows its parent under another name.
     if ((json as Readonly<Record<string, unknown>> | undefined)?.['parent_id'] !== null) return;
     const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);
     if (swapped === undefined) return;
     const [isDown = false, isUp = false] = swapped.map(ok);
-    // Where both were accepted, the platform may have repaired the tree in its own way.
+    // A platform that accepts both moves may repair the tree in its own way.
     const isOpen = isDown && isUp;
     one.parent = isOpen ? undefined : isDown ? other.record.id : null;
     other.parent = isOpen ? undefined : isUp ? one.record.id : null;
@@ -110,7 +110,7 @@ const named = ({ record: { id } }: Group, { names }: Writes) => ({
   ...{ operation: operation('updateGroup'), ids: [id], body: { name: names.next() } },
 });
 
-/** Sends writes together. No answer is judged, as their order is unknown; undefined where one is no 2xx or 4xx. */
+/** Sends writes together, whose answers have no known order; undefined if one is neither 2xx nor 4xx. */
 async function answersAtOnce(ex: Explorer, asks: readonly Pick<Ask, 'operation' | 'ids' | 'body'>[]) {
   const answers = await Promise.all(asks.map((ask) => ex.send({ ...ask, version: ex.newest, key: 'full', query: [] })));
   const isClear = answers.every((answer) => ok(answer) || refused(answer));
@@ -125,7 +125,7 @@ function namesAfter({ names }: Group, answers: readonly Exchange[]): readonly un
   return accepted.length > 0 ? accepted : names;
 }
 
-/** A group with the names and the parent that it may have; undefined: any parent. */
+/** Group with the names and the parent that it may have; undefined for any parent. */
 interface Group {
   record: KnownRecord;
   names: readonly unknown[];
@@ -137,7 +137,7 @@ async function add(writes: Writes): Promise<Group | undefined> {
   return record && { record, names: [record.members.get('name')?.value], parent: null };
 }
 
-/** Expects the tree in the end: no section says how soon a read shows a write. False where it never came. */
+/** Expects the tree in the end, because no section says how soon a read shows a write. */
 async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<boolean> {
   const reading = { operation: operation('getGroup'), version: ex.newest, key: 'full', query: [] } as const;
   const look = async () => {
