@@ -22,9 +22,7 @@ export interface Interruption {
   status: number | undefined;
   /** Attempts since the last event, from 0. */
   attempt: number;
-  /** Value of the stream's retry field. */
   retryMs: number | undefined;
-  /** Value of the Retry-After header. */
   retryAfterMs: number | undefined;
 }
 
@@ -36,7 +34,6 @@ export interface Place {
 
 export interface StreamBehaviour {
   decode(bytes: Buffer): string;
-  /** Lines that this text completes. */
   lines(text: string): string[];
   /** Field in a line; undefined for a comment. */
   field(line: string): { name: string; value: string } | undefined;

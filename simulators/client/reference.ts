@@ -74,7 +74,6 @@ const stream = (): StreamBehaviour => ({
   atEnd: 'drop',
 });
 
-/** Skips data that is no envelope. */
 export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data);
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };

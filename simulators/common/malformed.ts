@@ -24,11 +24,9 @@ const STATUS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Status line for an error of `clientError`. */
 export const statusOf = (error: Error): string =>
   STATUS[(error as NodeJS.ErrnoException).code ?? ''] ?? '400 Bad Request';
 
-/** Complete answer without a body, which closes its connection. */
 export const lastAnswer = (status: string): string =>
   `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 

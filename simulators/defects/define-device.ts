@@ -74,7 +74,6 @@ export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'
   }),
 });
 
-/** Changes the refusals that `match` picks. */
 export const refusals = (match: (refusal: Refusal) => boolean, answer: Partial<Refusal>): DeviceChanges => ({
   http: ({ refusal }) => ({
     refusal: (wanted, request) => {

@@ -8,7 +8,6 @@ export type PlatformChange = Change<PlatformBehaviour>;
 
 export const { variant, defect } = declaring<PlatformBehaviour, PlatformChange>('platform', { changed, effectsOf });
 
-/** Changes how resources of one kind are shown. */
 export const resources = (kind: ResourceKind, change: (resource: Resource) => Resource) => {
   return ({ resource }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'resource'>> => ({
     resource: (shown, given, version) => {
@@ -28,12 +27,10 @@ export const answers = (operation: string, change: (body: Resource, status: numb
   });
 };
 
-/** Changes the errors that `match` picks. */
 export const errors = (match: (facts: ErrorFacts) => boolean, answer: Partial<ErrorFacts>): PlatformChange => {
   return ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, ...answer } : facts) });
 };
 
-/** Accepts any body for one operation. */
 export const unchecked = (operation: string) => {
   return ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({
     bodyProblems: (asked, value, check) => (asked === operation ? [] : bodyProblems(asked, value, check)),

@@ -60,7 +60,6 @@ interface Making<B, C> {
   effectsOf(reference: B, change: C): Effects;
 }
 
-/** Declares variants and defects of one simulator. */
 export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }: Making<B, C>) => {
   const variant = (
     name: string,
@@ -141,7 +140,6 @@ function refuseAlternatives(variants: readonly { name: string; alternative?: str
   }
 }
 
-/** Decision of `one` that `later` would replace. */
 const undone = <B>(one: Part<B>, later: Part<B>): string | undefined =>
   [...one.effects.keys()].find((decision) => later.effects.get(decision) === 'replaces');
 

@@ -14,7 +14,6 @@ import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 // owner. Machines or containers with a common directory need another lock, because they cannot see each other's
 // processes.
 
-/** Use of the directory by a living device. */
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
   readonly pid: number;

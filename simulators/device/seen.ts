@@ -42,7 +42,6 @@ export interface Seen {
   /** Open listeners by number; undefined without a change. */
   listeners?: Record<string, SeenListener>;
   log?: SeenLog;
-  /** Current deployment; null for none. */
   current?: Deployment | null;
 }
 

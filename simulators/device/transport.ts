@@ -56,7 +56,6 @@ export interface Endpoint {
   listen(serving: Serving): Promise<DeviceListener>;
 }
 
-/** Resolves once `server` listens; rejects with the system's error. */
 export function listening(server: net.Server, options: net.ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -157,7 +157,6 @@ function archive(deployment: Deployment): Deployment {
 const targetOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.target_status === 'deployed');
 
-/** Deployment on the device. */
 const currentOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.activity_status === 'deployed');
 
@@ -193,7 +192,6 @@ const one =
   (call: Call) =>
     answer(found(collection(), call.ids[0] ?? ''), call);
 
-/** Endpoints of a list and its items. */
 const readable = (name: keyof typeof store, since: Version = TETONS): Endpoint[] => [
   endpoint(`GET /${name}`, (call) => list(store[name], call), since),
   endpoint(
@@ -312,7 +310,6 @@ function createDeployment({ body }: Call): Deployment {
 
 // Section 5: authentication.
 
-/** Scopes by key. */
 const keys = new Map(
   options.key.map((line) => {
     const [key, scopes = ''] = line.split('=');

@@ -5,7 +5,6 @@
 
 export type Change =
   | { set: string; to: unknown }
-  /** Appends to a list, which keeps its newest `keep` items. */
   | { append: string; items: readonly unknown[]; keep: number }
   /** Replaces single characters of a text: that at `at[i]` by `text[i]`, in any order. */
   | { paint: string; at: readonly number[]; text: string };

@@ -152,7 +152,6 @@ export const variants = [
   }),
 ];
 
-/** Splits at `end` alone, wherever the pieces end. */
 function splitterAt(end: RegExp): (text: string) => string[] {
   let rest = '';
   return (text) => {

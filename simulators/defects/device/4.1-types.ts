@@ -4,7 +4,6 @@ import { type DeviceChanges, defect, onForm, onRequest, onSome, rewritten, varia
 
 const TYPES = ['device.events.types'];
 
-/** Reads the list of types from the raw URL. */
 const typesFromUrl = (read: (raw: string) => string[]) => (): DeviceChanges => {
   let raw: string | undefined;
   return {

@@ -83,7 +83,6 @@ export const disk: DiskIo = {
   },
 };
 
-/** `code` of a system error, e.g. `ENOSPC`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -188,7 +188,6 @@ export class Subscriber implements StreamSubscriber {
     for (const event of seen) if (wants(this.view.filter, event.type, 'replay')) frames += frame(event);
     if (frames !== '') this.#write(Buffer.from(frames));
     if (this.#socket.writableNeedDrain) return;
-    // Pauses for sent events only.
     if (eventPauseMs > 0 && frames !== '') this.#pumpLater();
     else takeTurn(this.#turn);
   }

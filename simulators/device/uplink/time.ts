@@ -23,7 +23,6 @@ export const systemTime: Time = {
 export const moment = (milliseconds: number): string | undefined =>
   milliseconds > 0 ? new Date(milliseconds).toISOString() : undefined;
 
-/** Resolves after `ms`, or rejects with the signal's reason. */
 export function pause(time: Time, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

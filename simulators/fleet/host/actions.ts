@@ -132,7 +132,6 @@ interface ActionsOptions {
   config: HostConfig;
   client: PlatformClient | undefined;
   deadlines: Deadlines;
-  /** Undefined for robots that need no keys. */
   keys: KeyStore | undefined;
   /** Reports that this machine ran out of descriptors, ports or buffers. */
   onExhausted(): void;

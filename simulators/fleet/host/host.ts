@@ -76,7 +76,6 @@ export interface HostConfig {
   robots: number;
   seed: number;
   scenario: Scenario;
-  /** Undefined for robots without an uplink. */
   platform: PlatformAddress | undefined;
   /** Most connections to the platform beside those of uplinks. Default: the descriptors that the robots leave. */
   connections?: number;

@@ -280,7 +280,6 @@ export class RobotHost implements Host {
     return robot;
   }
 
-  /** Shares one listener among all robots of a class. */
   #listenerOf(index: number): RobotListener {
     const robotClass = classOf(this.#config.scenario, index);
     const known = this.#listeners.get(robotClass);

@@ -12,7 +12,6 @@ export interface Exchange {
   headers: Readonly<Record<string, string>>;
   sent?: string;
   status: number;
-  /** Answer headers that describe the body. */
   answered: Readonly<Record<string, string>>;
   body: string;
   phase: string;

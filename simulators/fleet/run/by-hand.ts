@@ -87,7 +87,6 @@ export class ByHand {
     if (last !== undefined) last.untilMs ??= this.#fleet.record.elapsedMs;
   }
 
-  /** Resolves when the scenario may go on, or when `signal` aborts. */
   async whenGoing(signal: AbortSignal): Promise<void> {
     while (this.#held !== undefined && !signal.aborted) {
       const aborted = Promise.withResolvers<void>();

@@ -42,7 +42,6 @@ const SUBSCRIBER_BYTES = 22 * KIB;
 const FILE_BYTES = 28 * KIB;
 /** An event in the log and its copy during compaction, bytes. */
 const EVENT_BYTES = 640;
-/** Platform memory of an enrolled and connected robot. */
 const ENROLLED_BYTES = 28 * KIB;
 /** Memory of a roll-out on robot and platform until both forget it, bytes. */
 const ROLLOUT_BYTES = 36 * KIB;
@@ -203,7 +202,6 @@ function capacityOf(processes: FleetProcesses, cost: RobotCost, limits: Limits):
   const fits = (available: number, each: number): number =>
     available === 0 || each === 0 ? Number.POSITIVE_INFINITY : Math.floor((available * USABLE) / each);
   const perProcess = Math.floor(descriptorsHold(cost, limits));
-  // Memory of the processes before their first robot.
   const before = memoryOf(0, cost, processes).whole;
   const each = memoryOf(1, cost, processes).whole - before;
   const memory = limits.memoryBytes * USABLE - before;

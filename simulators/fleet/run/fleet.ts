@@ -154,7 +154,6 @@ export class Fleet implements AsyncDisposable {
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
     const { host, members } = await this.#hosts.first();
     const sound = members.filter((robot) => defects[robot] === undefined);
-    // Canaries for each uplink.
     for (const robots of Map.groupBy(sound, (robot) => uplinkOf(scenario, robot)).values()) {
       const failure = await this.#canaryOf(host, robots, warnings);
       if (failure !== undefined) return failure;

@@ -13,7 +13,6 @@ const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 're
 export class Progress {
   readonly #latest = new Map<string, HostTick>();
   #fresh: { host: string; tick: HostTick }[] = [];
-  /** Counters at the last second. */
   #counters: Record<string, number> = {};
   #lastAt = 0;
   readonly #whole = new Map<string, Histogram>();

@@ -247,7 +247,6 @@ export class FleetRecord {
     return { metrics, counters, histograms, verdict, verdict_reasons: reasons, measured_seconds: seconds, phases };
   }
 
-  /** Reports of all phases, with the time so far of the one under way. */
   get #soFar(): PhaseReport[] {
     const running = this.phaseStartedMs === undefined ? undefined : this.#running;
     if (running === undefined) return this.phases;

@@ -37,7 +37,6 @@ function boundsOf(classes: NonNullable<Scenario['classes']>): { name: string; be
   return made;
 }
 
-/** Settings of this robot: its class's, else the scenario's. */
 export function settingsOf(scenario: Scenario, robot: number): Omit<RobotClass, 'share'> & { subscribers: number } {
   const own = scenario.classes?.[classOf(scenario, robot) ?? ''];
   return { ...own, subscribers: own?.subscribers ?? subscribersOf(scenario) };

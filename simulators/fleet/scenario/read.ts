@@ -71,7 +71,6 @@ function offsetOf(path: Path, document: Document): number {
   return document.contents?.range?.[0] ?? 0;
 }
 
-/** Contradictions of a scenario with a replaced field. */
 export const contradictionsIn = (scenario: Scenario): string[] =>
   contradictions(scenario as unknown as Record<string, unknown>, scenario.phases).map(({ message }) => message);
 
@@ -181,7 +180,6 @@ function phaseMistakes(scenario: Record<string, unknown>, phases: readonly unkno
 
 const classesIn = ({ classes }: Record<string, unknown>): string[] => (isMap(classes) ? Object.keys(classes) : []);
 
-/** Numbers of subscribers of one class, or of all. */
 function subscribersIn({ classes, subscribers }: Record<string, unknown>, name: unknown): unknown[] {
   const all = isMap(classes) ? Object.entries(classes).filter(([own]) => name === undefined || own === name) : [];
   if (all.length === 0) return [subscribers];

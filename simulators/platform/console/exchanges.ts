@@ -84,7 +84,6 @@ export class Exchanges {
     return this.#kept.filter((each) => each.number > number).map((each) => this.#line(each, this.#mask(each)));
   }
 
-  /** Undefined for an exchange that is no longer kept. */
   get(number: number): Exchange | undefined {
     const kept = this.#kept.find((each) => each.number === number);
     if (kept === undefined) return undefined;

@@ -17,7 +17,6 @@ interface Token {
 
 const digestOf = (token: string): string => hash('sha256', token, 'hex');
 
-/** Issues a token for any new device, or before rainier for one device. */
 export function issueToken(core: Core, bound?: { deviceId: string; reactivates: boolean }) {
   if (bound !== undefined) find(core, 'device', bound.deviceId);
   const token = `prov_${randomBytes(24).toString('base64url')}`;

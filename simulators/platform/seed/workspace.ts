@@ -204,7 +204,6 @@ function statusFor(seq: number, dice: Random): DeviceRow['status'] {
 type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 
 interface Scene {
-  /** Draft queued at `queued` and deployed at `deployed`, with `changes`. */
   draft(changes: Partial<Draft>): Draft;
   queued: string;
   deployed: string;

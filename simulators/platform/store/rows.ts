@@ -61,7 +61,6 @@ type DeviceColumn =
 export interface DeviceRow extends BaseRow, Pick<Device, DeviceColumn> {
   current_deployment_id: string | null;
   current_release_id: string | null;
-  /** Deployment with the target status `deployed`. */
   target_deployment_id: string | null;
   session_id: string | null;
   public_key_pem: string | null;

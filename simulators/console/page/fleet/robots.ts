@@ -55,7 +55,6 @@ const LARGEST_SIDE = 22;
 const SMALLEST_SIDE = 3;
 const HEIGHT = 300;
 
-/** Largest cells with which `robots` fit into width and height. */
 function layoutOf(robots: number, width: number): Layout {
   let side = LARGEST_SIDE;
   while (side > SMALLEST_SIDE && Math.ceil(robots / Math.max(1, Math.floor(width / side))) * side > HEIGHT) side -= 1;

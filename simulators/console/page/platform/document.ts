@@ -83,7 +83,6 @@ export interface PlatformDocument {
   addresses: Record<string, string>;
   dialect: string;
   deviceCounts: Record<string, number>;
-  /** Number of deployments by activity status. */
   deploymentCounts: Record<string, number>;
   devices: Record<string, DeviceLine>;
   deployments: Record<string, DeploymentLine>;

@@ -37,7 +37,6 @@ interface ChipsProps {
   onChoice(status: string): void;
 }
 
-/** Filter buttons with the number of each status. */
 function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
   const shown = Object.entries(counts).filter(([status, number]) => number > 0 || status === chosen);
   return html`<div class="chips" role="group" aria-label=${label}>${shown.map(
