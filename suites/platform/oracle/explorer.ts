@@ -41,25 +41,25 @@ export class Explorer {
   readonly cells = new Cells();
   readonly draw: Draw;
   readonly budget: Budget;
-  /** Supported versions that the target has, the newest first. */
+  /** Supported versions that the target has, newest first. */
   readonly versions: readonly SupportedVersion[];
   readonly found = new Map<string, Difference>();
   readonly notes: string[] = [];
-  /** Choices where the specification is silent: question and answer, by the check that records them. */
+  /** Answers to questions that the specification leaves open, by the check that records them. */
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
   /** Archives the deployments of the run that are still open. */
   tidy = async (): Promise<void> => {};
-  /** Writes that were refused in their plain form, with the answer. */
+  /** Refusals of writes in their plain form. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Difference>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
-  /** Whether a used connection was closed without an answer: no other is used after that. */
+  /** True after a kept connection was closed without an answer, which ends the use of others. */
   #wasClosed = false;
-  /** Operations that were not answered the last time, by id. */
+  /** Operations without an answer at the last time, by id. */
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
-  /** Milliseconds by which the platform's clock was ahead of ours when this run created its first record. */
+  /** Milliseconds by which the platform's clock was ahead of ours at the first creation. */
   #clock: number | undefined;
 
   constructor(t: Platform, seed: number, budget: Budget) {
@@ -113,7 +113,7 @@ export class Explorer {
     return client;
   }
 
-  /** Draws whether a request goes on a connection that served others, with any key, and whether its body is cut. */
+  /** Draws whether a request goes on a used connection, with any key, and whether its body is cut. */
   #drawnForm({ operation: { id }, version, body }: Ask): { isKept: boolean; isCut: boolean } {
     const one = (name: string, yes: string, no: string): boolean => {
       const cellOf = (isYes: boolean) => ({ operation: id, version, [name]: isYes ? yes : no });
@@ -124,7 +124,7 @@ export class Explorer {
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
-  /** Sends a request, and again where the platform throttles. Status 0 means that no answer came. */
+  /** Sends a request, again while the platform throttles. Status 0 stands for no answer. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue) throw new TooSlow(this.budget.requests);
     const { method, id } = ask.operation;
@@ -133,7 +133,7 @@ export class Explorer {
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
-    // A finding shows its own requests, out of hundreds.
+    // Records apart, so that a finding shows its own requests out of hundreds.
     const own = new Recorder(recorder.redactor, recorder.happened);
     const drawn = this.#drawnForm(ask);
     const { isKept = drawn.isKept, isCut = drawn.isCut } = ask;
@@ -153,7 +153,7 @@ export class Explorer {
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
-      // The platform may have closed the connection just then; a late write may be carried out yet.
+      // Sends again if the platform has just closed the connection, but no late write, which may yet be carried out.
       if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
@@ -172,7 +172,7 @@ export class Explorer {
     return exchange;
   }
 
-  /** Sends a write. `predicted`: members, by name, that are expected from then on unless it is refused. */
+  /** Sends a write. `predicted`: members by name, expected from then on unless the platform refuses the write. */
   async write(ask: Ask, kind: ResourceKind, predicted: Readonly<Record<string, unknown>>): Promise<Exchange> {
     const sentAt = Date.now();
     const exchange = await this.send(ask);
@@ -189,7 +189,7 @@ export class Explorer {
     return exchange;
   }
 
-  /** Expects one clock of all records, whichever that is. */
+  /** Expects one clock behind all records, right or wrong. */
   #created(exchange: Exchange, kind: ResourceKind, ahead: number): void {
     const drift = ahead - (this.#clock ?? ahead);
     this.#clock ??= ahead;
@@ -248,7 +248,7 @@ export class Explorer {
     this.hold(exchange, moved === undefined, about, expected, moved?.shown);
   }
 
-  /** Reads a whole list in the newest version; the answers are judged too. */
+  /** Reads a whole list in the newest version, and judges the answers too. */
   async walk(kind: ResourceKind, most = MOST_PAGES): Promise<void> {
     const list = this.model.list(kind);
     const operation = listOf(kind);
@@ -293,19 +293,19 @@ export class TooSlow extends TooLittleSeen {
   }
 }
 
-/** Silences after which an operation is asked no more: each costs the patience of the run. */
+/** Silences of an operation after which no check asks for it, because each costs the patience of the run. */
 const MOST_SILENCES_OF_ONE = 2;
-/** Silent operations after which the platform itself counts as hanging. */
+/** Silent operations after which the platform counts as hanging. */
 const MOST_SILENT = 3;
 /** Milliseconds by which a clock may be set between two creations. */
 const CLOCK_MS = 60_000;
-/** Pages after which a list is too long to compare. */
+/** Pages above which a list is too long to compare. */
 const MOST_PAGES = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 
-/** First item that has another place than before, among the items of both reads. */
+/** First item in another place than before, among the items of both reads. */
 export function firstMoved(before: readonly string[], now: readonly string[]) {
-  // Pages that shift while others write show an item twice.
+  // Counts an item once, which pages that shift during others' writes show twice.
   const [kept, there] = [new Set(now), new Set(before)];
   const [earlier, later] = [[...there].filter((id) => kept.has(id)), [...kept].filter((id) => there.has(id))];
   const place = earlier.findIndex((id, at) => later[at] !== id);

@@ -8,7 +8,7 @@ import { isObject } from '../../json.ts';
 import type { Comparison } from './differences.ts';
 import type { Ask, Seen } from './exchange.ts';
 
-/** One member of a record. `ask`: reads it again. `predicted`: a request of ours has set it. */
+/** Member of a record. `ask`: reads it again. `predicted`: a request of ours has set it. */
 export interface Known {
   value: unknown;
   seen: Seen;
@@ -19,12 +19,12 @@ export interface Known {
 export class KnownRecord {
   readonly id: string;
   readonly kind: ResourceKind;
-  /** Made by this run: nobody else changes it. */
+  /** True for a record of this run, which nobody else changes. */
   readonly isOurs: boolean;
   readonly members = new Map<string, Known>();
-  /** Whether somebody asked for it to be deployed, or it was shown as such. */
+  /** True once somebody has asked for its deployment, or an answer has shown it as deployed. */
   mayBeDeployed = false;
-  /** Moments in the life of a deployment, as shown first. */
+  /** Moments in the life of a deployment, as first shown. */
   readonly moments = new Map<string, string>();
   /** Furthest state of a deployment, by name of the status. */
   readonly reached = new Map<string, number>();
@@ -49,11 +49,11 @@ export interface Reference {
 
 export interface ListKnown {
   reference?: Reference | undefined;
-  /** Whether a write may have changed it. */
+  /** True once a write may have changed the list. */
   isStale: boolean;
   filters: Set<string>;
   orders: boolean;
-  /** Whether the order differs from one read or limit to the next. */
+  /** True once the order differs between two reads or limits. */
   isUnordered: boolean;
 }
 
@@ -64,7 +64,7 @@ export class Model {
   /** Versions that show a member and versions that lack it, by kind, place and name. */
   readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
   readonly adoptions = new Adoptions<Seen>();
-  /** Ways of writing expansions that take effect. */
+  /** Notations of expansions that take effect. */
   readonly notations = new Set(['alone']);
   readonly served = new Set<string>();
   readonly comparisons = new Map<string, { comparison: Comparison; count: number }>();
@@ -104,7 +104,7 @@ export class Model {
 
 const FIELDS = new Map<string, ReturnType<Resource['fields']>>();
 
-/** Members that a version has; cached, since every comparison asks for them. */
+/** Members that a version has, cached because every comparison reads them. */
 export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   const key = `${kind} ${version}`;
   const fields = FIELDS.get(key) ?? RESOURCES[kind].fields(version);
@@ -112,7 +112,7 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   return fields;
 }
 
-/** Whether a version has that value of a member: an older one may not know a status or a format. */
+/** Whether a version has this value of a member: an older one may not know a status or a format. */
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 

@@ -18,7 +18,7 @@ interface Place {
   kind: ResourceKind;
   /** JSON Pointer without places in arrays. */
   path: string;
-  /** The same for all resources that one kind of answer shows: `list`, `device.current_release in a list`. */
+  /** Name shared by all resources of one kind of answer: `list`, `device.current_release in a list`. */
   name: string;
   expand: readonly string[];
   due?: string | undefined;
@@ -103,7 +103,7 @@ class OneResource {
     return fieldsOf(this.#kind, version);
   }
 
-  /** Section 2: `object` names the type, by a word that is learned. */
+  /** Expects `object` to name the type (section 2), by a word that the model learns. */
   #object(): void {
     const [kind, { object }, { objects }] = [this.#kind, this.#item, this.#answer.model];
     const known = objects.get(kind);
@@ -122,7 +122,7 @@ class OneResource {
     if (isRight) this.#hold(object !== collection, 'plural', 'object', expected, object);
   }
 
-  /** Values that are wrong whatever is known. */
+  /** Finds values that are wrong whatever the model knows. */
   #own(): void {
     const { version } = this.#answer;
     for (const [name, value] of Object.entries(this.#item)) {
@@ -137,7 +137,7 @@ class OneResource {
     }
   }
 
-  /** Sections 2.1 and 2.2. */
+  /** Judges a deployment by itself (sections 2.1 and 2.2). */
   #deployment(): void {
     const item = this.#item;
     const { status, activity_status: activity, error_status: error } = item;
@@ -163,7 +163,7 @@ class OneResource {
 
   #member(name: string, value: unknown): void {
     const [kind, record, { version, seen, exchange }] = [this.#kind, this.#record, this.#answer];
-    // An older version may show another word for a value that it does not know.
+    // Keeps a value of its own for an older version, which may show another word for an unknown one.
     const isOwn = version !== NEWEST_VERSION && VERSIONED.has(name) && !record.members.has(name);
     const member = isOwn ? `${name} in ${version}` : name;
     const known = record.members.get(member);
@@ -171,7 +171,7 @@ class OneResource {
       if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
-    // An older version may show anything in place of a value that it does not know.
+    // Skips an older version, which may show anything in place of an unknown value.
     if (!knows(kind, name, version, known.value) || isOpenIn(version, record, name)) return;
     const isWritten = known.predicted === true;
     const isRight = isSame(known.value, value) || (isWritten && holds(known.value, value));
@@ -188,7 +188,7 @@ class OneResource {
     if (isRight && isWritten) record.members.set(name, { ...known, value });
   }
 
-  /** Members that a later version brought, and those that it did away with (section 9). */
+  /** Judges members that a later version added or removed (section 9). */
   #older(): void {
     const [item, { version }, documented] = [this.#item, this.#answer, this.#fields()];
     for (const name of Object.keys(this.#fields(NEWEST_VERSION)))
@@ -200,7 +200,7 @@ class OneResource {
         this.#hold(item[name] !== undefined, 'lacking', name, `${name} in ${version}`, item, UNSURE);
   }
 
-  /** Section 2.2: an archived deployment is kept for history, one that was deployed is not ready to be deployed. */
+  /** Expects an archived deployment to stay so, and a deployed one not to be staged again (section 2.2). */
   #forward(): void {
     const [item, record] = [this.#item, this.#record];
     if (this.#answer.version !== NEWEST_VERSION) return;
@@ -224,7 +224,7 @@ class OneResource {
       const known = model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
       model.presence.set(key, known);
       const value = this.#item[name];
-      // A platform may omit a member that is null.
+      // Allows a platform to omit a member that is null.
       const before = this.#record.members.get(name)?.value ?? null;
       if (value === null || (value === undefined && before === null && mayBeNull(this.#kind, name, version))) continue;
       const isThere = value !== undefined;
@@ -288,7 +288,7 @@ class OneResource {
     else judgeAt(this.#answer, value, { ...inner, due: due as string | undefined });
   }
 
-  /** Section 9. Whether lists expand it is not shown. */
+  /** Judges what a device expands as current (section 9), which no section shows for lists. */
   #current(name: string): void {
     const [value, { exchange, model }] = [this.#item[name], this.#answer];
     const deployed = model.of('deployment').find(({ members }) => {
@@ -311,7 +311,7 @@ class OneResource {
     this.#hold(!isOther && isActive, 'inactive', name, expected, isOther ? release['id'] : activity, UNSURE);
   }
 
-  /** Learns whether an expansion is served in this way, which holds in each version and for each record. */
+  /** Learns whether this form of an expansion is served, as in every version and for every record. */
   #served(name: string, isShown: boolean): void {
     const { model, exchange, seen } = this.#answer;
     if (!model.notations.has(notationOf(exchange))) return;
@@ -328,24 +328,24 @@ class OneResource {
 const sorted = (value: unknown): unknown =>
   Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
 
-/** Section 9: devices expand these via `expand`. */
+/** Expansions of a device (section 9). */
 const CURRENT = /^current_/;
 const NO_CURRENT = { answer: 'omitted', seen: undefined };
 
-/** Section 9: values that older versions do not have. */
+/** Values that older versions lack (section 9). */
 const FOREIGN: Readonly<Record<string, string>> = {
   'deployment.activity_status': 'removing',
   'deployment.status': 'removing',
   'device.status': 'archived',
 };
 
-/** Order of the states. A staged deployment may drift, and it is not stated whether it can be staged again. */
+/** Order of the states; `drifted` ranks as `staged`, because a staged deployment may drift and be staged again. */
 const RANKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   target_status: { staged: 0, deployed: 1, archived: 2 },
   activity_status: { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 },
 };
 
-/** Section 2.1: members that a deployment has unchanged from its creation on. */
+/** Members that a deployment keeps from its creation on (section 2.1). */
 const UNCHANGING: ReadonlySet<string> = new Set(['device_id', 'release_id', 'created_at']);
 
 const VERSIONED: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-/** Repeats the requests of doubtful findings for longer than a cache lasts, since other clients may explain them. */
+/** Repeats the requests of doubtful findings for longer than a cache lasts, because others may explain them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -13,11 +13,11 @@ import { type Explorer, firstMoved, getOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
 
-/** Milliseconds: a cache may answer for the platform, a second late. */
+/** Milliseconds, longer than a cache of a second that answers for the platform. */
 const CACHED_MS = 1100;
 /** Readings of a list whose order has changed once. */
 const READ_AGAIN = 3;
-/** Attempts at a list that others write to meanwhile. */
+/** Attempts at a list that others change meanwhile. */
 const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
 const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
@@ -42,7 +42,7 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   }
 }
 
-/** The finding as it is now; undefined where other clients or time explain it. */
+/** Finding as it is now; undefined if other clients or time explain it. */
 async function reread(ex: Explorer, suspect: Difference): Promise<Difference | 'changing' | undefined> {
   const { exchange, what, member, restsOn } = suspect;
   if (restsOn !== undefined) await learnAgain(ex, restsOn);
@@ -56,12 +56,12 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
   const now = await valueNow(ex, suspect, member);
   if (now !== undefined && !isSame(now.value, known.value) && !holds(known.value, now.value)) {
     const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
-    // A read shows the value itself; after a write, a read of the record does.
+    // Shows a read itself, and a read of the record after a write.
     const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
     if (isHeld) return { ...effect, what: 'side-effect' };
-    // The record has changed since.
+    // Learns the record's change since.
     record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
   }
   if (exchange.operation.method !== 'GET') return suspect;
@@ -118,7 +118,7 @@ async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
 }
 
-/** Words for the kind of connection on which alone a read shows it; empty where both show it. */
+/** Words for the only kind of connection that shows a finding; empty if both kinds do. */
 export async function connectionOf(ex: Explorer, found: Difference): Promise<string> {
   const { exchange } = found;
   const { isKept = false } = exchange;
@@ -128,7 +128,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   try {
     if ((await isFoundOn(!isKept)) || !(await isFoundOn(isKept))) return '';
   } catch (error) {
-    // A finding stands where the platform answers no more.
+    // Keeps the finding of a platform that answers no more.
     ex.t.signal.throwIfAborted();
     if (error instanceof NoAnswer || error instanceof Blocked) return '';
     throw error;
@@ -136,7 +136,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   return isKept ? ' on a connection that was used before' : ' on a new connection';
 }
 
-/** Whether somebody has deleted it meanwhile: no version serves it. */
+/** Whether somebody has deleted the resource meanwhile, so that no version serves it. */
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
   const read = kind === undefined ? undefined : getOf(kind);
   if (id === undefined || read === undefined || ex.model.records.get(id)?.isOurs === true) return false;
@@ -161,7 +161,7 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
 }
 
-/** Expects each item once in a walk with one limit, since no order is stated. */
+/** Expects each item once in a walk with one limit, because no section states an order. */
 async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   const { kind } = suspect.exchange.operation;
   const list = ex.model.list(kind as ResourceKind);
@@ -206,7 +206,7 @@ function findIn(json: unknown, id: string): Record<string, unknown> | undefined 
   return undefined;
 }
 
-/** Value as the model keeps it: ids in place of expanded records. */
+/** Value as the model keeps it, with ids in place of expanded records. */
 const keptValue = (value: unknown): unknown => {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))
     return value.map((each) => (each as { id: unknown }).id).sort();
