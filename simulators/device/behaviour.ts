@@ -238,7 +238,7 @@ export const referenceBehaviour: DeviceBehaviour = {
 /** Compares a bearer token (section 5); HTTP ignores the case of the scheme. */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
-  // Compares digests in constant time, because they have one length.
+  // Compares digests, whose equal length makes the time constant.
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }

@@ -36,7 +36,6 @@ export interface Serving {
 }
 
 export interface Listener {
-  /** Stops listening and removes the listener's files. */
   close(): void;
   /** Stops listening as in a crash, and leaves the files. */
   abandon(): void;

@@ -94,7 +94,7 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
     if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
-  // Waits for the socket, which a pipelined response gets after the earlier one.
+  // Waits for the socket, which a pipelined response gets at the end of the response before it.
   else response.once('socket', () => process.nextTick(open));
 }
 

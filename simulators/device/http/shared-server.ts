@@ -64,7 +64,7 @@ function hub(): http.Server {
   const { createServer } = getBuiltinModule('node:http');
   const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
   server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
-  // Older versions of Node treat each request that claims an upgrade as one.
+  // Listens only on versions of Node with this option, because older ones would upgrade each request that asks for it.
   if ('shouldUpgradeCallback' in server) server.on('upgrade', (_request, socket) => letGo(socket as Socket));
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);

@@ -129,7 +129,7 @@ export const encode = (from: Histogram): string => encodeIntoCompressedBase64(fr
 /** Throws for a text that is not an encoded histogram. */
 export function decode(text: string): Histogram {
   const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
-  // Copies into a full range, because a decoded histogram cannot record beyond its content.
+  // Copies into a histogram of the full range, because a decoded one cannot record beyond its content.
   const whole = histogram(read.numberOfSignificantValueDigits === 2 ? 2 : 3);
   whole.add(read as never);
   return whole;

@@ -225,7 +225,7 @@ class Surveyor {
       return (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part)) ? why : undefined;
     },
     read: async () => {
-      // Cannot try the route without a device.
+      // Skips the route, which needs a device.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
       const { why } = await look(this.#client.ask({ method: 'GET', path }, resource));

@@ -44,7 +44,7 @@ class DeploymentTimings {
     return this.#timings?.get(deploymentId);
   }
 
-  /** Marks deployments as reported after a successful sync; yields those not marked before. */
+  /** Marks deployments as reported after a successful sync; yields the newly marked. */
   *reported(now: number): Generator<[string, DeploymentTiming]> {
     for (const [id, timing] of this.#timings ?? []) {
       if (timing.reported > 0 || timing.deployed === 0) continue;

@@ -37,7 +37,7 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
 type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
   Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
-/** Moment to record: the agent's, moved after the earlier moment and out of the future. */
+/** Moment to record: the agent's, but neither in the future nor before `after`. */
 export function recorded(now: string, after: string, reported = now): string {
   const latest = Math.max(Date.parse(now), Date.parse(after));
   return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
