@@ -7,6 +7,7 @@ import {
   CURRENT,
   isServed,
   noServerError,
+  noticedMs,
   type OddRequest,
   OPEN_STREAMS,
   oddRequests,
@@ -54,7 +55,7 @@ async function send(
     return { result, status: last?.status ?? 0, headers: last?.headers ?? {} };
   };
   const open = t.session.get(OPEN_STREAMS);
-  return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay })).result;
+  return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay(noticedMs(t)) })).result;
 }
 
 /** Has a kind of wait of its own, so that an odd request without an answer shortens no other wait. */

@@ -73,8 +73,9 @@ export async function request(
   }
 }
 
-/** Milliseconds in which a device notices the end of a stream. */
-const NOTICED_MS = 2000;
+/** Milliseconds in which a device notices the end of a stream; a busy machine makes it as slow at that as at streams. */
+export const noticedMs = ({ session, patienceMs }: Pick<Device, 'session' | 'patienceMs'>): number =>
+  Math.max(2000, Math.min(5 * session.waits.device.slowestMs('stream'), patienceMs));
 
 export interface HeldStream extends Answer {
   readonly ended: { at: number } | undefined;
@@ -106,19 +107,17 @@ class OpenStreams {
     return countOpen(this.#streams);
   }
 
-  /** Whether the device may still count a closed stream. */
-  get justClosed(): boolean {
-    return (
-      performance.now() - this.#lastServedAt < NOTICED_MS ||
-      [...this.#streams].some(
-        ({ status, ended }) => status === 200 && ended !== undefined && performance.now() - ended.at < NOTICED_MS,
-      )
-    );
+  /** Whether the device may still count a stream closed within these milliseconds. */
+  justClosed(withinMs: number): boolean {
+    const since = performance.now() - withinMs;
+    const isRecent = ({ status, ended }: HeldStream): boolean =>
+      status === 200 && ended !== undefined && ended.at > since;
+    return this.#lastServedAt > since || [...this.#streams].some(isRecent);
   }
 
   /** Whether streams of this run may make the device throttle. */
-  get mayBeInTheWay(): boolean {
-    return this.count > 0 || this.justClosed;
+  mayBeInTheWay(withinMs: number): boolean {
+    return this.count > 0 || this.justClosed(withinMs);
   }
 
   /** Runs throttled checks one by one, because two could wait for each other's streams for ever. */

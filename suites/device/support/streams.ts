@@ -14,6 +14,7 @@ import {
   isEventStream,
   isThrottled,
   mediaType,
+  noticedMs,
   OPEN_STREAMS,
   retryWhileThrottled,
   servesFew,
@@ -163,7 +164,8 @@ export class Streams {
     };
     const stream = await retryWhileThrottled(t, once, {
       // Waits for other checks alone, because this one keeps its streams meanwhile.
-      mayClear: () => needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed && !othersAreOpen())),
+      mayClear: () =>
+        needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed(noticedMs(t)) && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
       discard: (refused) => refused.close(),
     });
