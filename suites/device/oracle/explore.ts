@@ -77,7 +77,7 @@ const MOST_FINDINGS = 9;
 /** Milliseconds after which no directed sequence begins; the second where each event takes long. */
 const EXPLORING_MS = 40_000;
 const EXPLORING_SLOWLY_MS = 100_000;
-/** Milliseconds lost to departures that were found before, after which no sequence begins. */
+/** Milliseconds lost to departures that were found before, after which a quick device is asked no more sequences. */
 const REPEATING_MS = 5000;
 /** Milliseconds after which no drawn sequence begins. */
 const DRAWING_MS = 10_000;
@@ -96,11 +96,13 @@ async function explore(t: Device): Promise<Explored> {
   };
   const started = performance.now();
   let repeatingMs = 0;
+  let isRepeating = false;
   const isOver = (isDirected: boolean): boolean => {
-    const longest = t.session.isMostlySlow('publish') ? EXPLORING_SLOWLY_MS : EXPLORING_MS;
+    const isSlow = t.session.isMostlySlow('publish');
+    const longest = isSlow ? EXPLORING_SLOWLY_MS : EXPLORING_MS;
     const ms = isDirected ? longest : DRAWING_MS * Math.max(1, t.runs);
-    const isTooMuch = result.found.size >= MOST_FINDINGS || repeatingMs > REPEATING_MS;
-    return isTooMuch || performance.now() - started > ms;
+    isRepeating ||= !isSlow && repeatingMs > REPEATING_MS;
+    return isRepeating || result.found.size >= MOST_FINDINGS || performance.now() - started > ms;
   };
   try {
     await withStreams(counting, async (streams) => {
@@ -130,7 +132,7 @@ async function explore(t: Device): Promise<Explored> {
   }
   if (result.found.size >= MOST_FINDINGS)
     result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_FINDINGS} findings`);
-  if (repeatingMs > REPEATING_MS)
+  if (isRepeating)
     result.trouble ??= new TooLittleSeen('the exploration ended, as most of it only showed the same findings again');
   return result;
 }

@@ -73,7 +73,7 @@ export async function request(
   }
 }
 
-/** Milliseconds in which a device notices the end of a stream; a busy machine makes it as slow at that as at streams. */
+/** Milliseconds in which a device notices the end of a stream: longer where it is slow to open one. */
 export const noticedMs = ({ session, patienceMs }: Pick<Device, 'session' | 'patienceMs'>): number =>
   Math.max(2000, Math.min(5 * session.waits.device.slowestMs('stream'), patienceMs));
 
