@@ -101,6 +101,15 @@ describe('the documents', () => {
       expect(existsSync(join(ROOT, dirname(file), link)), link).toBe(true);
     },
   );
+
+  // Without those that stand for a name of the reader's, or that a build makes.
+  const PATH = /`((?:harness|simulators|suites|fixtures)\/(?!\S*[A-Z]{3}|site\/dist)[\w./-]+)`/g;
+  it.each(inDocuments((text) => [...text.matchAll(PATH)].map(([, path = '']) => path)))(
+    '%s: the path %s exists',
+    (_file, path) => {
+      expect(existsSync(join(ROOT, path)), path).toBe(true);
+    },
+  );
 });
 
 it.each([...DOCUMENTS, ...EXAMPLES])('%s imports what the package exports', (file) => {
