@@ -34,7 +34,13 @@ export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequ
  * @throws UsageError with the file
  */
 export function readEntries(paths: readonly string[]): Entry[] {
-  return paths.flatMap((path) => (isFolder(path) ? historyIn(path) : [entryIn(path)]));
+  return paths.flatMap((path) =>
+    recordedIn(path)
+      .map((each) =>
+        'report' in each ? entryOf(each.report, each.file) : entryOfCertificate(each.certified, each.file),
+      )
+      .toSorted((a, b) => a.startedAt.localeCompare(b.startedAt)),
+  );
 }
 
 /** Labels by target if targets differ, otherwise by file or command; numbers equal labels. */
@@ -85,38 +91,38 @@ export function entryOf(report: Report, source: string): Entry {
 const named = (name: string | undefined, version: string | undefined): string | undefined =>
   name === undefined ? undefined : [name, version].filter((part) => part !== undefined).join(' ');
 
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+/** Report or certificate in a file. */
+export type Recorded = { file: string } & ({ report: Report } | { certified: Statement });
 
-function historyIn(folder: string): Entry[] {
-  const entries = readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .sort()
-    .flatMap((name) => {
-      const file = join(folder, name);
-      const entry = entryFrom(readJson(file), file);
-      return entry === undefined ? [] : [entry];
-    });
-  if (entries.length === 0) throw new UsageError(`${folder}: holds no report in JSON and no certificate`);
-  return entries.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+/**
+ * Reports and certificates of a file, or of a folder by name.
+ *
+ * @throws UsageError with the path, where there is none
+ */
+export function recordedIn(path: string): Recorded[] {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    const recorded = recordedAs(path);
+    if (recorded !== undefined) return [recorded];
+    throw new UsageError(
+      `${path}: is neither a report of \`muster check\` in JSON (--report json=FILE), nor a certificate, nor a ` +
+        'folder of these',
+    );
+  }
+  const files = readdirSync(path).filter((name) => name.endsWith('.json'));
+  const recorded = files.sort().flatMap((name) => recordedAs(join(path, name)) ?? []);
+  if (recorded.length === 0) throw new UsageError(`${path}: holds no report in JSON and no certificate`);
+  return recorded;
 }
 
-function entryIn(file: string): Entry {
-  const entry = entryFrom(readJson(file), file);
-  if (entry !== undefined) return entry;
-  throw new UsageError(
-    `${file}: is neither a report of \`muster check\` in JSON (--report json=FILE), nor a certificate, nor a ` +
-      'folder of these',
-  );
-}
-
-function entryFrom(value: unknown, file: string): Entry | undefined {
-  if (looksLikeReport(value)) return entryOf(reportFrom(value, file), file);
+function recordedAs(file: string): Recorded | undefined {
+  const value = readJson(file);
+  if (looksLikeReport(value)) return { file, report: reportFrom(value, file) };
   const certified = certifiedBy(value);
-  return certified === undefined ? undefined : entryOfCertificate(certified, file);
+  return certified && { file, certified };
 }
 
 /** Reads the statement without its signature, which `muster verify` checks. */
-export function certifiedBy(value: unknown): Statement | undefined {
+function certifiedBy(value: unknown): Statement | undefined {
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;
   try {

@@ -1,13 +1,10 @@
 /** Evidence of `muster fit`: runs of one implementation, or of an agent and a platform together. */
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { Api, Report } from '../../runner/types.ts';
 import { verdictOf } from '../certificate/certificate.ts';
 import type { Statement } from '../certificate/statement.ts';
-import { certifiedBy } from '../compare/entries.ts';
-import { looksLikeReport, readJson, reportFrom } from '../json.ts';
+import { recordedIn } from '../compare/entries.ts';
 import { verdict } from '../verdict.ts';
 
 /** `unknown`: undecided, or a certificate that has ended. */
@@ -41,26 +38,16 @@ export interface Evidence {
  * @throws UsageError with the file
  */
 export function readEvidence(paths: readonly string[], today: string): Evidence[] {
-  const files = paths.flatMap((path) =>
-    statSync(path, { throwIfNoEntry: false })?.isDirectory() ? within(path) : path,
-  );
-  const found = files.flatMap((file) => evidenceIn(file, today) ?? []);
+  const found = paths
+    .flatMap(recordedIn)
+    .flatMap((each) =>
+      'report' in each
+        ? (ofReport(each.report, each.file) ?? [])
+        : (ofCertificate(each.certified, each.file, today) ?? []),
+    );
   if (found.length === 0)
-    throw new UsageError(`${paths.join(', ')}: no report in JSON and no certificate says what was tested (--name)`);
+    throw new UsageError(`${paths.join(', ')}: no report and no certificate names what was tested (--name)`);
   return found.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
-}
-
-const within = (folder: string): string[] =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .sort()
-    .map((name) => join(folder, name));
-
-function evidenceIn(file: string, today: string): Evidence | undefined {
-  const value = readJson(file);
-  if (looksLikeReport(value)) return ofReport(reportFrom(value, file), file);
-  const certified = certifiedBy(value);
-  return certified && ofCertificate(certified, file, today);
 }
 
 function ofReport(report: Report, file: string): Evidence | undefined {

@@ -1,14 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Api, Report } from '../../runner/types.ts';
+import { temporaryFolder } from '../../targets/testing/places.ts';
+import { statementOf } from '../certificate/statement.ts';
+import { suites } from '../certificate/testing/signed.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../testing/samples.ts';
 import { readEvidence } from './evidence.ts';
 import { fitOf, type Wanted } from './fit.ts';
 import { fitPage } from './fit-formats.ts';
 
 const TODAY = '2026-11-29';
+const FOLDER = temporaryFolder();
 
 interface Run {
   api: Api;
@@ -30,8 +33,7 @@ function reportOf({ api, target, day = '01', outcome = 'pass' }: Run): Report {
 
 /** Answers by pair, in words. */
 function answers(runs: readonly Run[], wanted: Wanted = {}): [pair: string, answer: string][] {
-  const folder = mkdtempSync(join(tmpdir(), 'fit-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = mkdtempSync(join(FOLDER, 'runs-'));
   for (const [index, run] of runs.entries())
     writeFileSync(join(folder, `${index}.json`), JSON.stringify(reportOf(run)));
   writeFileSync(join(folder, 'package.json'), '{"name":"no report"}');
@@ -71,6 +73,28 @@ describe('a server and a client', () => {
     expect(answers(runs)).toEqual([['agent 1 + ui 3', answer]]);
   });
 
+  it('are unknown where they were tested in two versions', () => {
+    const inVersion = (run: Run, api_version: string): Run => ({ ...run, target: { ...run.target, api_version } });
+    const platform = inVersion(PLATFORM, 'tetons');
+    expect(answers([platform, inVersion(CLIENT, 'rainier')])).toEqual([['hub 7 + ui 3', 'unknown']]);
+    expect(answers([platform, inVersion(CLIENT, 'tetons')])).toEqual([['hub 7 + ui 3', 'yes']]);
+  });
+
+  it('fit by a certificate until it ends', () => {
+    const { capabilities: _, ...target } = CLIENT.target;
+    const certified = (validUntil: string): string => {
+      const statement = statementOf(reportOf({ ...CLIENT, target }), suites, { validUntil });
+      return JSON.stringify({ payload: Buffer.from(JSON.stringify(statement)).toString('base64') });
+    };
+    const file = join(FOLDER, 'certificate.json');
+    const answersFor = (validUntil: string): string[] => {
+      writeFileSync(file, certified(validUntil));
+      return readEvidence([file], TODAY).map(({ answer }) => answer);
+    };
+    expect(answersFor(TODAY)).toEqual(['yes']);
+    expect(answersFor('2026-11-28')).toEqual(['unknown']);
+  });
+
   it('are no pair where the client does not use that API', () => {
     expect(answers([PLATFORM, FOLLOWER])).toEqual([]);
   });
@@ -106,7 +130,7 @@ describe('pieces', () => {
 });
 
 it('a folder without a named run is refused, and names are text on the page', () => {
-  expect(() => answers([])).toThrow(/no report in JSON and no certificate says what was tested/);
+  expect(() => answers([])).toThrow('holds no report in JSON and no certificate');
   const page = fitPage(
     {
       pairs: [
