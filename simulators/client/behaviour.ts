@@ -73,7 +73,7 @@ export interface FollowBehaviour {
   discover(read: () => string): Place | undefined;
   /** Headers with the token; none on a socket and at a bare URL. */
   credentials(token: string | undefined): Record<string, string>;
-  /** Headers of the request to the address of a redirect; undefined to stay. */
+  /** Headers of the request that follows a redirect; undefined to ignore redirects. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Accepts the media type of a stream. */
   reads(contentType: string): boolean;
@@ -119,7 +119,7 @@ export interface CallBehaviour {
   access(access: Access, job: CallJob): Record<string, string>;
   address(path: string, access: Access, job: CallJob): string;
   keepsAlive: boolean;
-  /** Headers of the request to the address of a redirect; undefined to stay. */
+  /** Headers of the request that follows a redirect; undefined to ignore redirects. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Milliseconds to wait for an answer. `nanos`: wait of the platform for a device. */
   answerMs(nanos: number | undefined): number;

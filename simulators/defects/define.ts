@@ -116,8 +116,8 @@ interface Part<B> {
 }
 
 /**
- * Makes all changes to the reference, those that replace a decision before those that adapt it. Throws ConflictError
- * for two alternatives, and without such an order, e.g. for two that replace one decision.
+ * Applies all changes to the reference: replacements of a decision before adaptations of it. Throws ConflictError for
+ * two alternatives, and without such an order, e.g. for two replacements of one decision.
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));

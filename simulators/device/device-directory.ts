@@ -115,7 +115,7 @@ export class KilledError extends Error {
   override name = 'KilledError';
 }
 
-/** File operations of one run of an agent. After the fence all throw KilledError, except those that only read. */
+/** File operations of one run of an agent. After the fence, all but reads throw KilledError. */
 export class DeviceDirectory implements DiskIo {
   readonly isNew: boolean;
   readonly #directory: string;

@@ -254,7 +254,7 @@ export async function listenUnix(
   };
 }
 
-/** Folder of the owner alone beside a socket's place, with a path to bind to; disposal removes both. */
+/** Private folder beside the socket, with a path to bind to. Disposal removes both. */
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   mkdirSync(folder, { mode: 0o700 });

@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
   },
 });
 
-// Section 2: resources. Shown: the fields of a deployment, and those that section 9 names.
+// Section 2: resources, with the fields of a deployment and of section 9.
 
 interface Resource {
   readonly object: string;

@@ -35,7 +35,7 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
     await using run: StreamRun = await StreamRun.follow(t, { variables: { [CLIENT_VARIABLES.types]: wish } });
     const stream = await run.stream();
     asked.push(typesOf(stream));
-    // A client that asks for the same types each time does not take them from its caller.
+    // Skips a client that asks for the same types each time, and so takes none from its caller.
     if (asked.length < WISHES.length || asked[0] === asked[1]) continue;
     run.must(asked.join(' and ') === WISHES.map(inOrder).join(' and '), {
       expected: `types=${WISHES.join(' and types=')}, as ${CLIENT_VARIABLES.types} says`,

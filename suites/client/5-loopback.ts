@@ -1,4 +1,4 @@
-/** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket, where there is none. */
+/** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket without token. */
 
 import { event, frame, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';

@@ -17,12 +17,12 @@ const boundaries = requirement({
 
 /** Characters of two, three and four bytes. */
 const TEXT = 'é€😀';
-/** Bytes between tears in plain text, where one place is like the next. */
+/** Bytes between tears in plain text, whose places are all alike. */
 const STEP = 6;
 
 /**
- * Tears one event after the other, each at another byte. The first part comes in one piece with the end of the event
- * before it, so that the client has read it when it dispatches that event. Then comes the rest.
+ * Tears one event after the other, each at another byte. Sends the first part in one piece with the end of the event
+ * before it, whose dispatch shows that the client has read the part. Then sends the rest.
  */
 async function expectWhole(
   t: Client,
@@ -78,7 +78,7 @@ function isCritical(bytes: Buffer, at: number): boolean {
 check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
   expectWhole(
     t,
-    // In two lines of data, so that a line end too many tears the event.
+    // Sends two lines of data, so that a line end too many tears the event.
     (each) => frame(each).replace(',"data"', ',\ndata: "data"').replaceAll('\n', '\r\n'),
     (bytes, at) => [bytes[at - 1], bytes[at]].some((byte) => byte === 13 || byte === 10),
   ),

@@ -1,4 +1,4 @@
-/** Section 6.1: an event far larger than usual, whose data is one line or very many. */
+/** Section 6.1: an event far larger than usual, with data of one line or of very many. */
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, FOR_LARGE, StreamRun } from './support/stream-run.ts';
@@ -43,7 +43,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
     const seen = run.dispatched.length + run.requests.length;
     const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
     const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
-    // A silent client that comes back again and again would go on for ever.
+    // Ends for a silent client that comes back without end.
     run.must(more && round < MOST_ROUNDS, {
       expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',
       actual: run.outcome,

@@ -1,4 +1,4 @@
-/** Section 6.2, rule 1, for an agent that is not there: a client comes back, and does not hammer. */
+/** Section 6.2, rule 1, for an absent agent: a client comes back, and does not hammer. */
 import { randomBytes } from 'node:crypto';
 import {
   event,
@@ -65,7 +65,7 @@ check(restart, OPTIONS, async (t) => {
   await expectBack(run);
 });
 
-/** Loopback address of its own, where no other server gets the port while nobody listens; a unix socket needs none. */
+/** Own loopback address, where no other server takes the port while nobody listens; a unix socket needs none. */
 function awayFromOthers(t: Client): StreamRunOptions {
   if (!t.capabilities.has('url')) return {};
   const [a, b] = randomBytes(2);
@@ -94,7 +94,7 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
   // A client may give up instead.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Seconds beyond Retry-After within which a client that comes back at all does so. */
+/** Seconds after Retry-After, within which a client comes back or gives up. */
 const MORE_SECONDS = 6;
 
 /** `next`: the request after the refusal, if one comes. */

@@ -65,7 +65,7 @@ for (const last of ['end', 'cut'] as const)
     });
   });
 
-// Nothing says that ids begin with 1.
+// No section makes ids begin with 1.
 check(cursor, { ...OF_CURSOR, aspect: 'zero' }, async (t) => {
   await using run: StreamRun = await StreamRun.after(t, [event(0)]);
   run.current.cut();

@@ -20,7 +20,7 @@ import { expectWait } from './support/waits.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
-/** Rounded up, since a date has no fractions of a second. */
+/** Rounds up, because a date has no fractions of a second. */
 const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 
 export const retryAfter = requirement({

@@ -58,7 +58,7 @@ check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEM
   expectItems(run, few);
 });
 
-/** Expects each page at offset + limit of another, however many items that one has. Gives the requested pages. */
+/** Expects each page at offset + limit of another, whatever its number of items. Gives the requested pages. */
 function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
   const asked = run.requests.filter(IS_ASKED.list).map((each) => pageWindow(each));
   // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
@@ -144,7 +144,7 @@ check(wanted, LIST, async (t) => {
     const variables = { [CLIENT_VARIABLES.limit]: size };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'list', answer, variables });
     asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
-    // A client that asks for the same size each time does not take it from its caller.
+    // Skips a client that asks for the same size each time, and so takes none from its caller.
     if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
     run.must(asked.join() === SIZES.join(), {
       expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,

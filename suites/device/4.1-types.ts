@@ -30,7 +30,7 @@ check(
     const { cursor: before, live } = await subscribeAtKnownCursor(t, streams);
     await readUpTo(live, await publishEveryEventKind(t));
     await live.close();
-    // A small log replays only the last of them.
+    // A small log replays only the last events.
     const cursor = retainedFrom(t, before, distinct(live.events));
     const events = laterThan(cursor, live.events);
     const last = events.at(-1);
@@ -44,7 +44,7 @@ check(
     await one.close();
     expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
     if (known.length < 2) return t.note('events of one type alone are retained');
-    // An escaped comma need not mean the same (section 2.2 there), though most clients write it so.
+    // Only a SHOULD: an escaped comma may differ in meaning (RFC 3986, section 2.2), though most clients escape it.
     const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
     const several = await streams.try({ query: list });
     const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
@@ -56,6 +56,6 @@ check(
   },
 );
 
-/** Every character, even those that need no encoding. */
+/** Encodes every character, needed or not. */
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');

@@ -38,8 +38,8 @@ check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: 
 );
 
 /**
- * Expects the Device API to answer with a deployment, or with an event stream while there is none, which a server that
- * answers everything alike does not. Other checks decide whether both are right.
+ * Expects a deployment, or an event stream while the device has none: a server that answers everything alike gives
+ * neither. Other checks decide whether both are right.
  */
 function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
   return withStreams(t, async (streams) => {
@@ -125,7 +125,7 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
     await shouldRefuse('/events', `Bearer ${swapped}`, 'the token in the other case');
   const escaped = encodeURIComponent(token);
   t.http.recorder.redactor.add(escaped);
-  // Addresses are written into logs, so a token does not belong there.
+  // A token does not belong in an address, because servers log addresses.
   for (const name of ['access_token', 'token'])
     await shouldRefuse(`/events?${name}=${escaped}`, undefined, `the token as ?${name}=, and not in a header`);
 }
@@ -141,7 +141,7 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
     {
       runs: examples.length + 12,
       examples,
-      // Without the header, which may hold most of the secret.
+      // Omits the header, which may hold most of the secret.
       describe: ([authorization, path]: [string | undefined, string]) =>
         authorization === undefined
           ? `GET ${path} with no Authorization`
@@ -175,7 +175,7 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
   });
 }
 
-/** Status of the answer to a request with this header; undefined when there was none, which is a refusal too. */
+/** Status of the answer to a request with this header; undefined without an answer, which is a refusal too. */
 const statusFor = (t: Device, path: string, authorization: string | undefined): Promise<number | undefined> =>
   statusOn(t, path, clientWith(t, authorization));
 

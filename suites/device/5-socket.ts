@@ -36,12 +36,12 @@ check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Devi
   });
 });
 
-/** `nobody` on every common system, and two that are hardly ever in use. */
+/** User ids: `nobody` on every common system, and two rarely used. */
 const OTHER_USERS = [65_534, 65_533, 65_532];
 const OTHERS_WRITE = 0o002;
 const OTHERS_ENTER = 0o001;
 
-/** Runs in a process of its own, because a process that has changed its user cannot change back. */
+/** Runs in its own process, because a change of user is final. */
 const ATTEMPT = `
 const socket = require('node:net').connect(process.argv[1]);
 socket.on('connect', () => { process.stdout.write('connected'); process.exit(); });
@@ -61,7 +61,7 @@ function connectAs(t: Device, user: number, path: string): Promise<string | unde
     });
     let said = '';
     child.once('error', (error) => (limitIn(error) === undefined ? resolve(undefined) : reject(error)));
-    // `stdout` is missing where this machine has no descriptor for it.
+    // `stdout` is missing on a machine without free descriptors.
     (child.stdout as Readable | undefined)?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
@@ -75,7 +75,7 @@ async function unrelatedUser(path: string): Promise<number> {
   return OTHER_USERS.find((user) => !involved.has(user)) ?? Math.max(...OTHER_USERS);
 }
 
-/** Users whose processes hold the socket; empty where there is no `/proc`. */
+/** Users whose processes hold the socket; empty without `/proc`. */
 async function usersServing(path: string): Promise<Set<number>> {
   const users = new Set<number>();
   const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');

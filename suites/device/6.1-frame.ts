@@ -112,7 +112,7 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   retained: RETAINED,
 });
 
-/** Declares three checks of a requirement on frames: a driven one, one of retained events, and a rule for all. */
+/** Declares a requirement on frames: a check of driven events, a check of retained events, and a rule. */
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,

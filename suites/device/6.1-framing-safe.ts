@@ -97,7 +97,7 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
     }
   };
   const seen = await readUpToDeployed(live, made)
-    // A frame that the text has broken is a better finding than the missing event.
+    // Prefers the finding of a broken frame to that of a missing event.
     .finally(expectValidFrames);
   const event = seen.at(-1);
   t.must(event !== undefined && payloadOf(event)['release_id'] === made.release_id, {

@@ -25,7 +25,7 @@ check(
   (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publishAtOnce(t), expectRisingIds),
 );
 
-/** Publishes by concurrent calls, so that giving out ids and storing events must agree, then one event more. */
+/** Publishes by concurrent calls, which tempt an agent to store events out of order; then publishes one more. */
 async function publishAtOnce(t: Device): Promise<Published> {
   const portion = Math.ceil(eventBudget(t, 40) / 4);
   await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));

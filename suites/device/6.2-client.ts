@@ -26,7 +26,7 @@ check(
     const { live } = await subscribeAtKnownCursor(t, streams);
     await publishEveryEventKind(t);
     await readUpTo(live, await publish(t, 1));
-    // The package listens to the types that it is given.
+    // The package listens to the given types alone.
     const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
     const source = streams.connect(types);
     try {

@@ -38,9 +38,9 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
 });
 
-/** Seconds for which a stream is watched at most, unless one heartbeat takes longer. */
+/** Longest watch of a stream, seconds, unless one heartbeat takes longer. */
 const LONG_SECONDS = 45;
-/** Longest interval at which streams are watched for several heartbeats: at 30 s that would take minutes. */
+/** Longest interval, seconds, for a watch of several heartbeats: at 30 s it would take minutes. */
 const SHORT_SECONDS = 5;
 
 function shouldBeRare(t: Device, subscription: Subscription): void {
@@ -119,8 +119,8 @@ check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) =>
 const UNKNOWN_TYPE = 'robot.rebalanced';
 
 /**
- * Stream that its filter keeps idle for `idleMs`, whatever other checks publish. Undefined when the device refuses the
- * filter or ends the stream: nothing is stated about either.
+ * Stream whose filter keeps it idle for `idleMs`, whatever other checks publish. Undefined for a device that refuses
+ * the filter or ends the stream: no section forbids either.
  */
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
   const stream = await streams.try({ types: [UNKNOWN_TYPE] });
@@ -133,8 +133,8 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
 }
 
 /**
- * Stream that no event disturbs, so that a slow device can be driven meanwhile. Undefined where the agent cannot be
- * restarted: the check after a restart, which watches a stream without a filter, is then left out.
+ * Stream without events, so that a slow device can be driven meanwhile. Undefined for an agent that cannot be
+ * restarted, for which no other check watches a stream without a filter.
  */
 async function idleStream(t: Device, streams: Streams): Promise<Subscription | undefined> {
   if (!t.capabilities.has('restart')) return undefined;

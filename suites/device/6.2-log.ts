@@ -51,7 +51,7 @@ async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Pr
   return from === undefined ? all.slice(-1) : all.filter(({ id }) => id > from);
 }
 
-/** Newest events that are looked for in a log: enough of a long one. */
+/** Number of newest events to look for in a log. */
 const NEWEST = 200;
 
 async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): Promise<void> {
@@ -112,7 +112,7 @@ check(bounded, toFill, async (t: Device) => {
   const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
   const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
 
-  // Enough events to put a log that keeps them all beyond the bound.
+  // Publishes enough events to put a log without compaction beyond the bound.
   const wanted = Math.max(PUBLISHED_TIMES * retention, Math.ceil((1.5 * bound) / mean));
   let highest = 0;
   if (isSlow)
@@ -150,7 +150,7 @@ const DECIDING_TIMES = 6;
 const FILLING_MS = 10_000;
 const MOST_EVENTS = 100_000;
 
-/** Bytes of all lines of the log, and of one on average. */
+/** Bytes of all lines of the log, and of the average line. */
 async function measureLines(t: Device): Promise<{ logBytes: number; mean: number }> {
   const { lines, bytes } = await readLog(t);
   const read = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);

@@ -16,7 +16,7 @@ import { Subscription } from './support/subscription.ts';
 export const { check, checks } = section({});
 
 const COMPARED = 'compared replays';
-/** A replay whose events are compacted away meanwhile is compared with nothing. */
+/** Compares no replay whose events are compacted away meanwhile. */
 const comparing = {
   aspect: 'retained',
   turn: 'last',
@@ -69,7 +69,7 @@ function expectReplayFromAnywhere(
   });
 }
 
-/** Newest events that are replayed: compaction is least likely to remove them meanwhile. */
+/** Number of events to replay: the newest, which compaction is least likely to remove meanwhile. */
 const NEWEST = 60;
 
 async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {

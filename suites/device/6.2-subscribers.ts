@@ -83,7 +83,7 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   const due = distinct(live.events);
   const last = due.at(-1)?.id ?? cursor;
   slow.stream.resume();
-  // The device may have dropped it or waited for it, as long as no event is missing up to where it read.
+  // Allows a device to drop the slow reader or to wait for it, if no event before the last one read is missing.
   const seen = await slow.drain(last);
   const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
   const from = seen.at(-1)?.id ?? cursor;

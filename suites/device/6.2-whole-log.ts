@@ -1,4 +1,4 @@
-/** Section 6.2 over about as many events as the log keeps: only there shows a limit on the length of a replay. */
+/** Section 6.2 over nearly all events of the log, which shows a limit on the length of a replay. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
@@ -21,7 +21,7 @@ const completeWholeCheck = check(
     t.note(`replays of up to ${stretch.events.length} events were compared`);
     await expectStretchReplayed(t, streams, stretch);
     await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
-    // Ids that are compared as text lose their order at a power of ten.
+    // Crosses a power of ten, where ids compared as text lose their order.
     const digits = String(stretch.events.at(-1)?.id).length;
     const below = stretch.events.findLastIndex(({ id }) => String(id).length < digits);
     const cursor = stretch.events[below]?.id;
@@ -39,7 +39,7 @@ check(
     if (stretch === undefined) return t.undecided(TOO_SOON);
     const { cursor } = stretch;
     const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
-    // At least one for each way to give a cursor.
+    // Opens at least one stream for each way to give a cursor.
     const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
     for (let round = 0; round < rounds; round += 1) {
       const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };

@@ -60,9 +60,9 @@ async function deployAndCompare(
     made = deployment;
     return deployment;
   });
-  // A deployment that control refuses brings no event: it ends the wait.
+  // Ends the wait for a deployment that control refuses, which brings no event.
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // Not always awaited; then its failure must not count as an unhandled rejection.
+  // Handles the failure of a wait that nobody awaits.
   refused.catch(() => {});
   for (;;) {
     // The wait for the event begins with the answer of control, which may be slow itself.

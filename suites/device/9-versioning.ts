@@ -18,12 +18,12 @@ const prefix = requirement({
     'the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
-/** Finds a prefix below which everything is 404; the checks of each path decide on other refusals. */
+/** Finds a prefix with 404 for every path; the checks of each path decide on other refusals. */
 check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) => {
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;
-  // A device without a deployment may answer 404 there.
+  // A device without a deployment may answer 404 at this path.
   const stream = await streamAt(streams, t);
   t.must(current?.status !== 404 || stream?.status !== 404, {
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
@@ -61,7 +61,7 @@ async function deploymentElsewhere(t: Device): Promise<string> {
 }
 
 check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  // The stream and not the deployment: a device without a deployment may answer 404 there.
+  // Checks the stream: the deployment's path may answer 404 on a device without one.
   await (await streams.open()).close();
   for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
     const current = await request(t, { path: elsewhere + CURRENT, absolute: true });

@@ -122,7 +122,7 @@ check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM },
     }),
   );
   try {
-    // On a new connection: one that was open before would show nothing.
+    // Opens a new connection, because an old one would show nothing.
     const next = await rawExchange(t, [whole]);
     const name = `a whole request on another connection, beside ${UNFINISHED} requests that were begun and not ended`;
     expectHandled(t, { name, parts: [], accepts: noServerError }, next);

@@ -23,7 +23,7 @@ function cursorOf(request: RequestSeen): bigint | undefined {
 }
 
 /**
- * Finds replays that begin with the event of their cursor, as that came before the request. It does not count
+ * Finds replays that begin with the event of their cursor, as it came before the request. Leaves out
  * - the event of another log, which counts from 1 again, or of a cursor beyond the newest event,
  * - later events of a stream, since delivery is at-least-once,
  * - an event just come, unless the replay before repeated another: several clients may have been cut off at once.
@@ -85,7 +85,7 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/** Judges another type only where events come in it: a page to log in, before the device, may answer 200 too. */
+/** Judges another type only for answers with events: a login page before the device may answer 200 too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;

@@ -75,7 +75,7 @@ rule(same, { premises: [same.id] }, () => {
     }
   };
 });
-/** Deployments that are remembered: more take memory, and are seldom seen twice. */
+/** Maximum of remembered deployments: more cost memory for few repeats. */
 const MOST_KNOWN = 2000;
 const fixedOf = ({ device_id, release_id, created_at }: Fixed): Fixed => ({ device_id, release_id, created_at });
 

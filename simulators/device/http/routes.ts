@@ -1,4 +1,4 @@
-/** Resources of the Device API (specification section 4.1), and those that only published agents have. */
+/** Resources of the Device API (specification section 4.1), and further ones of published agents. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';

@@ -42,7 +42,7 @@ function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerPar
   });
 }
 
-/** Throws PlatformError for a fault that is an answer. */
+/** Throws PlatformError for a fault sent as answer. */
 async function inject(
   { latency, throttle, failure, reset }: PlatformFaults,
   hits: (rate: number | undefined) => boolean,

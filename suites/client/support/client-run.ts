@@ -28,7 +28,7 @@ export function printedLineIn(text: string): PrintedLine | undefined {
   return value.saw === 'event' ? { ...value, id: String(value.id) } : value;
 }
 
-/** Keeps as text an integer that no double holds. */
+/** Keeps an integer beyond a double as text. */
 function withDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   const { source = '' } = context ?? {};
   return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
@@ -52,9 +52,9 @@ const ENDLESS = 3;
 export const MOST_KEPT = 20_000;
 /** Longest wait in seconds that a client is asked for. */
 const MOST_SECONDS = 30;
-/** Stop waiting this long before the check's time limit. */
+/** Milliseconds before the check's time limit at which waits end. */
 const SPARE_MS = 1500;
-/** Mention a silence in a finding only above this. */
+/** Shortest silence that a finding mentions, milliseconds. */
 const SHOWN_SILENCE_MS = 1000;
 const MOST_RECORDED = 8;
 
@@ -238,8 +238,8 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /**
-   * `usual`, or more for a client that was slow to start, so that one that disobeys still comes too early. Undecided
-   * where it was too slow for that.
+   * `usual` seconds, or more for a client that was slow to start, so that a disobedient client still comes too early.
+   * Undecided for a client too slow for that.
    */
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);

@@ -1,6 +1,6 @@
 /**
- * Run of a job that ends by itself: the check answers each request, and reads the outcome of the whole. A Platform API
- * by the specification gives the answers that a check leaves open.
+ * Run of a job that ends by itself: the check answers each request, and reads the outcome of the whole. A correct
+ * Platform API gives the answers that a check leaves open.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -200,7 +200,7 @@ export const pages =
   (asked) =>
     asked.answer(200, pageOf(asked, all, options));
 
-/** Whether a request is the job's own, and not one that a client may make besides. */
+/** Whether a request belongs to the job, unlike further requests that a client may make. */
 function isAskedBy(job: PlatformJob): (asked: ClientRequest) => boolean {
   const { method, isPathOpen } = jobOf(job).request;
   if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);

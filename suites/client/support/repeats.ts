@@ -9,12 +9,12 @@ const MOST_SAME = 20;
 export const WATCHED_MS = 3000;
 export const MOST_REFUSED = 30;
 
-/** Repeated request. Its moments are on a clock that stands still while this process does. */
+/** Repeated request, with moments of a clock that stands still while this process does. */
 interface Asked {
   readonly firstMs: number;
   readonly recentMs: number[];
   times: number;
-  /** Answer to the one before the last. */
+  /** Answer to the request before the last. */
   answer: string | undefined;
   last: ClientRequest;
 }

@@ -36,7 +36,7 @@ export class ClientRequest {
   readonly body: string;
   /** Arrival, in milliseconds of `performance.now()`. */
   readonly at = performance.now();
-  /** Milliseconds by which it may have come earlier, since this process was held up. */
+  /** Milliseconds by which the request may have come earlier, because this process was held up. */
   readonly lateMs = lateBy();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
@@ -44,7 +44,7 @@ export class ClientRequest {
   /** Request on which the stream goes on, after the client has left this one. */
   #next: ClientRequest | undefined;
   status: number | undefined;
-  /** Moment at which the server ended it. */
+  /** Moment at which the server ended the answer. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
   /** End of an answer that is no stream: whole, or by a cut connection. */
@@ -173,7 +173,7 @@ export class ClientRequest {
   }
 }
 
-/** The bytes after the event with that id; all of them where it is not among them. */
+/** Bytes after the event with that id; all bytes without that event. */
 function afterEvent(bytes: Buffer, id: string | undefined): Buffer {
   // One character a byte, so that places agree.
   const text = bytes.toString('latin1');
@@ -182,7 +182,7 @@ function afterEvent(bytes: Buffer, id: string | undefined): Buffer {
   return end ? bytes.subarray(block.index + end.index + end[0].length) : bytes;
 }
 
-/** Bytes as text: of many, the first and the last, where a piece is torn. */
+/** Bytes as text, the first and the last of many, because pieces are torn at their ends. */
 function shown(bytes: Buffer): string {
   const text = (from: number, to?: number): string => JSON.stringify(bytes.toString('utf8', from, to));
   if (bytes.length <= SHOWN_FIRST + SHOWN_LAST) return text(0);

@@ -8,16 +8,16 @@ import { MOST_REFUSED, WATCHED_MS } from './repeats.ts';
 
 /** Milliseconds below which pauses are too short, on average. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** A pause of a client that is held up lasts as long as this number of idle shells. */
+/** Pause of a client that is held up, in starts of an idle shell. */
 const SHELLS = 3;
-/** Pauses that decide on a busy machine. */
+/** Number of pauses that decide on a busy machine. */
 const ENOUGH_PAUSES = 9;
-/** On a busy machine, a client is watched this many times as long. */
+/** Factor of the watch on a busy machine. */
 const LONGER = 4;
 /** Milliseconds of watching after which the load of the machine is measured again. */
 const AGAIN_MS = 1000;
 
-/** Milliseconds, while this process runs, that a shell takes to do nothing; 0 where there is no shell. */
+/** Milliseconds of this process's running time for an empty shell command; 0 without a shell. */
 export async function shellMs(): Promise<number> {
   const started = runningMs();
   try {
@@ -91,7 +91,7 @@ export class Storm {
     return pace === 'unclear' && watchedMs < LONGER * WATCHED_MS ? undefined : pace;
   }
 
-  /** Milliseconds until the pace may be known although nothing comes. */
+  /** Milliseconds until the pace may be known without a further request. */
   get leftMs(): number {
     return Math.max(WATCHED_MS - this.#watchedMs, AGAIN_MS);
   }

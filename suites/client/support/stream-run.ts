@@ -11,7 +11,7 @@ import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIE
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
-/** Expects events with consecutive ids, and keeps none, since they are many. */
+/** Expects events with consecutive ids. Keeps none of these many events. */
 export class Sequence {
   /** Id of the last event that came in order. */
   last: number;
@@ -131,7 +131,7 @@ export class StreamRun extends ClientRun {
     return this.lines.find((line) => line.saw === 'gap')?.saw ?? this.lines.find((line) => line.saw === 'end')?.saw;
   }
 
-  /** The next request for the stream. Blocked when the first one never comes: nothing is known of such a client. */
+  /** Next request for the stream. Blocked without a first request, which leaves the client unknown. */
   async request(expected = 'the client to ask for the stream again'): Promise<ClientRequest> {
     const index = this.#taken++;
     const patiences = index === 0 ? START_PATIENCES : AGAIN_PATIENCES;

@@ -4,11 +4,11 @@ import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Clocks and timers differ by milliseconds. */
+/** Tolerance for clocks and timers, milliseconds. */
 const TOLERANCE_MS = 150;
 /** Share of the requested wait by which a request may be seen late. */
 const MOST_LATE = 1 / 4;
-/** Tries, since a wait whose end was seen late decides nothing. */
+/** Number of tries, because a wait whose end was seen late decides nothing. */
 const MOST_TRIES = 3;
 
 export interface Wait {

@@ -33,7 +33,7 @@ function apiRequest(seen: Happening): RequestSeen | undefined {
     : undefined;
 }
 
-/** A request without a key may be anybody's: it counts where the client knows the API, or was let in. */
+/** Counts requests without a key only for a client that knows the API, or was let in: others may be anybody's. */
 const keyRule = (): Rule => {
   const withKey = new WeakMap<object, { path: string; agent: string | undefined }>();
   return (seen, judge: Judge) => {
@@ -66,8 +66,8 @@ const isList = (request: RequestSeen): boolean =>
   request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(request.path);
 
 /**
- * Key to search addresses for: none that may stand there by chance, as `dev` may, and none that is masked, as in a
- * recording.
+ * Key to search addresses for; undefined for a key that an address may hold by chance, such as `dev`, and for a masked
+ * key of a recording.
  */
 function searchableKey({ headers }: RequestSeen): string | undefined {
   const key = headers[KEY];
@@ -123,7 +123,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Requests in a row without the token that make a finding: someone who looks at ports asks once or twice. */
+/** Requests in a row without the token that make a finding: a port scan asks once or twice. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {
@@ -137,7 +137,7 @@ const tokenRule = (): Rule => {
     const isRight = authorization !== undefined && (BEARER.test(authorization) || authorization === '***');
     state.requests = isRight ? 0 : state.requests + 1;
     judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
-      // Nothing that looks like a credential: that would be masked.
+      // Shows no text like a credential, which would be masked.
       expected: 'Authorization with the token of the discovery file, as a Bearer',
       actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
     });

@@ -6,16 +6,16 @@ import { cursor, torn } from '../6.2-delivery.ts';
 import { goesOn as expired } from '../7-expired.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds after which a client that comes back may be another one, or have been started anew. */
+/** Milliseconds after which a client that comes back may be another, or have been restarted. */
 const SOON_MS = 60_000;
 /**
- * Milliseconds within which a client that comes back has read all events before the end of its stream. A slow reader
- * comes later, and so may a new client.
+ * Milliseconds in which a client that has read its stream to the end comes back. A slow reader or a new client may come
+ * later.
  */
 const AT_ONCE_MS = 3_500;
 /**
- * Immediate returns in a row that make a finding. Correct clients that take turns each begin once without a cursor, or
- * come once with the same one; a slow reader returns at once only now and then.
+ * Immediate reconnects in a row that make a finding. Correct clients that take turns each begin once without a cursor,
+ * or come once with the same cursor; a slow reader seldom returns at once.
  */
 const IN_A_ROW = 12;
 /** Cursors beyond all events, in a row, that make a finding: an event may have come by another way. */
@@ -64,7 +64,7 @@ class Events {
 }
 
 /**
- * Whether a request may be of the client that had the stream before: one client goes back neither behind its cursor nor
+ * Whether the client of the stream before may have made a request: a client goes back neither behind its cursor nor
  * behind its events, and drops no cursor.
  */
 function mayBeSameClient(named: string | undefined, before: RequestSeen, events: Events): boolean {
@@ -132,13 +132,13 @@ const tornRule = (): Rule => {
   const comesBack = afterEach(
     isForEvents,
     () => (request, before, judge: Judge) => {
-      // A client that left a stream, or was not seen to its end, may have got more of it than was seen.
+      // A client that left a stream, or was not seen to its end, may have got unseen events.
       if (before.over.ended !== 'server') return;
       const last = events.of(before.request)?.last;
       const id = tornId(before.over.torn, last);
       const named = cursorOf(request);
       if (id === undefined || named === undefined || request.at - before.over.at > SOON_MS) return;
-      // Another client, whose turn it is, may have got it whole.
+      // Another client in turn may have got the event whole.
       if (!events.isBeyond(id)) return;
       judge.saw(() => shownRequest(request));
       judge.must(named !== id, {

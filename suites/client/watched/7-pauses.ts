@@ -10,9 +10,9 @@ import { loop } from '../7-expired.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds after an answer within which a client that pauses does not ask again, time after time. */
+/** Shortest pause, milliseconds, between an answer and the next request of a client that pauses each time. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
-/** Divides that time for requests on different connections, where clients may take turns. */
+/** Divisor of `AT_ONCE_MS` for requests on different connections, whose clients may take turns. */
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
@@ -47,10 +47,10 @@ const hammering = (
 
 /** Tolerance for clock skew, timers and network delay. */
 const TOLERANCE_MS = 300;
-/** Tolerance for a date, which has no parts of a second. */
+/** Tolerance for a date, which has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
 /**
- * Early requests in a row that make a finding: one may be of another user of the client, who knows nothing of the
+ * Early requests in a row that make a finding: a single one may come from another user of the client, unaware of the
  * refusal.
  */
 const EARLY_IN_A_ROW = 2;
@@ -69,7 +69,7 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
       const state = early.of(request.client);
       const isSameOne = request.connection === before.connection;
       state.times = isSameOne && isEarly ? state.times + 1 : 0;
-      // Any number of clients may have been refused, each on a connection of its own, and wait now.
+      // Counts no request on another connection, whose client may not be the refused one.
       if (isEarly && !isSameOne) return;
       judge.saw(() => shownRequest(request));
       judge.must(state.times < EARLY_IN_A_ROW, {

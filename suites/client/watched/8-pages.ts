@@ -6,9 +6,9 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** Longest pause between pages of one walk: a user who leafs through a list makes longer ones. */
+/** Longest pause between pages of one walk; a user who leafs through a list pauses longer. */
 const SOON_MS = 10_000;
-/** Wrong steps in a row that make a finding: one may be a user who looks for something. */
+/** Wrong steps in a row that make a finding: a user who searches may make one. */
 const WRONG_IN_A_ROW = 2;
 
 interface PageRead {
@@ -21,7 +21,7 @@ interface PageRead {
   counts: boolean;
 }
 
-/** Integer that is given once, and that a double holds. */
+/** Safe integer that the query gives once. */
 function integerIn(query: URLSearchParams, name: string): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
@@ -70,8 +70,8 @@ function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: 
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
 /**
- * Gives each page of a list with the one that the client goes on from: the last one on the same connection, or without
- * any other request in its name meanwhile; undefined where there is none.
+ * Gives each page of a list with the page before it in the walk: the last page on the same connection, or without any
+ * other request of that client meanwhile; else undefined.
  */
 const walks = (look: () => Each) => (): Rule => {
   const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
@@ -89,7 +89,7 @@ const walks = (look: () => Each) => (): Rule => {
   };
 };
 
-/** Page that this one goes on from; undefined where that is not known. */
+/** Page before this page in the walk; undefined for an unknown one. */
 function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   const { page: before } = state;
   const next = takeNext(state, page);
@@ -99,7 +99,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   if (next?.isOfBefore === false) state.mixed = true;
   if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
-  // Two that read one list by turns look like one that goes on in it, until one of them seems to go back.
+  // Two readers in turn look like one reader, until one of them seems to go back.
   if (offset <= before.offset) {
     state.several ||= !isSame;
     return undefined;
@@ -107,7 +107,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
 
-/** Clients, each as far behind the other, that may take turns on connections of their own. */
+/** Most clients, at equal distances, that may take turns on their own connections. */
 const MOST_IN_TURNS = 4;
 const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
   const turns = before.limit / (page.offset - before.offset);

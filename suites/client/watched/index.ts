@@ -1,6 +1,6 @@
 /**
  * Rules of clients in the field, without a scripted server. Each decides a requirement of the client suite as far as
- * traffic shows it, and says nothing where several clients could be meant.
+ * traffic shows it, and decides nothing for a name that several clients may share.
  */
 import type { Check } from '../../../harness/runner/types.ts';
 import * as requests from './4-requests.ts';

@@ -1,7 +1,7 @@
 /**
- * Support of rules on traffic that does not identify clients. Their User-Agent and credentials tell them apart, so
- * several may look like one, also where they take turns, and then a sequence of requests means nothing. A finding needs
- * traffic that no correct clients would make together.
+ * Support of rules on traffic that does not identify clients. User-Agent and credentials name a client, so several may
+ * share a name, even in turns, and a sequence of their requests means nothing. A finding needs traffic that no correct
+ * clients would make together.
  */
 import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -26,8 +26,8 @@ interface Crowd {
 }
 
 /**
- * Finds several clients in one name: requests were under way together, or one came on another connection while the last
- * was still open, which one client would have used again.
+ * Finds several clients of one name by simultaneous requests, or by a request on another connection while the last
+ * connection, which one client would have reused, was open.
  */
 class Crowds {
   readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
@@ -46,7 +46,7 @@ class Crowds {
     } else if (seen.kind === 'over') {
       const crowd = this.#of.of(who);
       crowd.open.delete(seen.request);
-      // That client may go on unseen.
+      // The client may go on unseen.
       if (seen.over.ended === 'unseen') crowd.several = true;
     }
   }
@@ -62,8 +62,8 @@ export interface Exchange {
 }
 
 /**
- * Rule about consecutive requests of one client: gets each request that `isMeant`, with the one before it, as long as
- * nothing shows several clients in that name. `whoOf`: key of one client, by default its name.
+ * Rule about consecutive requests of one client: gets each request that `isMeant`, with the request before it, unless
+ * traffic shows several clients of that name. `whoOf`: key of one client. Default: its name.
  */
 export const afterEach =
   (

@@ -10,7 +10,7 @@ interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   least?: string;
   /** Default: `oracle`. */
   aspect?: string;
-  /** No other check decides the requirement, so that this one has its id. */
+  /** True for the only check of the requirement, which has its id. */
   isAlone?: boolean;
 }
 

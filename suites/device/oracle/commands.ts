@@ -67,7 +67,7 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
-  /** Includes types that no device sends, but that share a beginning or an end with one that it does. */
+  /** Adds types that no device sends, each with the beginning or the end of a sent type. */
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 
@@ -176,8 +176,8 @@ export const openExpired = (back: number, way: 'after' | 'header' | 'both', type
 });
 
 /**
- * `after=0` is refused, or replays from the earliest retained event on; no header changes that, and the header alone
- * means the same.
+ * Expects `after=0` to be refused, or to replay from the earliest retained event, with any header; the same for the
+ * header alone.
  */
 export const openZero = (): Command => ({
   text: 'open(after 0, alone, beside a header, and as a header)',

@@ -1,6 +1,6 @@
 /**
- * The current deployment with its config files: predicted from the request to control, learned where that says nothing,
- * and held to from then on, across restarts too.
+ * The current deployment with its config files: predicted from the request to control, else learned from the first
+ * answer, and expected from then on, across restarts too.
  */
 import { basename } from 'node:path';
 import { pollWithin } from '../../../harness/common/waiting.ts';
@@ -86,7 +86,7 @@ export class CurrentDeployment {
   /** Expects the deployment of the last look. `restarted`: whether the agent has restarted since. */
   async expectUnchanged({ restarted = false } = {}): Promise<void> {
     const real: AgentUnderTest = this.#real;
-    // Every second look comes on a connection that was used before.
+    // Reuses a connection for every second look.
     this.#looks += 1;
     const http = this.#looks % 2 === 0 ? real.t.http.with({ keepsAlive: true }) : real.t.http;
     const body = (await currentDeployment(real.t, http)) ?? null;
@@ -186,7 +186,7 @@ export class CurrentDeployment {
       });
   }
 
-  /** Waits for the files to go. One elsewhere counts unless a file of the current deployment has its name. */
+  /** Waits for the files to go. A file in another place counts, unless the current deployment has one of its name. */
   async #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
     if (files.length === 0) return undefined;
     const { t } = this.#real;

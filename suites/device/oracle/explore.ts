@@ -43,7 +43,7 @@ interface Found {
 
 export interface Explored {
   found: Map<string, Found>;
-  /** Error that ended it early: thrown by the check that explored, and named by the others. */
+  /** Error that ended the exploration early: thrown by the check that explored, and named by the others. */
   trouble: unknown;
   counts: Map<string, number>;
   /** Notes for the check of kills. */
@@ -66,7 +66,7 @@ export async function explored(t: Device): Promise<Explored> {
   }
 }
 
-/** Names the trouble only: the check that came upon it reports it. */
+/** Names the trouble alone, which the check that explored has reported. */
 const asSeenLater = (result: Explored): Explored => {
   if (result.trouble === undefined) return result;
   const { message } = result.trouble as Error;
@@ -74,10 +74,10 @@ const asSeenLater = (result: Explored): Explored => {
 };
 
 const MOST_FINDINGS = 9;
-/** Milliseconds after which no directed sequence begins; the second where each event takes long. */
+/** Milliseconds after which no directed sequence begins, on a quick and on a slow device. */
 const EXPLORING_MS = 40_000;
 const EXPLORING_SLOWLY_MS = 100_000;
-/** Milliseconds lost to departures that were found before, after which a quick device is asked no more sequences. */
+/** Milliseconds of sequences with known departures alone, after which a quick device gets no further sequence. */
 const REPEATING_MS = 5000;
 /** Milliseconds after which no drawn sequence begins. */
 const DRAWING_MS = 10_000;
@@ -108,7 +108,7 @@ async function explore(t: Device): Promise<Explored> {
     await withStreams(counting, async (streams) => {
       const life = new Life(counting, streams);
       for (const { commands, isDirected } of sequences(t)) {
-        // The command that departed hides those after it, so it is left out the next time.
+        // Drops the command that departed before the next try, because it hides the following commands.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
           const began = performance.now();
@@ -164,7 +164,7 @@ function sequences(t: Device): readonly { commands: readonly Command[]; isDirect
 const contents = (paths: readonly string[], version: number) =>
   paths.map((filepath) => ({ filepath, content: `{"version":${version},"name":"größe 😀"}` }));
 
-/** Files that are easily written wrongly: empty, of other letters or line ends, long, of one name in two folders. */
+/** Files that agents easily write wrongly: empty, of other letters or line ends, long, same name in two folders. */
 const oddFiles = (paths: readonly string[]): Command[] => {
   const folder = (paths[0] ?? '').replace(/\/[^/]*$/, '');
   const file = (name: string, content: string) => ({ filepath: `${folder}/${name}.json`, content });

@@ -1,6 +1,6 @@
 /**
- * The agent as its history determines it: which events there are and which of them are certainly gone, which deployment
- * is current, and what each stream is owed. Pure: no I/O, and no clock of its own.
+ * The agent as its history determines it: existing and certainly removed events, the current deployment, and the events
+ * that each stream is owed. Pure: no I/O, and no clock.
  */
 import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
@@ -59,7 +59,7 @@ export class Ledger {
     return id !== undefined && id > this.closed ? id : this.closed;
   }
 
-  /** Adds an event that came. Gives its difference from what is known already. */
+  /** Adds an event that came. Returns its difference from the known events. */
   learn(event: SeenEvent): Difference | undefined {
     const { id } = event;
     const known = this.#byId.get(id);
@@ -77,7 +77,7 @@ export class Ledger {
     return undefined;
   }
 
-  /** Notes events that were published and not read. Where their ids leave no gap, each is known to have been there. */
+  /** Notes events that were published and not read. Ids without a gap prove that each of them existed. */
   skip({ first, last, count }: { first: bigint; last: bigint; count: number }): void {
     if (last - first + 1n === BigInt(count)) this.#unread = { first, last };
     this.from = last;
@@ -99,8 +99,8 @@ export class Ledger {
   }
 
   /**
-   * Whether a cursor must be served, must be refused, or is open: it is open where no event after it is gone, or where
-   * it is a number between two ids, which no device must understand.
+   * Duty of a device for a cursor: to serve, to refuse, or open. Open are cursors with no removed event after them, and
+   * numbers between two ids, which no device must understand.
    */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';

@@ -1,6 +1,6 @@
 /**
- * The agent under test beside its model, with several open streams, two of them through the whole exploration. Each
- * command ends once every stream has brought the events that it is owed, and every event is accounted for.
+ * The agent under test beside its model, with several open streams, two of them through the whole exploration. A
+ * command ends once every stream has brought the events owed to it, and each event is explained.
  */
 import { CODINGS } from '../../../harness/client/codings.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
@@ -42,7 +42,7 @@ export interface StreamRequest {
   /** Events after this id are owed. */
   after: bigint;
   beginsAnywhere?: boolean;
-  /** Whether it names types that a device need not know. */
+  /** Whether the stream names types that a device need not know. */
   mayRefuse?: boolean;
   http?: HttpClient | undefined;
 }
@@ -51,7 +51,7 @@ interface Client extends StreamRequest {
   name: string;
   subscription: Subscription;
   judged: number;
-  /** Newest event when it was opened: later ones are live. */
+  /** Newest event at the opening; later events are live. */
   openedAt: bigint;
   /** Milliseconds since 1970. */
   openedMs: number;
@@ -84,7 +84,7 @@ export class Reality {
     this.streams = streams;
     this.ledger = new Ledger(newest);
     this.current = new CurrentDeployment(this);
-    // A device may serve few streams at once: all but one may give way to another.
+    // Closes all streams but one for another, because a device may serve few at once.
     streams.makeRoom = async () => {
       const open = this.clients.filter(({ subscription }) => subscription.stream.ended === undefined);
       const least = open.find(({ stays }) => !stays) ?? open[1];

@@ -23,7 +23,7 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
         actual: 'an empty log',
       });
     if (earliest > ledger.earliest) ledger.earliest = earliest;
-    // Where only a full log is compacted, control has filled it with events that nobody has read.
+    // Skips unread events, with which control fills a log that is compacted only when full.
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
     // Asked at once: later, a compaction that dropped nothing would not show.
@@ -72,7 +72,7 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Retention above which a log is not filled: it may be full already, and then its oldest events go first. */
+/** Longest retention of a log that is filled; a longer log may be full already, and its oldest events go first. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
@@ -82,7 +82,7 @@ const FILLING_MS = 20_000;
 /** Events above which a replay is not read, since it takes long. */
 const MOST_REPLAYED = 2500n;
 
-/** Opens streams at the earliest event, which is served, and a little before it, which is not. */
+/** Opens streams at the earliest event, which is served, and at an earlier cursor, which is refused. */
 async function openAtBoundary(real: Reality): Promise<void> {
   const { ledger } = real;
   const after = ledger.earliest;
@@ -101,7 +101,7 @@ async function replayAll(real: Reality): Promise<void> {
   await real.current.expectFiles();
 }
 
-/** Restarts the agent: every event that was seen before is there afterwards, once, unchanged. */
+/** Restarts the agent, and expects every event seen before once, unchanged. */
 export const restartAgent = (signal: StopSignal): Command => ({
   text: `restart(${signal})`,
   isPossible: can('restart'),
@@ -109,7 +109,7 @@ export const restartAgent = (signal: StopSignal): Command => ({
     during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
 });
 
-/** Kills the agent as soon as the first of the events comes: a time would miss them on a busy machine. */
+/** Kills the agent at the first of the events: a kill by time would miss them on a busy machine. */
 export const killWhilePublishing = (count: number): Command => ({
   text: `kill as the first of ${count} events comes`,
   isPossible: can('restart'),
@@ -159,7 +159,7 @@ export const tearTail = (share: number): Command => ({
   },
 });
 
-/** Line of the next event: the last line with its id raised by one, wherever it stands. */
+/** Line of the next event: the last line, with each occurrence of its id raised by one. */
 function nextLine(line: Buffer): Buffer {
   const text = line.toString('utf8');
   const id = /"id"\s*:\s*(\d+)/.exec(text)?.[1];

@@ -168,8 +168,8 @@ export interface FoundFile {
 }
 
 /**
- * Files below the root that may be this one, from the file at its very path to those that share only its name. Below
- * `/`, the whole machine, only the file at its very path.
+ * Candidates for a configured file below the root, those at its exact path first, then files of the same name. Below
+ * `/`, the whole machine, only the exact path.
  */
 export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);

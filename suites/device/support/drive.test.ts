@@ -1,4 +1,4 @@
-/** One more event probes a silent stream: it proves at once that an event is lost, and a late one is waited for. */
+/** Probe of a silent stream by one more event: proves at once that an event is lost, and waits for a late event. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';

@@ -74,7 +74,7 @@ export function readUpToDeployed(
   { id, activity_status }: Deployment,
 ): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
-  // Sends no probe for a deployment that is not deployed yet, whose event may come much later.
+  // Probes only for a completed deployment: the event of another may come much later.
   const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
   return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, probe, 'deployed');
 }

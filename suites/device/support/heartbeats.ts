@@ -117,7 +117,7 @@ class HeartbeatWatch {
   readonly #startedAt: number;
   #lastEventAt: number;
   #lastSignAt: number;
-  /** Comments that read `heartbeat`, and all comments, of those that the clock has sent. */
+  /** Comments with the text `heartbeat`. */
   readonly #named: ByTheClock;
   readonly #all: ByTheClock;
   readonly #over = Promise.withResolvers<void>();

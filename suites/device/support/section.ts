@@ -72,7 +72,7 @@ const boundedBy = (t: Device): Device['property'] =>
     describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
   });
 
-/** Member of control's information that a capability needs. */
+/** Member of control's information with the path that a capability needs. */
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
 
 const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>

@@ -22,7 +22,7 @@ import {
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
-/** Lack of a place for a stream while other checks hold some: the check closes its own and starts again. */
+/** Lack of a place for a stream beside other checks: the check closes its own streams and starts again. */
 class Throttled extends Error {
   override name = 'Throttled';
 }
@@ -102,12 +102,12 @@ export class Streams {
     });
   }
 
-  /** Opens a stream, whatever its status. `expected`: for the finding of a missing answer. */
+  /** Opens a stream of any status. `expected`: text of the finding for a missing answer. */
   try(options: OpenEvents = {}, http?: HttpClient, expected?: string): Promise<EventStream> {
     return this.#attempt(options, http, true, expected);
   }
 
-  /** Opens a further stream, whatever its status; undefined if the device serves no further one. */
+  /** Opens a further stream of any status; undefined if the device serves no further one. */
   async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
     const stream = await this.#attempt(options, http, this.#count === 0);
     if (!isThrottled(stream) || this.#count === 0) return stream;

@@ -40,7 +40,7 @@ interface EventWait {
   within: number;
   patience: Patience;
   probe: Probe | undefined;
-  /** Runs from the coming of the probe, when the stream has passed over the awaited event. */
+  /** Timer from the arrival of the probe, which proves that the awaited event is missing. */
   hurry: Patience | undefined;
   taken: SeenEvent[];
 }

@@ -1,4 +1,4 @@
-/** Deployments: accepted parents, and states that none comes back from. */
+/** Deployments: accepted parents, and final states. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';

@@ -28,7 +28,7 @@ export const DIFFERENCE_KINDS = [
   /** A group above itself. */ 'circle',
   'backwards',
   /** An inactive deployment expanded as the current one. */ 'inactive',
-  /** A record of the run that its list lacks. */ 'unlisted',
+  /** Record of the run, missing in its list. */ 'unlisted',
   /** A success without an effect in place of a refusal. */ 'accepted',
   'merge',
   'timestamp',

@@ -1,4 +1,4 @@
-/** Writes of the run: few records, all named alike, and the commands on them. */
+/** Writes of the run: few records of similar names, and their commands. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';

@@ -53,7 +53,7 @@ export async function createReleaseFixture(t: Platform, options: ReleaseOptions 
 
 const LARGEST_NUMBER = 1_000_000;
 
-/** Creates a release, with a git commit of the platform's list where it is refused without. */
+/** Creates a release; after a refusal, with a git commit from the platform's list. */
 async function createRelease(t: Platform, schemaId: string): Promise<Item> {
   const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
   const body = { version, config_schema_ids: [schemaId] };
