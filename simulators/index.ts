@@ -14,14 +14,14 @@ export type { PlatformOptions, SimulatedPlatform } from './platform/index.ts';
  * is disposed of; if the options name no transport either, it serves on a unix socket there (`socketPath`).
  *
  * Rejects when its directory (DirectoryInUseError, StartError) or an address (StartError) cannot be used, and with
- * RangeError for an option that makes no sense, such as a defect that there is not.
+ * RangeError for a senseless option, such as an unknown defect.
  */
 export const simulateDevice = async (options: Partial<DeviceOptions> & Planted = {}): Promise<SimulatedDevice> =>
   startDevice(await deviceOptions(options));
 
 /**
  * Starts a platform; resolves when it serves. Rejects when a port is taken or the database cannot be opened, and with
- * RangeError for a defect that there is not.
+ * RangeError for an unknown defect.
  */
 export const simulatePlatform = async (options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> =>
   startPlatform(await platformOptions(options));
