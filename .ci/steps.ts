@@ -77,7 +77,7 @@ function nightly(): Work {
     { name: 'timed tests', command: `npm run test:all -- --no-file-parallelism ${TIMED_TESTS.join(' ')}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
     // A new sample every night: all pairs would take days, and all mutants hours.
-    { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 40' },
+    { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 20' },
     // Lower bound than usual, since the share of a sample varies.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
