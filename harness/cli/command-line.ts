@@ -56,7 +56,7 @@ export async function parseCommandLine(words: readonly string[], folder?: string
     rest: rest.map(String),
     words: end === -1 ? words : words.slice(0, end),
   });
-  const fromFile = Object.keys(filed).filter((name) => !(name in given));
+  const fromFile = Object.keys(filed).filter((name) => !Object.hasOwn(given, name));
   return {
     ...chosen,
     given: {
@@ -102,7 +102,7 @@ function readFile(
 ): GivenOptions {
   const table: OptionTable = command.options;
   const wrong = Object.keys(values).flatMap((name) => {
-    const spec = table[name];
+    const spec = Object.hasOwn(table, name) ? table[name] : undefined;
     if (spec === undefined) return [];
     const isFlag = typeof values[name] === 'boolean';
     const kind = isFlag ? 'a text or a number' : 'true or false';
@@ -208,6 +208,9 @@ class Chosen extends Error {
 }
 
 async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Split; text: string; chosen?: Found }> {
+  // yargs takes `--toString` for an option that it knows.
+  const inherited = words.find((word) => /^--./.test(word) && (word.slice(2).split('=')[0] ?? '') in {});
+  if (inherited !== undefined) throw new UsageError(`${inherited}: no such option`);
   let text = '';
   try {
     const parsed = await cli.parseAsync([...words], {}, (_error, _parsed, output) => {
@@ -298,7 +301,8 @@ function readOptions(typed: Typed): GivenOptions {
     else if (read.value !== undefined) given[name] = read.value;
   }
   for (const [name, { conflicts = '' }] of Object.entries(typed.table))
-    if (name in given && conflicts in given) mistakes.push(`--${name} and --${conflicts}: give one of them`);
+    if (Object.hasOwn(given, name) && Object.hasOwn(given, conflicts))
+      mistakes.push(`--${name} and --${conflicts}: give one of them`);
   if (mistakes.length > 0) throw new UsageError(together(mistakes));
   return given;
 }
@@ -308,7 +312,7 @@ const together = (mistakes: readonly string[]): string => mistakes.join('\n     
 
 function unknownWords({ path, table, takesRest, values, loose, rest }: Typed): string[] {
   const options = Object.keys(table).filter((name) => table[name]?.positional !== true);
-  const unknown = Object.entries(values).filter(([name]) => !(name in table));
+  const unknown = Object.entries(values).filter(([name]) => !Object.hasOwn(table, name));
   return [
     ...unknown.map(([name, value]) => {
       const dashes = name.length === 1 ? '-' : value === false ? '--no-' : '--';

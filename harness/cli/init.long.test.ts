@@ -1,6 +1,6 @@
 /** `muster init`, and the check and the job that it writes, as a new user takes them. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -30,8 +30,13 @@ test('it overwrites nothing: a job is printed, and a muster.yaml refused', async
   expect(stdout).toMatch(/MUSTER_API_KEY: \$\{\{ secrets\.MUSTER_API_KEY \}\}/);
   expect(stdout).toContain('run: muster check platform --update-baseline');
   expect(read('.github/workflows/muster.yaml')).toBe('mine');
-  const again = await init(...words);
-  expect([again.code, again.stderr]).toEqual([64, expect.stringContaining('muster.yaml: is there already')]);
+  for (const isLink of [false, true]) {
+    if (isLink) rmSync(join(home.path, 'muster.yaml'));
+    if (isLink) symlinkSync('nowhere', join(home.path, 'muster.yaml'));
+    const again = await init(...words);
+    expect([again.code, again.stderr]).toEqual([64, expect.stringContaining('muster.yaml: is there already')]);
+  }
+  rmSync(join(home.path, 'muster.yaml'));
 });
 
 test('on a terminal it asks, and without one it names what is missing', async () => {

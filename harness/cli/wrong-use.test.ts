@@ -24,6 +24,7 @@ it.each<[string | string[], string]>([
   ],
   ['check device --socket', '--socket: needs a value'],
   ['check device --no-socket', '--no-socket: no such option'],
+  ['check device --toString x', '--toString: no such option'],
   ['check device --socket a --seed 0.5', '--seed: must be a whole number'],
   ['check device --socket a -- x', '--: check device takes nothing after it'],
   ['check platform --url http://h/beta --api-key dév', '--api-key: has a blank or a character beyond'],

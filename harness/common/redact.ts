@@ -122,6 +122,8 @@ const CODE = /^code$/i;
 const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
 /** Parameter of an address or form; the look-behind excludes the rest of a longer name. */
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
+/** User and password before a host, in a header. */
+const USER = /((?:^|[\s,])[^\s:@/,]+:)[^\s:@/,]+@/g;
 /** Name, text or mark of readable JSON. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 /** Candidate for a JWT. */
@@ -162,7 +164,7 @@ export class TrafficRedactor extends Redactor {
   }
 
   override header(name: string, value: string): string {
-    return tellsSecret(name) ? MASK : super.header(name, value);
+    return tellsSecret(name) ? MASK : super.header(name, value).replaceAll(USER, `$1${MASK}@`);
   }
 
   protected override isSecret(name: string, value: unknown): boolean {
@@ -206,7 +208,7 @@ export class TrafficRedactor extends Redactor {
       const { 0: token = '', index: at = 0 } = tokens[index] ?? {};
       if (!token.startsWith('"')) continue;
       if (tokens[index + 1]?.[0] !== ':') {
-        const masked = this.#string(token);
+        const masked = isPaired(tokens, index) ? `"${MASK}"` : this.#string(token);
         if (masked !== token) mask(at, at + token.length, masked);
       } else if (isSecretMember(tokens, index)) {
         const begin = tokens[index + 2];
@@ -228,7 +230,8 @@ export class TrafficRedactor extends Redactor {
 }
 
 const isSecret = (name: string, value: string, isQuery: boolean): boolean =>
-  tellsSecret(decoded(name)) || ((MAYBE_NAME.test(name) || (isQuery && CODE.test(name))) && !isOrdinary(value));
+  tellsSecret(decoded(decoded(name))) ||
+  ((MAYBE_NAME.test(name) || (isQuery && CODE.test(name))) && !isOrdinary(value));
 
 function withoutParameter(parameter: string, name: string, value: string, at: number, text: string): string {
   const isQuery = /[?&]/.test(text[at - 1] ?? '') || (at === 0 && text[parameter.length] === '&');
@@ -236,12 +239,22 @@ function withoutParameter(parameter: string, name: string, value: string, at: nu
 }
 
 function isSecretMember(tokens: readonly RegExpExecArray[], index: number): boolean {
-  const textAt = (at: number): string => tokens[at]?.[0].replaceAll('"', '') ?? '';
+  const textAt = (at: number): string => stringIn(tokens[at]?.[0] ?? '');
   const [name, value] = [textAt(index), textAt(index + 2)];
   if (NOTHING.test(value)) return false;
   if (tellsSecret(name) || (MAYBE_NAME.test(name) && looksRandom(value))) return true;
   // `{"name": "password", "value": "x"}`, in either order.
   return name === 'value' && (tellsSecret(textAt(index - 2)) || tellsSecret(textAt(index + 6)));
+}
+
+/** Text of a token of JSON. */
+const stringIn = (token: string): string => String(token.includes('\\') ? parsed(token) : token.replaceAll('"', ''));
+
+/** Whether it is the second text of `["password", "x"]`. */
+function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
+  const [open, name = '', comma, value = '', close] = tokens.slice(index - 3, index + 2).map(([token]) => token);
+  const isPair = open === '[' && comma === ',' && close === ']';
+  return isPair && tellsSecret(stringIn(name)) && !isShortWords(stringIn(value));
 }
 
 const NOTHING = /^(?:null|true|false|)$/;

@@ -2,12 +2,16 @@
 
 export const MASK = '***';
 
+/** Words that may follow the name of a secret, such as `client-key-data`. */
+const SUFFIX = '(?:[_-]?(?:value|hash|data|text|base64))?';
 const ENDINGS = [
   '(?:token|password|passwd|secret|credential|cookie)s?',
   'passphrase|passcode|(?<![a-z])pass|pwd|psk|auth|authorization|signature(?:-\\d+)?|sess(?:ion)?[_-]?id',
-  '(?:api|access|account|auth|encryption|master|private|secret|shared|signing|subscription)[_-]?key(?:_pem)?',
+  '(?:api|access|account|auth|client|encryption|master|private|secret|shared|signing|subscription)[_-]?key(?:_pem)?',
   '(?:access|activation|device|pairing|user|verification)[_-]?code',
-].join('|');
+]
+  .map((ending) => `(?:${ending})${SUFFIX}`)
+  .join('|');
 const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
@@ -23,6 +27,7 @@ const FORMS = new RegExp(
     '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[^]*?(?:-----END [A-Z0-9 ]{1,60}-----|$)',
     String.raw`\b(?:gh[opsu]_|ghr_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_|sk_live_|sk-)[\w-]{16,}`,
     String.raw`:(?:\\*\/){2}(?:[^\s\/?#"'<>\\@]+@)+`,
+    String.raw`\bbase64url\.bearer\.[\w.~-]+`,
   ].join('|'),
   'g',
 );
@@ -42,6 +47,8 @@ const BETWEEN = {
   part: String.raw`"?(?<=\bname="?[\w.[\]-]{1,100}"?)(?:;.{0,500})?\r?\n(?:[\w-]{1,50}:.{0,500}\r?\n){0,5}\r?\n`,
   /** `/tokens/x`. */
   path: String.raw`\/`,
+  /** A line `password x`, as in .netrc. */
+  spaced: String.raw`[ \t]+(?=[^\s:=]+[ \t]*(?:[\r\n]|$))`,
 } as const;
 const NAMED = new RegExp(
   `(?:${ENDINGS})(?:${Object.entries(BETWEEN)
@@ -63,6 +70,7 @@ const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found }
   element,
   part: (place) => upTo(/(?:[^\r\n]+|\r?\n(?!--))+/y, place),
   path: (place) => unlessPlain(upTo(/[^/?#\s"'<>\\{}]+/y, place), place),
+  spaced,
 };
 
 export const withoutForms = (text: string): string => text.replaceAll(FORMS, withoutForm);
@@ -96,10 +104,16 @@ function unlessPlain(found: Found, { text }: Place): Found {
   return PLAIN.test(value) || isShortWords(value) ? undefined : found;
 }
 
+const LINE_OF_WORDS = /(?:^|[\r\n])[ \t]*(?:(?:machine|login)[ \t]+\S+[ \t]+)*$/;
+function spaced(place: Place): Found {
+  const before = place.text.slice(Math.max(0, place.name - LONGEST_BEFORE), place.name);
+  return LINE_OF_WORDS.test(before) ? unlessPlain(upTo(/\S+/y, place), place) : undefined;
+}
+
 /** Requires a closing tag: a name in angle brackets is also a placeholder in a sentence. */
 function element(place: Place): Found {
   const { text, value } = place;
-  const found = upTo(/[^<]{1,8000}/y, place);
+  const found = upTo(/<!\[CDATA\[[\s\S]{0,8000}?\]\]>|[^<]{1,8000}/y, place);
   const isCut = found?.to === text.length && /[\w/+=-]/.test(text[value] ?? '');
   return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
 }
@@ -114,6 +128,8 @@ const LONGEST_BEFORE = 120;
 
 function assigned(place: Place): Found {
   const { text, name, value } = place;
+  const multiline = upTo(/("""|''')[\s\S]*?(?:\1|$)/y, place);
+  if (multiline !== undefined) return multiline;
   const quote = /\\*["']/y;
   quote.lastIndex = value;
   const [opening] = quote.exec(text) ?? [];

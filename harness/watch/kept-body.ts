@@ -62,8 +62,8 @@ export class KeptBody {
 
 function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
   const text = bytes.toString('utf8');
-  // The beginning of a text may end within a character.
-  const isText = isUtf8(bytes) || !text.slice(0, -1).includes('\ufffd');
+  // The beginning of a text may end within a character; UTF-16 is full of NULs.
+  const isText = !text.includes('\0') && (isUtf8(bytes) || !text.slice(0, -1).includes('\ufffd'));
   return isText ? { text } : { base64: bytes.toString('base64') };
 }
 

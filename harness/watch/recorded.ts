@@ -30,7 +30,7 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
   if (traffic.kind === 'frame')
     return {
       ...traffic,
-      fields: traffic.fields.map(([name, value]) => [name, fieldWithout(name, value, redactor)]),
+      fields: fieldsWithout(traffic.fields, redactor),
     };
   if (traffic.kind === 'refused' || traffic.kind === 'lost') return { ...traffic, why: redactor.text(traffic.why) };
   if (traffic.kind === 'asked')
@@ -47,9 +47,15 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** Masks data as a body, and other fields as text. */
-const fieldWithout = (name: string, value: string, redactor: TrafficRedactor): string =>
-  name === 'data' ? redactor.body(value, false) : redactor.text(value);
+/** Masks the lines of data as one body, and other fields as headers. */
+function fieldsWithout(fields: Pairs, redactor: TrafficRedactor): Pairs {
+  const data = fields.flatMap(([name, value]) => (name === 'data' ? [value] : []));
+  const masked = redactor.body(data.join('\n'), false).split('\n').values();
+  return fields.map(([name, value]) => [
+    name,
+    name === 'data' ? (masked.next().value ?? '') : redactor.header(name, value),
+  ]);
+}
 
 function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body {
   const kept = text === undefined ? {} : { text: redactor.body(text, cut !== undefined) };

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, closeSync, lstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratch } from '../../simulators/common/testing/scratch.ts';
@@ -188,6 +197,38 @@ test.each([
   const path = join(home.path, 'x');
   if (text !== undefined) writeFileSync(path, text);
   await expect(replayed(path)).rejects.toThrow(why);
+});
+
+const ESCAPES = '\u001b\u009b\u202e';
+
+test('a secret in data of several lines is masked, and a recording commands no terminal', () => {
+  using home = scratch();
+  const path = join(home.path, 'day.jsonl');
+  const fields = [
+    ['data', '{"password":'],
+    ['data', '"s3cr3t", "b": 1}'],
+    ['id', ESCAPES],
+    ['password', 's3cr3t'],
+  ] as const;
+  writeRecording(path, 1_000_000, 1, [{ kind: 'frame', at: 1, exchange: 1, fields }]);
+  const text = readFileSync(path, 'utf8');
+  expect(text).not.toContain('s3cr3t');
+  for (const character of ESCAPES) expect(text).not.toContain(character);
+  const [, line = ''] = text.split('\n');
+  expect(JSON.parse(line).fields).toEqual([
+    ['data', '{"password":'],
+    ['data', '"***", "b": 1}'],
+    ['id', ESCAPES],
+    ['password', '***'],
+  ]);
+});
+
+test('a file of one line without end is refused before it fills the memory', async () => {
+  using home = scratch();
+  const path = join(home.path, 'x');
+  writeFileSync(path, '');
+  truncateSync(path, 3 * 1024 ** 3);
+  await expect(replayed(path)).rejects.toThrow(/cannot be read \(a line has more than \d+ characters\)/);
 });
 
 test('an event is recorded as it came: ids beyond a double, and numbers as they were written', () => {

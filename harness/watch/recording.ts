@@ -5,6 +5,7 @@
 import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
+import { printableJson } from '../common/terminal.ts';
 import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
 import type { RecordingSink } from './judge-thread.ts';
 import { type RecordingHead, withoutSecrets } from './recorded.ts';
@@ -23,7 +24,7 @@ const MOST_TOGETHER = 65_536;
 
 /** Throws the system's error if the file cannot be made. */
 export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions): RecordingSink {
-  const file = new RecordFile(path, limit, (part) => `${JSON.stringify({ ...head, part })}\n`);
+  const file = new RecordFile(path, limit, (part) => `${printableJson({ ...head, part })}\n`);
   let lines = '';
   let isOver = false;
   const write = (step: () => void): void => {
@@ -43,7 +44,7 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
   return {
     take: (traffic) =>
       write(() => {
-        lines += `${JSON.stringify(withoutSecrets(traffic, redactor))}\n`;
+        lines += `${printableJson(withoutSecrets(traffic, redactor))}\n`;
         if (lines.length >= Math.min(limit, MOST_TOGETHER)) flush();
       }),
     flush: () => write(flush),

@@ -3,7 +3,6 @@
  * requested, run or opened.
  */
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { trafficOfHar } from './har-traffic.ts';
@@ -15,6 +14,8 @@ export interface ReplayResult {
 }
 
 const MOST_SHOWN = 80;
+/** Longest line in characters, as large as a HAR may be; bodies of a recording have at most 4 MiB. */
+const MOST_IN_LINE = 64 * 1024 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
 /** Head of a recording of Muster; undefined for any other file. Throws UsageError if it cannot be read. */
@@ -37,7 +38,7 @@ async function replayLines(path: string, take: TakeTraffic): Promise<ReplayResul
   let isTorn = false;
   let part = 0;
   for await (const line of linesOf(path)) {
-    if (line === '') continue;
+    if (line.trim() === '') continue;
     const value = parsed(line);
     const traffic = trafficIn(value);
     isTorn = value === undefined;
@@ -71,13 +72,23 @@ function replayHar(path: string, take: TakeTraffic, origin: string | undefined):
 
 async function* linesOf(path: string): AsyncGenerator<string> {
   const input = createReadStream(path, 'utf8');
+  let line = '';
   try {
-    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+    for await (const text of input as AsyncIterable<string>) {
+      const [first = '', ...others] = text.split('\n');
+      line += first;
+      for (const next of others) {
+        yield line;
+        line = next;
+      }
+      if (line.length > MOST_IN_LINE) throw new Error(`a line has more than ${MOST_IN_LINE} characters`);
+    }
   } catch (error) {
     throw new UsageError(`--replay ${path}: cannot be read (${whyNot(error)})`);
   } finally {
     input.destroy();
   }
+  if (line !== '') yield line;
 }
 
 function readText(path: string): string {

@@ -1,5 +1,5 @@
 /** `muster init`: writes `muster.yaml`, and a CI job that runs its check. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -107,7 +107,7 @@ export const init = command({
     const own = { ...reached, report: reportsOf(api), ...(baseline && { baseline: BASELINE }) };
     const schema = 'node_modules/muster-conformance/fixtures/schemas/muster.schema.json';
     const config = `# yaml-language-server: $schema=${schema}\n${yaml({ check: { [api]: own } })}`;
-    if (existsSync(CONFIG_FILE)) throw new UsageError(`${CONFIG_FILE}: is there already; edit it, or remove it first`);
+    if (isThere(CONFIG_FILE)) throw new UsageError(`${CONFIG_FILE}: is there already; edit it, or remove it first`);
     writeNew(CONFIG_FILE, config);
     const job = ci === 'none' ? undefined : JOBS[ci];
     if (job !== undefined) writeNew(job.file, job.text(api));
@@ -121,9 +121,12 @@ export const init = command({
   },
 });
 
+/** Also sees a link that leads nowhere, which no file may replace. */
+const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+
 /** Writes a file, or prints the text for a file that exists. */
 function writeNew(file: string, text: string): void {
-  if (existsSync(file)) {
+  if (isThere(file)) {
     process.stdout.write(`${file} is there already; add this to it:\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`);
     return;
   }

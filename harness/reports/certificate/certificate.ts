@@ -230,6 +230,9 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
       return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
     });
 
+const codePointIn = (character: string): string =>
+  `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')} ${character}`;
+
 /** Claims of a verified certificate; `own` adds a comparison with this Muster's suites. */
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
   const { muster, result } = predicate;
@@ -239,6 +242,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   const musts = muster.verdicts.filter(({ level, outcome }) => level === 'MUST' && outcome === 'pass').length;
   const left = muster.verdicts.filter(isOpen);
   const identity = identityIn(subject, muster);
+  const foreign = [...new Set(subject?.name)].filter((character) => !/[ -~]/.test(character)).map(codePointIn);
   const { requirements_version: date, valid_until: until, signer } = muster;
   const isNewer = own !== undefined && date > own.newestRequirements;
   const sameSuites = own !== undefined && own.version === muster.version && own.suites.sha256 === muster.suites.sha256;
@@ -264,6 +268,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       left.length > 0 && `${left.length} checks did not apply or saw too little, and nothing is said about them:`,
       reasons(left).map((line) => `  ${line}`),
       identity.not,
+      foreign.length > 0 && `Characters of its name may look like others: ${foreign.join(', ')}.`,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
       muster.capabilities.includes('restart') &&
         muster.control !== OWN_PROCESS &&

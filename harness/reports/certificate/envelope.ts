@@ -62,6 +62,8 @@ export function readPrivateKey(file: string): KeyObject {
 export function readPublicKey(file: string): KeyObject {
   return read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
+    if (pem.includes('CERTIFICATE')) throw new Error('it is an X.509 certificate; export its public key');
+    if (pem.split('-----BEGIN').length > 2) throw new Error('it holds several keys; give one');
     return createPublicKey(pem);
   });
 }

@@ -32,6 +32,11 @@ test('keys: readable by their owner alone, never overwritten, of one kind', () =
   expect(existsSync(half)).toBe(false);
   expect(keyId(createPublicKey(createPrivateKey(before)))).toBe(keyId(publicKey));
   expect(() => readPublicKey(keyFile)).toThrow(/holds a private key/);
+  const more = join(folder, 'more.pub');
+  writeFileSync(more, readFileSync(`${keyFile}.pub`, 'utf8').repeat(2));
+  expect(() => readPublicKey(more)).toThrow(/holds several keys; give one/);
+  writeFileSync(more, '-----BEGIN CERTIFICATE-----');
+  expect(() => readPublicKey(more)).toThrow(/is an X\.509 certificate; export its public key/);
   const rsa = join(folder, 'rsa.pem');
   writeFileSync(
     rsa,

@@ -16,11 +16,14 @@ import {
   ALIVE_FILE,
   type Alive,
   FAILED_FILE,
+  type Failed,
   foldersIn,
+  isOfShard,
   NoRunError,
   RESULT_FILE,
   ResultError,
   readResult,
+  shardFolder,
   told,
   writeAlive,
 } from './shards.ts';
@@ -40,11 +43,14 @@ const SHORTEST_TOKEN = 16;
 
 /** Form of `--run-id`, which names a folder. */
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
-const FOLDER = /^shard-\d+-of-\d+$/;
-/** Files of a shard, each of which replaces those before it. */
-const FILES = [ALIVE_FILE, FAILED_FILE, RESULT_FILE];
-/** Largest accepted file, bytes: far above the size of a result. */
-const MOST_BYTES = 512 * 1024 * 1024;
+const FOLDER = /^shard-(\d{1,6})-of-(\d{1,6})$/;
+const KIB = 1024;
+/** Largest files of a shard, bytes; a result may hold series of days. */
+const MOST_BYTES: Readonly<Record<string, number>> = {
+  [ALIVE_FILE]: 64 * KIB,
+  [FAILED_FILE]: 64 * KIB,
+  [RESULT_FILE]: 512 * KIB * KIB,
+};
 
 interface Listing {
   run_id: string;
@@ -75,18 +81,23 @@ export async function serveResults(options: ServeOptions): Promise<Listening> {
   return await listening(server, port, host);
 }
 
+function isShardFolder(name: string): boolean {
+  const [, index, count] = FOLDER.exec(name)?.map(Number) ?? [];
+  return index !== undefined && count !== undefined && index < count;
+}
+
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 async function answer(options: ServeOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const say = (status: number, text: string): void =>
-    void response.writeHead(status, { 'Content-Type': 'text/plain' }).end(`${text}\n`);
+    void response.writeHead(status, { 'Content-Type': 'text/plain', Connection: 'close' }).end(`${text}\n`);
   const { authorization = '' } = request.headers;
   if (!timingSafeEqual(digest(authorization), digest(`Bearer ${options.token}`)))
     return say(401, `the token is not that of the merge: both take it from ${TOKEN_VARIABLE}`);
   const [, kind = '', runId = '', folder = '', file = ''] = (request.url ?? '').split('/');
   if (request.method === 'GET' && kind === 'run')
     return void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(listing(options)));
-  if (request.method !== 'PUT' || kind !== 'runs' || !FOLDER.test(folder) || !FILES.includes(file))
+  if (request.method !== 'PUT' || kind !== 'runs' || !isShardFolder(folder) || !Object.hasOwn(MOST_BYTES, file))
     return say(404, 'accepted: GET /run, and PUT /runs/RUN/shard-N-of-M/FILE');
   if (runId !== options.runId) return say(409, `the run is ${options.runId}, not ${runId}`);
   const problem = await take(join(options.dir, runId, folder), file, request);
@@ -109,8 +120,12 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
   mkdirSync(folder, { recursive: true });
   const part = join(folder, `.${file}.${process.pid}-${performance.now()}`);
   try {
-    await pipeline(request, bounded, createWriteStream(part));
-    if (file === RESULT_FILE) {
+    await pipeline(request, (source) => bounded(source, MOST_BYTES[file] ?? 0), createWriteStream(part));
+    if (file !== RESULT_FILE) {
+      const sign = told<Alive | Failed>(part);
+      if (!isOfShard(sign) || shardFolder(sign.shard) !== basename(folder))
+        return `${file} must name the shard of ${basename(folder)}`;
+    } else {
       const known = join(folder, RESULT_FILE);
       const { job_id: job } = readResult(part);
       const isOther = existsSync(known) && !readFileSync(known).equals(readFileSync(part));
@@ -128,11 +143,11 @@ async function take(folder: string, file: string, request: IncomingMessage): Pro
   }
 }
 
-async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* bounded(source: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new RangeError(`a file has at most ${MOST_BYTES} bytes`);
+    if (bytes > most) throw new RangeError(`the file has more than ${most} bytes`);
     yield chunk;
   }
 }

@@ -95,9 +95,11 @@ export const foldersIn = (dir: string): string[] =>
         .sort()
     : [];
 
-/** Whether the value names a shard; the other fields are for people. */
-const isOfShard = <T extends { shard: Shard }>(value: T | undefined): value is T =>
-  Number.isInteger(value?.shard?.index);
+/** Whether a file of a shard names the shard, and holds texts for people where it should. */
+export function isOfShard<T extends Alive | Failed>(value: T | undefined): value is T {
+  const { shard, phase = '', reason = '' } = (value ?? {}) as Partial<Alive & Failed>;
+  return Number.isInteger(shard?.index) && typeof phase === 'string' && typeof reason === 'string';
+}
 
 /** Throws ResultError with the file and its fault. */
 export function readResult(file: string): FleetResult {
