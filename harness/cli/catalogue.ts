@@ -10,7 +10,7 @@ type Shown = 'id' | 'needs' | 'sharing' | 'writes' | 'least' | 'premises' | 'ess
 
 export type CataloguedCheck = Required<Pick<Check<never>, Shown>> & {
   waits: boolean;
-  /** True if it only judges exchanges of other checks. */
+  /** True for a check that sends nothing and judges the exchanges of other checks. */
   rule: boolean;
   profiles: string[];
 };
@@ -72,10 +72,7 @@ interface Watched extends WatchedRule {
 export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
-/**
- * Follows the order of the specification. `date` chooses an older requirement set. Throws UsageError if a suite lacks
- * it.
- */
+/** Requirements of the set of `date` (default: newest), by section. Throws UsageError if a suite lacks the set. */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();
   const dates: string[] = [];

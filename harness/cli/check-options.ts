@@ -45,7 +45,7 @@ const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
 const OUTCOME = optionsIn('Outcome');
 
-/** Seconds, above any need of a check. A timer of more than 24 days fires at once. */
+/** One hour; a timer of Node fires at once if set to more than 24 days. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
 export const commonOptions = {
@@ -109,7 +109,7 @@ export const isReadOnly = (args: Pick<PlanArguments, 'read-only' | 'profile'>): 
 
 const OF_EVERY_RUN: readonly string[] = ['profile', 'requirements', 'patience'];
 
-/** Options that open the same target and hold it to the same requirements. */
+/** Keeps options that reach the target or choose its requirements, and drops options of a single run. */
 export const targetOnly = (options: GivenOptions): GivenOptions =>
   Object.fromEntries(
     Object.entries(options).filter(([name]) => OF_EVERY_RUN.includes(name) || !Object.hasOwn(commonOptions, name)),
@@ -125,7 +125,6 @@ export interface Checked<T extends CheckTable, Context> {
   options: T;
   examples: NonNullable<Command['examples']>;
   suite(): Promise<Suite<Context>>;
-  /** Checks at a time. Default: the runner's. */
   concurrency?: number;
   open(options: OptionsOf<T>, opening: Opening): Promise<OpenedTarget<Context>>;
 }
@@ -219,7 +218,6 @@ export type OwnPlatformArguments = OptionsOf<typeof ownPlatformOptions>;
 export const ownPlatform = (args: OwnPlatformArguments, file: Partial<TargetFile> | undefined): OwnPlatform =>
   mergedFields(ownPlatformFields, given(ownPlatformFields, args), file?.control?.platform);
 
-/** Throws UsageError for the first option of Muster's own platform, `except` those with another meaning. */
 export function refuseOwnPlatform(args: OwnPlatformArguments, instead: string, except: readonly string[] = []): void {
   const names = Object.keys(ownPlatformOptions) as (keyof OwnPlatformArguments)[];
   const first = names.find((name) => (args[name] ?? false) !== false && !except.includes(name));

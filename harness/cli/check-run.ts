@@ -49,7 +49,7 @@ import {
 import { interruptSignal, takeFaults } from './process-end.ts';
 import { VERSION } from './version.ts';
 
-/** Resolves with the exit code. Opens the target too, so that an interrupt of its start closes it. */
+/** Resolves with the exit code. An interrupt closes the target even while the target starts. */
 export async function runAndReport<T extends CheckTable, Context>(
   checked: Checked<T, Context>,
   options: OptionsOf<T>,
@@ -65,7 +65,7 @@ export async function runAndReport<T extends CheckTable, Context>(
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const kept = storable(checked.options, options);
   const left = args['last-failed'] ? remembered(checked.api, kept) : undefined;
-  // Plans before the start, to refuse a wrong id or report early.
+  // Refuses wrong ids and report options before the target starts.
   makePlan(suite, { ...planned, capabilities: new Set() });
   const { stdout, stderr, env } = process;
   const reporters = createReporters(args.report ?? [], { redactor, stdout, stderr, env, verbose: args.verbose });
@@ -98,10 +98,10 @@ export async function runAndReport<T extends CheckTable, Context>(
       listeners: reporters,
       settle: (results) => {
         target.conclude();
-        // Compares and writes without secrets.
+        // Masks secrets before the baseline compares and stores results.
         return evidence.settle(redactor.value(results));
       },
-      // The baseline will excuse findings, so none ends the run.
+      // The updated baseline will excuse findings, so `--bail` does not apply.
       ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),
       ...defined({ runs: args.runs, repeat: args.repeat, unreachable: target.unreachable }),
     });
@@ -127,7 +127,7 @@ function tellOutput({ checks }: Report, written: string): void {
   if (last !== '') process.stderr.write(inert(`\nThe target wrote:\n${last}\n`));
 }
 
-/** Resolves even if some files could not be written, e.g. on a full disk. Rejects on any other error. */
+/** Resolves even if a full disk prevents reports. Rejects on any other error. */
 async function ranWith<Context>(
   suite: Suite<Context>,
   options: RunOptions<Context>,
@@ -149,7 +149,6 @@ async function ranWith<Context>(
   }
 }
 
-/** Resolves when the user ends the target; at once without one. */
 async function keepUp(
   target: TargetDescription,
   { unreachable, interrupted }: Report,
@@ -171,7 +170,7 @@ const plannedBy = (args: PlanArguments, again: Again | undefined) => ({
   ...defined({ profile: args.profile, requirements: args.requirements }),
 });
 
-/** Patterns of `--fail-on should=ID,6.2`; `*` for a bare `should`. Throws UsageError. */
+/** Patterns from `should=ID,6.2`; a bare `should` gives `*`. Throws UsageError. */
 export function failOn(given: readonly string[] = []): string[] {
   return given.flatMap((text) => {
     const [matched, named = '*'] = /^should(?:=(.+))?$/.exec(text) ?? [];
@@ -187,13 +186,12 @@ async function filedFailOn({ target }: Pick<PlanArguments, 'target'>, redactor: 
   return typeof named === 'string' ? ['*'] : named;
 }
 
-/** Keeps these checks alone: `--only` with a requirement's id would take all its checks. */
+/** Filters by check, because `--only` with the id of a requirement selects all its checks. */
 const onlyChecks = <Context>(plan: Plan<Context>, { checks }: Again): Plan<Context> => ({
   ...plan,
   checks: plan.checks.filter(({ check: { id } }) => checks.some(({ check }) => check === id)),
 });
 
-/** Throws UsageError if the plan has no check that `--last-failed` left open. */
 function narrowedTo<Context>(plan: Plan<Context>, left: Remembered | undefined): Plan<Context> {
   if (left === undefined) return plan;
   const { file, open } = left;
@@ -228,7 +226,6 @@ function aboutRun<T extends CheckTable, Context>(
 const isAbort = (error: unknown, signal: AbortSignal): boolean =>
   error === signal.reason || (error instanceof Error && error.name === 'AbortError');
 
-/** Masks secrets, because every error is printed. */
 function redacted(error: unknown, redactor: Redactor): unknown {
   if (!(error instanceof Error)) return error;
   const stack = redactor.text(error.stack ?? '');
@@ -237,9 +234,6 @@ function redacted(error: unknown, redactor: Redactor): unknown {
   return error;
 }
 
-/**
- * Throws UsageError for a capability in `--require` that such a target never has, and for an invalid `--min-decided`.
- */
 function demandsOf(api: Api, args: PlanArguments): Demands {
   const least = args['min-decided'];
   return {
@@ -270,10 +264,7 @@ function minimum(text: string): { count: number } | { percent: number } {
 type Evidence = 'baseline' | 'update-baseline' | 'certificate' | 'key' | 'valid-until' | 'signer' | 'badge';
 export type EvidenceArguments = Pick<PlanArguments, Evidence | 'only' | 'section' | 'fast' | 'last-failed'>;
 
-/**
- * Prepares evidence before the run: an updated baseline, a certificate, a badge. Throws UsageError for unreadable or
- * unwritable files, and for options that exclude each other.
- */
+/** Checks files and options of baseline, certificate and badge before the run. Throws UsageError. */
 export function prepareEvidence(
   args: EvidenceArguments,
   suite: Suite<never>,
@@ -292,7 +283,7 @@ export function prepareEvidence(
   const issuer = args.certificate === undefined ? undefined : issuerFor(args, args.certificate);
   const badgeFile = args.badge === undefined ? undefined : prepareFile(`--badge ${args.badge}`, args.badge);
   return {
-    /** Throws UsageError if the target cannot be certified as asked. */
+    /** Throws UsageError if nothing identifies the target, which a certificate has to name. */
     opened(target: TargetDescription, say: (text: string) => void): void {
       const old = baseline === undefined || update ? [] : oldEntries(baseline);
       if (old.length > 0)
@@ -315,7 +306,7 @@ export function prepareEvidence(
       if (update) updated = updatedBaseline(results, baseline, today, scope);
       return applyBaseline(results, updated ?? baseline, today, scope);
     },
-    /** Writes the evidence. Returns the exit code, which a refused certificate makes worse. */
+    /** Writes baseline, badge and certificate. Returns the exit code, never 0 after a refused certificate. */
     finish(report: Report, say: (text: string) => void): number {
       if (path !== undefined && updated !== undefined) {
         const { known, changes } = updated;

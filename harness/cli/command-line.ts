@@ -1,6 +1,5 @@
 /**
- * Parses a command line. yargs splits words, writes help and completes; the option tables decide what is valid, so that
- * all mistakes are reported at once and in the user's terms.
+ * Parses a command line: yargs splits words and writes help; the option tables validate, so all mistakes show at once.
  */
 
 import { resolve } from 'node:path';
@@ -24,12 +23,11 @@ import {
 } from './options.ts';
 import { VERSION } from './version.ts';
 
-/** Word by which scripts of `muster completion` ask; the typed words follow. */
 const COMPLETING = '--get-yargs-completions';
 
 export type Invocation = ParsedCommand | { text: string };
 
-/** Throws UsageError with every mistake. `folder`: where the search for a config file starts; absent: no search. */
+/** Searches for a config file from `folder` upwards, if given. Throws UsageError with all mistakes. */
 export async function parseCommandLine(words: readonly string[], folder?: string): Promise<Invocation> {
   if (words[0] === 'help') return parseCommandLine([...words.slice(1), '--help']);
   const loaded = await loadNamed(words);
@@ -68,7 +66,7 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   };
 }
 
-/** Makes typed paths absolute: options from a file move the command to its folder. */
+/** Makes typed paths absolute, because a command with a config file runs in the folder of the file. */
 const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
@@ -89,7 +87,6 @@ function configName(named: unknown): string | undefined {
 
 const STARTED = ['image', 'command', 'target'];
 const WHOLE_TARGET = [...STARTED, 'url', 'socket', 'discovery'];
-/** Options that replace the whole target of a config file, so that its agent is not started. */
 const INSTEAD: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(STARTED.map((name) => [name, STARTED])),
   ...Object.fromEntries(['url', 'socket', 'discovery', 'target'].map((name) => [name, WHOLE_TARGET])),
@@ -131,7 +128,7 @@ const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable 
     ]),
   );
 
-/** Completions, one a line. Options follow a dash: an empty answer makes the shell offer files. */
+/** Hides options until a dash is typed, because shells offer file names only for an empty answer. */
 async function completions(words: readonly string[], loaded: Loaded): Promise<string> {
   const { text } = await parse(declareCommands(root(), loaded), words);
   const begun = words.at(-1)?.startsWith('-') === true;
@@ -160,7 +157,7 @@ const root = (): Argv =>
     .option(CONFIG, { type: 'string', describe: `File with options of commands [default: ${CONFIG_FILE}]` })
     .exitProcess(false)
     .strict(false)
-    // Mistakes in options are reported together, below.
+    // Ignores the messages of yargs: readOptions reports all mistakes together.
     .fail((_message, error) => {
       if (error !== undefined) throw error;
     });
@@ -195,7 +192,7 @@ interface Split {
   [option: string]: unknown;
 }
 
-/** Leaves yargs once a command is found: after a handler returns, yargs renders help for 100 ms. */
+/** Thrown to leave yargs early: yargs spends 100 ms on help after a handler returns. */
 class Chosen extends Error {
   readonly chosen: Found;
   readonly parsed: Split;
@@ -223,7 +220,6 @@ async function parse(cli: Argv, words: readonly string[]): Promise<{ parsed: Spl
   }
 }
 
-/** Loads only commands among the words, so that help and small commands start fast. */
 async function loadNamed(words: readonly string[]): Promise<Map<CommandEntry, AnyCommand>> {
   const entries = COMMANDS.flatMap((entry) => {
     if (!words.includes(entry.name)) return [];
@@ -241,7 +237,7 @@ function declareOptions(argv: Argv, { options, examples = [], epilogue }: AnyCom
   return epilogue === undefined ? argv : argv.epilogue(epilogue);
 }
 
-/** Keeps numbers as text: yargs takes an empty number for 0. */
+/** Declares numbers as text, because yargs reads an empty number as 0. */
 function yargsOption(spec: OptionSpec): Options {
   return {
     describe: spec.describe,
@@ -256,7 +252,6 @@ function yargsOption(spec: OptionSpec): Options {
   };
 }
 
-/** Wrong name of a command, or a missing name if `isNeeded`. */
 function commandMistake(typed: readonly string[], isNeeded: boolean): UsageError | undefined {
   const entry = COMMANDS.find(({ name }) => name === typed[0]);
   const isGroup = entry !== undefined && 'members' in entry;
@@ -291,7 +286,6 @@ interface Typed {
   words: readonly string[];
 }
 
-/** Throws UsageError with all mistakes, one a line. */
 function readOptions(typed: Typed): GivenOptions {
   const given: Record<string, OptionValue> = {};
   const mistakes = [...unknownWords(typed)];
@@ -307,7 +301,6 @@ function readOptions(typed: Typed): GivenOptions {
   return given;
 }
 
-/** Indents further mistakes below the first, which follows `muster: `. */
 const together = (mistakes: readonly string[]): string => mistakes.join('\n        ');
 
 function unknownWords({ path, table, takesRest, values, loose, rest }: Typed): string[] {
@@ -353,7 +346,7 @@ function readOption(name: string, spec: OptionSpec, typed: Typed): Read {
   return { value: spec.array === true ? read : (read[0] ?? '') };
 }
 
-/** Finds `--fast=maybe`, which yargs reads as false and drops. */
+/** Refuses `--fast=maybe`, which yargs reads as false without a message. */
 function readFlag(name: string, value: unknown, words: readonly string[]): Read {
   const wrong = words.some((word) => word.startsWith(`--${name}=`) && !/=(?:true|false)$/.test(word));
   if (wrong) return `--${name}: takes no value`;

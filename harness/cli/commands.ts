@@ -1,4 +1,4 @@
-/** Commands in the order of the help; a command is loaded by its name. */
+/** Lists commands in the order of the help; a module loads only when its command runs. */
 import type { AnyCommand } from './options.ts';
 
 export interface CommandEntry {

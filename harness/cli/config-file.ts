@@ -1,4 +1,4 @@
-/** `muster.yaml`: options of commands for everybody in a repository. Typed options have precedence. */
+/** Reads `muster.yaml`, which shares options of commands in a repository; typed options have precedence. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
@@ -7,19 +7,16 @@ import { COMMANDS, type CommandEntry } from './commands.ts';
 import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
 
 export interface Configured {
-  /** Path relative to the user's folder. */
   file: string;
-  /** Folder of the file, to which its paths are relative. */
+  /** Folder to which paths in the file are relative. */
   folder: string;
   values: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
 /**
- * Options of a command from the named file, or from the nearest `muster.yaml` in this folder or above it in the same
- * repository: a folder outside, of another user or writable by others may hold any command of theirs. Undefined without
- * a file or without options of the command.
- *
- * @throws UsageError with file, place and accepted values
+ * Options of a command from `named`, else from the nearest `muster.yaml` up to the root of the repository. Skips files
+ * that other users can write, because options can start commands. Throws UsageError with file, place and accepted
+ * values.
  */
 export async function configured(
   path: readonly string[],
@@ -29,7 +26,7 @@ export async function configured(
   const file = named === undefined ? findConfig(from) : resolve(from, named);
   if (file === undefined) return undefined;
   const shown = relative(from, file);
-  // Loads on demand, as most commands run without a file.
+  // Loads the YAML parser on demand, as most commands run without a config file.
   const { readYaml } = await import('../common/yaml.ts');
   const all = mapOf(readYaml(named === undefined ? 'options in' : '--config', file, shown).value, shown, 'commands');
   const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {
@@ -47,7 +44,7 @@ export async function configured(
   return { file: shown, folder: dirname(file), values: Object.fromEntries(values) };
 }
 
-/** Nearest config file up to the root of the repository; elsewhere, in this folder only. */
+/** Searches up to the root of the repository; outside a repository, in `from` only. */
 function findConfig(from: string): string | undefined {
   const folders = [from];
   while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {
@@ -62,7 +59,7 @@ function findConfig(from: string): string | undefined {
   return folders.map((folder) => join(folder, CONFIG_FILE)).find(isTaken);
 }
 
-/** True if only this user and root can change the file, since its command is run. */
+/** True if no other user can change the file, whose commands Muster runs. */
 function isOwn(path: string): boolean {
   const { uid, mode } = statSync(path);
   return (uid === process.getuid?.() || uid === 0) && (mode & OTHERS_WRITE) === 0;
@@ -96,7 +93,7 @@ function typedValue(value: unknown, where: string): string | boolean | readonly 
   throw new UsageError(`${where}: must be a text, a number, true, false or a list of texts`);
 }
 
-/** Reason why a file cannot hold the option, with its right source. */
+/** Says where to give an option that a config file cannot hold. */
 export function notInFile(name: string, spec: OptionSpec): string | undefined {
   if (spec.secret !== undefined) return `${name}: a file holds no secrets; set ${spec.secret} in the environment`;
   return spec.positional === true ? `${name}: is typed, after the command` : undefined;
@@ -138,7 +135,7 @@ function schemaOf({ type, range = {}, choices, array, describe }: OptionSpec): o
     ...(from !== undefined && { minimum: from }),
     ...(to !== undefined && { maximum: to }),
   };
-  // A text, such as an id, may look like a number.
+  // Accepts numbers for texts, because an id may look like a number in YAML.
   const value = type === 'string' && choices === undefined ? { type: ['string', 'number'] } : one;
   return { description: describe, ...(array === true ? { anyOf: [value, { type: 'array', items: value }] } : value) };
 }

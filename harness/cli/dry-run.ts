@@ -12,7 +12,7 @@ import { allOf } from './records.ts';
 
 const COLLECTIONS = 'devices groups config_types config_schemas config_instances releases deployments'.split(' ');
 
-/** `run`: carries out the same checks with other options; resolves with the exit code. */
+/** Runs the checks through `run` against a simulated platform. Resolves with the exit code. */
 export async function dryRun(
   wanted: { url: string | undefined; seed: number | undefined; dialect: Dialect | undefined },
   run: (change: { url: string; 'api-key': string; seed: number; report: string[] }) => Promise<number>,

@@ -10,7 +10,7 @@ interface Named {
 
 const LIST = 'list';
 
-/** Throws UsageError with the nearest names, and the command that lists all. */
+/** Throws UsageError with the nearest names. */
 export function findByName<T extends Pick<Named, 'name'>>(
   option: string,
   name: string,
@@ -27,7 +27,7 @@ export function findByName<T extends Pick<Named, 'name'>>(
   );
 }
 
-/** Names the user may mean: mistyped, else reordered, else with a word in common. */
+/** Suggests a name without the typo, else with words reordered, else up to five names with a word in common. */
 function meant(name: string, names: readonly string[]): string[] {
   const sorted = (text: string): string => text.split('-').sort().join('-');
   const near = nearest(name, names) ?? names.find((each) => sorted(each) === nearest(sorted(name), names.map(sorted)));
@@ -55,7 +55,7 @@ export function listAsked<B>(
   return lists.length === 0 ? undefined : lists.map(bySection).join('\n');
 }
 
-/** Combines the reference with each chosen defect and variant once. Throws UsageError. */
+/** Throws UsageError for an unknown name, and for defects that cannot be combined. */
 export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>, reference: B): B {
   const { simulator, defects, variants } = known;
   const chosen = [

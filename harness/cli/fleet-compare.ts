@@ -9,7 +9,7 @@ import { EXIT, UsageError } from '../common/usage.ts';
 export const isFleet = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
 
-/** Throws UsageError with the file. */
+/** Throws UsageError if the file holds no result of a fleet. */
 export function fleetIn(file: string): FleetResult {
   try {
     return readResult(file);
@@ -19,7 +19,6 @@ export function fleetIn(file: string): FleetResult {
   }
 }
 
-/** `isGate`: a regression fails. */
 export interface ComparedFleets extends FleetComparison {
   files: readonly [string, string];
   code: number;
@@ -47,7 +46,7 @@ const MARKS = {
   new: ['not measured before', 'dim'],
 } as const;
 
-/** Figures of the whole run, and changed figures of phases and classes. */
+/** Lists all figures of the whole run, but only changed figures of phases and classes. */
 export function fleetsText(compared: ComparedFleets, paint: Paint): string {
   const { files, figures, missed, settings, reasons, code } = printableValue(compared, printableLine);
   const shown = figures.filter(({ name, change }) => !name.includes('{') || change === 'worse' || change === 'better');

@@ -1,6 +1,5 @@
 /**
- * `muster fleet --judge`: judges a sample of the platform's answers by the rules of its suite. Takes 5 % of a processor
- * at most, and drops the excess.
+ * Judges a sample of the platform's answers by the rules of its suite (`muster fleet --judge`), on 5 % of a processor.
  */
 import { extname } from 'node:path';
 import type { AnswersTold, Exchange } from '../../simulators/fleet/platform/answers.ts';
@@ -18,7 +17,7 @@ import type { Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
 const MOST_BUSY = 0.05;
-/** Milliseconds of processor time saved for a burst: at most, and at the start. */
+/** Milliseconds of processor time kept for a burst: the limit, and the amount at the start. */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
 const MOST_UNDER_WAY = 16;
@@ -39,9 +38,8 @@ export class FleetJudge implements AnswerJudge {
   #answers = 0;
   #judged = 0;
   #dropped = 0;
-  /** Moment when the thread was ready, and its processor time until then. */
   #ready: { at: number; spentMs: number } | undefined;
-  /** Milliseconds of processor time to spend; `at` and `spentMs` are of the last reckoning. */
+  /** Budget of processor time, in milliseconds. */
   #saved = { ms: FIRST_SAVED_MS, at: 0, spentMs: 0 };
 
   constructor({ url }: Pick<PlatformAddress, 'url'>) {
@@ -58,7 +56,7 @@ export class FleetJudge implements AnswerJudge {
         this.#isReady.resolve();
       },
     });
-    // The thread confirms once it has loaded the rules.
+    // The thread confirms empty traffic once the rules are loaded.
     this.#worker.post({ kind: 'traffic', traffic: [] });
   }
 
@@ -88,7 +86,7 @@ export class FleetJudge implements AnswerJudge {
 
   async settle(): Promise<void> {
     const isDone = (): true | undefined => this.#underWay.length === 0 || this.#worker.isOver || undefined;
-    // Exchanges left over count as dropped.
+    // Unjudged exchanges count as dropped, so a timeout is no error.
     await poll('the judging to end', isDone, { timeoutMs: SETTLING_MS, firstPauseMs: 10 }).catch(() => {});
     const { seen, judged } = this.judged;
     if (judged === 0 && !this.#worker.isOver) this.faults.push(`--judge: none of ${seen} answers was judged`);
@@ -122,7 +120,7 @@ export class FleetJudge implements AnswerJudge {
     this.#underWay.shift();
   }
 
-  /** Called before the confirmation of the exchange that the finding is about. */
+  /** The thread reports a finding before it confirms the exchange, so `#underWay[0]` is the judged exchange. */
   #found(
     id: string,
     { broken, fault }: PlainJudged,
@@ -144,7 +142,7 @@ export class FleetJudge implements AnswerJudge {
 const LONGEST = 500;
 const short = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`);
 
-/** Exchange as a relay sees it, on a connection of its own. */
+/** Turns an exchange into a whole connection, because the judge expects the traffic of a relay. */
 function trafficOf(of: Exchange, exchange: number, base: string): Traffic[] {
   const { at, ms, method, path, headers, status, answered, sent, body } = of;
   const end = at + ms;

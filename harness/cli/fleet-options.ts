@@ -90,7 +90,7 @@ export const fleetOptions = {
 
 export type FleetArguments = OptionsOf<typeof fleetOptions>;
 
-/** Shard from `2/8`, or from `auto` in a Kubernetes Indexed Job. Throws UsageError. */
+/** Reads `2/8`, or for `auto` the variables of a Kubernetes Indexed Job. Throws UsageError. */
 export function shardFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -114,7 +114,7 @@ export function shardFrom(
   return { index, count };
 }
 
-/** Run id from its option or MUSTER_RUN_ID: a folder name, or `auto`. Throws UsageError. */
+/** Id from the option, else from MUSTER_RUN_ID. Throws UsageError. */
 export function runIdFrom(
   text: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -128,8 +128,8 @@ export function runIdFrom(
 }
 
 /**
- * Scenario by name or file, with another uplink if given. Throws UsageError with line and column, also for a phase that
- * the uplink cannot serve.
+ * Reads a scenario by name or file. Throws UsageError with line and column, and for a phase that the uplink cannot
+ * serve.
  */
 export function scenarioFrom({
   scenario: name,
@@ -144,7 +144,7 @@ export function scenarioFrom({
   return { ...scenario, uplink };
 }
 
-/** Scales the traffic of each phase to `rate` requests a second in all, with the same shares. */
+/** Scales each phase to `rate` requests a second in all, and keeps the proportions of its traffic. */
 function atRate(scenario: Scenario, rate: number): Scenario {
   const rateOf = (phase: Phase, name: (typeof TRAFFIC_NAMES)[number]): number => ratePerSecond(phase[name] ?? '0/s');
   const phases = scenario.phases.map((phase): Phase => {
@@ -159,7 +159,6 @@ function atRate(scenario: Scenario, rate: number): Scenario {
   throw new UsageError(`--rate: the scenario ${scenario.name} has no traffic to set; accepted: ${accepted}`);
 }
 
-/** Headers that the fleet or its connections set; others would break them. */
 const OWN_HEADERS = [
   ...['x-api-key', 'authorization', 'host', 'connection', 'content-.*', 'transfer-encoding'],
   ...Object.values(DIALECT_NAMES).flatMap(({ versionHeader, agentHeaderPrefix: agent }) => [
@@ -168,7 +167,7 @@ const OWN_HEADERS = [
   ]),
 ];
 
-/** Headers from lines such as `X-Tenant: acme`. Throws UsageError, which never shows a value. */
+/** Parses lines such as `X-Tenant: acme`. Throws UsageError without the value, which may be a secret. */
 export function headersFrom(lines: readonly string[] = []): Record<string, string> {
   const headers = lines.map((line): [string, string] => {
     const [name = '', ...rest] = line.split(':');
@@ -211,7 +210,7 @@ export function readScenario(name: string): { scenario: Scenario; text: string }
   }
 }
 
-/** Looks in a checkout, and in the published package, whose modules lie one level deeper. */
+/** Scenarios of a checkout, or of the published package, whose modules lie one folder deeper. */
 function readyScenarios(): Map<string, string> {
   const places = ['../../fixtures/scenarios/', '../../../fixtures/scenarios/'];
   const dir = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place));
@@ -258,7 +257,7 @@ export function devicesFrom(file: string): string[] {
   return devices;
 }
 
-/** Throws UsageError for the first invalid expression. `scenario` defines the parts that expressions may name. */
+/** Throws UsageError for an invalid expression, and for a class or phase that `scenario` lacks. */
 export function conditionsFrom(
   expressions: readonly string[] = [],
   { option = '--threshold', scenario }: { option?: string; scenario?: Scenario } = {},
@@ -271,10 +270,7 @@ export function conditionsFrom(
   return expressions;
 }
 
-/**
- * Warnings about classes without a robot. `conditions`: in addition to the scenario's. Throws UsageError if the run
- * measures such a class.
- */
+/** Warnings about classes without robots. Throws UsageError if a phase or a condition measures an empty class. */
 export function emptyClasses(scenario: Scenario, robots: number, conditions: readonly string[]): string[] {
   const { classes = {}, phases, thresholds = [], abort_on = [] } = scenario;
   const judged = [...conditions, ...thresholds, ...abort_on, ...phases.flatMap(({ gate = [] }) => gate)];

@@ -1,4 +1,4 @@
-/** Summary of a fleet on one screen: figures, thresholds, and whether the figures are reliable. */
+/** Shows a fleet run on one screen: figures, thresholds, and whether the load generator kept up. */
 
 import { join, relative } from 'node:path';
 import process from 'node:process';
@@ -32,7 +32,6 @@ const CELL_COLUMNS = 11;
 const TEXT_COLUMNS = 100;
 const MOST_LISTED = 10;
 
-/** Ends of a roll-out's legs; the first begins with the POST. */
 const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   command: 'POST → sync begins',
   sync: '→ content is here',
@@ -40,10 +39,8 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   event: '→ client read it',
   report: '→ platform knows',
 };
-/** Metrics that users ask for most, in that order; the report has all. */
 const METRICS_SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
 const BY_CLASS = ['ping.ms', 'reconnect.ms'];
-/** Parts of `http.ms`. */
 const OPERATIONS = { 'list.ms': 'lists', 'read.ms': 'reads', 'expand.ms': 'expands', 'deploy.ms': 'deployments' };
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
@@ -68,8 +65,8 @@ const EXIT_WORDS: Record<Ending, string> = {
 const digits = (value: number): string => value.toLocaleString('en');
 
 /**
- * Prints figures before the files are written, then their place. Resolves with the exit code, never a success without
- * files. Rejects with the error of `work`, except OutputError.
+ * Shows figures before writing files, so that a full disk hides no figure. Resolves with the exit code, never 0 without
+ * files.
  */
 export async function showFleetResult(
   signal: AbortSignal,
@@ -92,9 +89,8 @@ export async function showFleetResult(
   return code;
 }
 
-/** Printed before the files of the run exist. `paint`: see `painter`. */
 export function summaryText(given: FleetResult, paint: Paint): string {
-  // Texts of platform and robots are in reasons and notes. No histogram or series is shown.
+  // Escapes control characters, because reasons and notes quote the platform and robots.
   const result = printableValue({ ...given, histograms: {}, series: [] });
   const shard = result.shard === null ? '' : ` · shard ${result.shard.index}/${result.shard.count}`;
   const { robots, seed } = result;
@@ -174,7 +170,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
   const count = digits(requests).padStart(CELL_COLUMNS);
   const pace = `${count} in ${readableDuration(seconds * 1000)}: ${aSecond} a second`;
   const asked = requests === 0 || seconds === 0 ? [] : [`${'requests'.padEnd(NAME_COLUMNS)}${pace}`];
-  // Apart from errors: the device may be off.
+  // An offline ping is no error, because a device may be switched off.
   const { 'ping.offline': offline = 0, 'ping.attempts': pings = 0 } = counters;
   const share = `${digits(offline).padStart(CELL_COLUMNS)} of ${digits(pings)}`;
   const told = offline === 0 ? [] : [paint('dim', `${'ping.offline'.padEnd(NAME_COLUMNS)}${share}`)];
@@ -194,7 +190,6 @@ function thresholds(result: FleetResult, paint: Paint): string[] {
   });
 }
 
-/** Failures that no figure outweighs. */
 function wrong(result: FleetResult, paint: Paint): string[] {
   const streams = result.violations.map(
     ({ name, kind, message }) => `the stream of ${name} was not whole: ${kind}: ${message}`,
@@ -233,7 +228,6 @@ function outcome(result: FleetResult, paint: Paint): string[] {
   ];
 }
 
-/** Verdict on the generator, never good for an incomplete run. */
 function verdict(result: FleetResult, paint: Paint): string[] {
   const [mark, format, words] = VERDICT_WORDS[result.verdict];
   return [

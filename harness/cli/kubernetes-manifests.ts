@@ -1,4 +1,6 @@
-/** Manifests of a fleet run on a cluster: an Indexed Job with a pod a shard, and a Job that merges results. */
+/**
+ * Builds manifests of a fleet run on Kubernetes: an Indexed Job with one pod per shard, and a Job that merges results.
+ */
 
 import { Document } from 'yaml';
 import { memoryOf, robotCost, sensibleWorkers } from '../../simulators/fleet/run/capacity.ts';
@@ -9,18 +11,17 @@ export interface ShardResources {
   cpu: string;
   memory: string;
   memoryLimit: string;
-  /** Size of the memory disk for robots' files, part of `memory`. */
+  /** Size of the memory disk for robots' files, included in `memory`. */
   files: string;
 }
 
 const MIB = 2 ** 20;
-/** Share of memory used; a shard's preflight leaves the same rest free. */
+/** Fraction of the requested memory that a shard may fill; its preflight demands the rest free. */
 const USED = 0.85;
 const ROBOTS_PER_CPU = 5000;
-/** Factor of the memory disk: files fill half at most, and event logs grow with each roll-out. */
+/** Multiple of the expected files, because event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
-/** `robots`: of the largest shard. */
 export function shardResources(
   robots: number,
   scenario: Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>,
@@ -48,7 +49,6 @@ export interface ClusterRun {
   image: string;
   secret: string;
   volume: { claim: string } | { storage: string };
-  /** Way of results to the merging pod: a volume that all pods share, or the network and a volume of its own. */
   results: 'volume' | 'network';
   resources: ShardResources;
   timeout: string;
@@ -64,7 +64,7 @@ const CONTAINER = {
   capabilities: { drop: ['ALL'] },
 };
 
-/** YAML stream for `kubectl apply -f -`. `line`: command that prints it. */
+/** YAML stream for `kubectl apply -f -`; its first comment quotes `line`, the command that printed the stream. */
 export function manifestsOf(run: ClusterRun, line: string): string {
   const resources = [
     scenarioOf(run),
@@ -124,7 +124,7 @@ const claimOf = (run: ClusterRun, storage: string) => ({
   },
 });
 
-/** Never restarts a failed shard, which would be another run; the others go on measuring. */
+/** Never restarts a failed shard, because a second attempt is a different run; all other shards continue. */
 const shardsOf = (run: ClusterRun) => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
@@ -176,7 +176,6 @@ const shardOf = (run: ClusterRun) => ({
   args: ['fleet', ...shardArguments(run.fleetArguments), ...delivering(run)],
   env: [
     { name: 'MUSTER_SHARDS', value: String(run.shards) },
-    // Tells a repeated index from an index of another Job.
     { name: 'MUSTER_JOB_UID', valueFrom: jobUid() },
     { name: 'MUSTER_API_KEY', valueFrom: { secretKeyRef: { name: run.secret, key: 'api-key' } } },
     ...(run.results === 'network'
@@ -194,14 +193,13 @@ const shardOf = (run: ClusterRun) => ({
     { name: 'results', mountPath: RESULTS },
     { name: 'scenario', mountPath: '/scenario', readOnly: true },
     { name: 'temporary', mountPath: '/tmp' },
-    // Holds the files of robots: the default of 64 MiB lasts for about 800.
+    // Holds robots' files: the 64 MiB that a container gets by default suffice for 800 robots.
     { name: 'memory', mountPath: '/dev/shm' },
   ],
 });
 
 /**
- * Sends results over the network. Names robots by pod: without a shared volume a pod has new keys, and a platform
- * refuses a known robot with a new key.
+ * Names robots by pod: without a shared volume a pod makes new keys, and platforms refuse a new key of a known robot.
  */
 function delivering(run: ClusterRun): string[] {
   if (run.results === 'volume') return [];
@@ -245,10 +243,10 @@ const resultsOf = (run: ClusterRun) => ({
   persistentVolumeClaim: { claimName: claimName(run) },
 });
 
-/** Exit codes of Muster; those above 128 come from signals. */
+/** Exit codes above 128 come from signals, after which a retry may succeed. */
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
-/** Resumes a merge in another pod after a kill or a drained node; Muster's exit codes are final. */
+/** Retries a merge after a kill or a drained node, but never after an exit code of Muster. */
 const RESUMED = {
   backoffLimit: 3,
   podFailurePolicy: {

@@ -1,6 +1,6 @@
 /**
- * Remembers runs of this machine in the user's state folder, a file a target. `--last-failed` selects their open
- * checks. `replay` uses a target from a report only if a remembered run did, since a report may come from anybody.
+ * Remembers the last run against each target, for `--last-failed` and for `replay`, which trusts remembered targets
+ * only.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -32,10 +32,10 @@ export interface Remembered {
   readonly open: readonly string[];
 }
 
-/** Targets remembered; a new target drops the oldest run. */
+/** Files kept, one per target; the oldest file is deleted first. */
 const MOST = 500;
 
-/** Options that any report may set, as they start nothing, reach nothing and open no file. */
+/** Options safe to take from any report: they start no process, open no connection and read no file. */
 const DATA: readonly string[] =
   'profile requirements patience read-only identify api-version capability name target-version'.split(' ');
 
@@ -57,17 +57,13 @@ function fileFor(api: Api, options: GivenOptions, env: Environment): string {
   return join(folderIn(env), `${api}-${key.digest('hex')}.json`);
 }
 
-/** True if this user reached the target this way before, on this machine and from this folder. */
+/** True if a run from this folder used the same target before; `replay` asks because anybody may write a report. */
 export const isRemembered = (api: Api, options: GivenOptions, env: Environment = process.env): boolean =>
   existsSync(fileFor(api, options, env));
 
 const isOpen = (outcome: string): boolean => ['fail', 'blocked', 'undecided'].includes(outcome);
 
-/**
- * Checks that the last run against a target left open.
- *
- * @throws UsageError if no run is remembered, or none is open
- */
+/** Open checks of the last run against the target. Throws UsageError without a remembered run or an open check. */
 export function remembered(api: Api, options: GivenOptions, env: Environment = process.env): Remembered {
   const file = fileFor(api, options, env);
   const last = read(file);
@@ -114,7 +110,7 @@ export function remember(
   }
 }
 
-/** A SHOULD that fails the run counts as failed. */
+/** Counts a SHOULD selected by `--fail-on` as failed. */
 const outcomeOf = ({ outcome, fails_by: by }: CheckResult): Outcome =>
   outcome === 'warn' && by !== undefined ? 'fail' : outcome;
 

@@ -51,7 +51,7 @@ function patience(ms: number): number {
   throw new RangeError(`patienceMs must be a number above 0, up to ${most}, not ${ms}`);
 }
 
-/** Throws UsageError for options that name no target; a silent target has `unreachable`. */
+/** Throws UsageError if the options name no target. A target that does not answer sets `unreachable`. */
 export async function openDevice(
   options: Omit<DeviceTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -59,7 +59,7 @@ export async function openDevice(
   return openDeviceTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Throws UsageError for options that name no target; a silent target has `unreachable`. */
+/** Throws UsageError if the options name no target. A target that does not answer sets `unreachable`. */
 export async function openPlatform(
   options: Omit<PlatformTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -67,7 +67,7 @@ export async function openPlatform(
   return openPlatformTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens a client, to be started once for each situation. Throws UsageError for options that name none. */
+/** Opens a client, which each check starts anew. Throws UsageError if the options name no client. */
 export async function openClient(
   options: Omit<ClientTargetOptions, 'redactor' | 'patienceMs'>,
   patienceMs: number = PATIENCE_MS,
@@ -75,7 +75,7 @@ export async function openClient(
   return openClientTarget({ ...options, redactor: new Redactor(), patienceMs: patience(patienceMs) });
 }
 
-/** Opens an agent and its platform as one target, whose end closes both. */
+/** Opens an agent and its platform as one target; closing the target closes agent and platform. */
 export async function openSystem(
   { device, platform, deviceId }: SystemOptions,
   patienceMs: number = PATIENCE_MS,
@@ -92,22 +92,22 @@ export async function openSystem(
 export interface SystemOptions {
   device: Parameters<typeof openDevice>[0];
   platform: Parameters<typeof openPlatform>[0];
-  /** Device id of the agent on the platform, or a function that finds it once the agent serves. */
+  /** Id of the agent's device on the platform, or a function that finds the id once the agent serves. */
   deviceId: string | (() => Promise<string>);
 }
 
 export interface CheckOptions extends Omit<PlanOptions, 'capabilities'> {
-  /** Seed that repeats a run. Default: a new seed, named in the report. */
+  /** Seed that repeats a run. Default: random, recorded in the report. */
   seed?: number;
-  /** Factor for property runs. Default 1; less with `fast`. */
+  /** Multiplies the runs of each property. Default: 1, or 0.4 with `fast`. */
   runs?: number;
   repeat?: number;
   signal?: AbortSignal;
-  /** Decisions required for an exit code other than 2. */
+  /** Capabilities and decisions without which the exit code is 2. */
   demands?: Demands;
 }
 
-/** Opens the target, runs the suite, closes the target. `exit_code` of the report is that of `muster check`. */
+/** Opens the target, runs the suite and closes the target. `exit_code` equals the exit code of `muster check`. */
 export async function check<Context>(
   suite: Suite<Context>,
   open: () => Promise<OpenedTarget<Context>>,
@@ -115,7 +115,7 @@ export async function check<Context>(
 ): Promise<Report> {
   const { seed = randomInt(2 ** 31), runs, repeat, signal, demands, ...plan } = options;
   await using target = await open();
-  // Keeps the target open until the end of the run.
+  // `await` keeps the target open until the run ends.
   return await runSuite(suite, {
     plan: makePlan(suite, { ...plan, capabilities: target.capabilities }),
     target: target.description,

@@ -1,4 +1,4 @@
-/** Command `muster`, once Node can run it: exit codes and messages for usage errors and failures of Muster itself. */
+/** Entry of the command `muster`: turns usage errors and failures of Muster into messages and exit codes. */
 import '../common/node22.ts';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,21 +51,18 @@ async function parseOrPrint(all: readonly string[], folder?: string): Promise<Pa
 
 function report(error: unknown): void {
   const words = error instanceof LimitReached ? error.message : error instanceof Error ? error.stack : undefined;
-  // A message may contain bytes of a target.
+  // Escapes control characters, because a message may quote the target.
   process.stderr.write(inert(`muster: ${printable(words ?? String(error))}\n`));
 }
 
-/**
- * Enters the caller's folder, to which paths are relative: `npm run muster` runs in the root of the checkout, with that
- * folder in INIT_CWD.
- */
+/** Enters the folder of the caller (INIT_CWD), because `npm run muster` changes to the root of the checkout. */
 function enterCallersFolder(): void {
   const { INIT_CWD: called, npm_lifecycle_event: script = '', npm_package_json: manifest } = process.env;
   if (called === undefined || manifest === undefined || !['muster', 'start'].includes(script)) return;
   const root = fileURLToPath(new URL('../..', import.meta.url));
   if (!same(manifest, join(root, 'package.json')) || !same(process.cwd(), root)) return;
   process.chdir(called);
-  // Child processes keep their own folder.
+  // A Muster started as a child must not enter the caller's folder again.
   delete process.env['INIT_CWD'];
 }
 

@@ -1,4 +1,4 @@
-/** Options of commands as data, for parsing, help, completion, validation, the line that repeats a run, and reports. */
+/** Describes options as data for parsing, help, completion, reports and the line that repeats a run. */
 
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
@@ -20,13 +20,13 @@ export interface OptionSpec {
   array?: true;
   positional?: true;
   conflicts?: string;
-  /** Path at the end of the value, if any. */
+  /** File path within a value, e.g. after `=`. */
   path?: (value: string) => string | undefined;
-  /** Environment variable that holds the value; reports and replay lines never do. */
+  /** Environment variable for the value, which reports and replay lines leave out. */
   secret?: string;
 }
 
-/** Inclusive except `above`. */
+/** Bounds are inclusive, except `above`. */
 export interface Range {
   whole?: true;
   above?: number;
@@ -55,7 +55,6 @@ type AlwaysThere<T extends OptionTable> = {
   [K in keyof T]: T[K] extends { default: unknown } | { required: true } | { type: 'boolean' } ? K : never;
 }[keyof T];
 
-/** Options with their defaults; absent flags are `false`. */
 export type OptionsOf<T extends OptionTable> = { readonly [K in AlwaysThere<T>]: Held<T[K]> } & {
   readonly [K in Exclude<keyof T, AlwaysThere<T>>]?: Held<T[K]>;
 };
@@ -70,7 +69,7 @@ export interface Again {
 
 export interface CommandContext {
   rest: readonly string[];
-  /** Parses another command line; `undefined` after printing requested help. Throws UsageError. */
+  /** Parses a command line; `undefined` after printing help. Throws UsageError. */
   parse(words: readonly string[]): Promise<ParsedCommand | undefined>;
   again?: Again;
 }
@@ -138,7 +137,7 @@ export function complete<T extends OptionTable>(table: T, given: GivenOptions): 
   return Object.fromEntries(filled) as OptionsOf<T>;
 }
 
-/** Options other than defaults, without secrets: a report stores these for replays. */
+/** Leaves out defaults and secrets, because reports store options for replays. */
 export function storable(table: OptionTable, options: Readonly<Record<string, unknown>>): GivenOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => {
@@ -148,11 +147,11 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-/** Masks secrets. */
+/** Words of the command line, with `***` for a secret. */
 export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   wordsOf(path, table, options, () => '***', String);
 
-/** Shell line with secrets as their variables. */
+/** Line for a shell, with the environment variable in place of a secret. */
 export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
   ['muster', ...wordsOf(path, table, options, (variable) => `"$${variable}"`, shellWord)].join(' ');
 
@@ -183,7 +182,6 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 const NARROWEST = 40;
 const WIDEST = 100;
 
-/** Columns of wrapped text: from COLUMNS or the terminal, within 40 and 100. */
 export function columns(env: Readonly<Record<string, string | undefined>> = process.env): number {
   const wanted = /^[1-9]\d*$/.test(env['COLUMNS'] ?? '') ? Number(env['COLUMNS']) : (process.stdout.columns ?? WIDEST);
   return Math.max(NARROWEST, Math.min(WIDEST, wanted));
@@ -196,7 +194,6 @@ export const consoleOptions = {
   'ui-port': CONSOLE.whole('Port of the page; implies --ui', { from: 0, to: 65_535, defaultText: 'any free one' }),
 } as const satisfies OptionTable;
 
-/** Port of the console, 0 for any; undefined without it. */
 export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | undefined {
   return args['ui-port'] ?? (args.ui ? 0 : undefined);
 }
@@ -204,7 +201,7 @@ export function uiPortOf(args: { ui: boolean; 'ui-port'?: number }): number | un
 export const WEB = ['http:', 'https:'] as const;
 export const MQTT = ['mqtt:', 'mqtts:'] as const;
 
-/** Throws UsageError for any other scheme. */
+/** Throws UsageError if the scheme is not in `schemes`. */
 export function urlFrom(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.parse(text);
   if (url !== null && schemes.includes(url.protocol)) return url;
@@ -215,17 +212,16 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Milliseconds. A timer of Node fires at once above 24 days. */
+/** Milliseconds in 24 hours, far below 24 days, above which a timer of Node fires at once. */
 const LONGEST_MS = 86_400_000;
 
-/** Milliseconds of a time above 0, of 24 h at most. Throws UsageError. */
+/** Milliseconds from a text such as `10m`. Throws UsageError outside 0 to 24 h. */
 export function timeFrom(option: string, text: string): number {
   const ms = usage(`--${option} ${text}`, () => durationMs(text));
   if (ms > 0 && ms <= LONGEST_MS) return ms;
   throw new UsageError(`--${option} ${text}: must be above 0, and 24h at most`);
 }
 
-/** True if an option in `given` excludes this one. */
 export const isExcluded = (name: string, given: object, table: OptionTable): boolean =>
   Object.keys(given).some((other) => table[name]?.conflicts === other || table[other]?.conflicts === name);
 

@@ -1,6 +1,6 @@
 /**
- * Ends the process early: on a signal, an output that cannot be written, or an unhandled error, which is a fault in
- * Muster. Node itself would exit with the code of a failed MUST.
+ * Ends the process on signals, failed outputs and unhandled errors, never with Node's code 1, which means a failed
+ * MUST.
  */
 
 import process from 'node:process';
@@ -13,8 +13,8 @@ let handler: Handler | undefined;
 let mayOutputsFail = false;
 
 /**
- * Goes on without a failed output, so that files are still written. A fault such as a full disk is named on the other
- * output, and makes a good exit code `EXIT.harness`; a reader that left (`| head`, a terminal) does not.
+ * Keeps the process running after a failed output, so that files are still written. A full disk turns exit code 0 into
+ * `EXIT.harness`; a closed pipe or terminal does not.
  */
 export function watchOutputs(): void {
   for (const [name, stream, other] of [
@@ -32,7 +32,7 @@ export function watchOutputs(): void {
   }
 }
 
-/** Tolerates faults of outputs until disposal: clients need the process more than its messages. */
+/** Ignores failed outputs until disposal: a relay stays up for its clients even without messages. */
 export function outputsMayFail(): Disposable {
   mayOutputsFail = true;
   return {
@@ -42,7 +42,7 @@ export function outputsMayFail(): Disposable {
   };
 }
 
-/** Passes the first fault to `take` alone until disposal; `take` ends the work. */
+/** Passes the first unhandled error to `take` until disposal; `take` must end the work. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
   return {
@@ -52,13 +52,13 @@ export function takeFaults(take: Handler): Disposable {
   };
 }
 
-/** Ends the process with `EXIT.harness` on a fault: at once, or after the command that took it. */
+/** Exits with `EXIT.harness` on an unhandled error, unless a handler of `takeFaults` ends the command. */
 export function watchForFaults(report: Handler): void {
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(event, (error: unknown) => {
       report(error);
       const take = handler;
-      // A second fault means that the command does not end.
+      // Exits on a second fault, because the command did not end after the first.
       handler = undefined;
       if (take === undefined) process.exit(EXIT.harness);
       take(error);
@@ -67,8 +67,8 @@ export function watchForFaults(report: Handler): void {
 }
 
 /**
- * Aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM until disposal, to close resources and write a report;
- * a second signal exits at once. Signals within `togetherMs` milliseconds count as one.
+ * Aborts with Interrupted on the first SIGHUP, SIGINT or SIGTERM; a later signal exits at once, except within
+ * `togetherMs` milliseconds of the first.
  */
 export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
@@ -77,7 +77,7 @@ export function interruptSignal(togetherMs = 0): Disposable & { signal: AbortSig
   const onSignal = (name: EndingSignal): void => {
     first ??= performance.now();
     if (performance.now() - first < togetherMs && signal.aborted) return;
-    // A closing terminal may send SIGHUP twice, by itself and by its shell.
+    // A closing terminal and its shell may each send SIGHUP.
     if (signal.aborted && name !== 'SIGHUP') process.exit(interruptedCode(signal));
     controller.abort(new Interrupted(name));
   };

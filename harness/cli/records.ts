@@ -1,7 +1,6 @@
-/** Records of a platform, to count or clean. */
+/** Reads all records of a list of the Platform API, to count or archive. */
 import type { HttpClient, HttpResponse } from '../client/http.ts';
 
-/** Unserved list, or none. */
 export class NoListError extends Error {
   override name = 'NoListError';
 }
@@ -10,7 +9,7 @@ export type Item = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 30_000;
 const PAGE = 100;
-/** A list that others fill meanwhile may never end. */
+/** Bound for a list that grows while Muster reads. */
 const MOST_PAGES = 10_000;
 
 /** Reads a list page by page (section 8). Throws NoListError, or the errors of HttpClient. */
@@ -28,6 +27,5 @@ export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
   return [...all.values()];
 }
 
-/** Masks secrets of the client. */
 export const describeAnswer = ({ recorder: { redactor } }: HttpClient, { status, text }: HttpResponse): string =>
   `HTTP ${status} ${redactor.text(text).slice(0, 400)}`;

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 
 const PACKAGE = readPackage();
 
-/** Reads the package, beside the sources in a checkout, one level up when compiled. */
 export const VERSION: string = PACKAGE.version ?? '0.0.0';
 
 export const OLDEST_NODE: string = PACKAGE.engines?.node?.replace('>=', '') ?? '0';
@@ -15,7 +14,7 @@ function readPackage(): { version?: string; engines?: { node?: string } } {
       };
       if (found.name === 'muster-conformance') return found;
     } catch {
-      // Next place.
+      // Compiled modules lie one folder deeper, so the next place is tried.
     }
   }
   return {};

@@ -21,8 +21,8 @@ import type { OpenedTarget } from '../targets/opened.ts';
 import type { CheckOptions } from './library.ts';
 
 /**
- * Registers checks as tests. One that does not apply is skipped with its reason; a broken MUST and a blocked check
- * fail; a broken SHOULD leaves an annotation.
+ * Registers checks as tests. A failed MUST or a blocked check fails; a failed SHOULD leaves an annotation; a check that
+ * does not apply is skipped.
  */
 export function describeSuite<Context>(
   suite: Suite<Context>,
@@ -30,7 +30,7 @@ export function describeSuite<Context>(
   options: CheckOptions = {},
 ): void {
   const { seed = randomInt(2 ** 31), signal = new AbortController().signal, ...planOptions } = options;
-  // Plans with all capabilities, as the target is not open yet; some tests are skipped later.
+  // Assumes all capabilities, because the target opens later; checks without their capability are skipped then.
   const plan = makePlan(suite, { ...planOptions, capabilities: new Set(CAPABILITIES) });
   const { checks } = plan;
   const { runs = plan.runs } = options;
@@ -43,7 +43,7 @@ export function describeSuite<Context>(
     }, CHECK_LIMIT_MS);
     afterAll(async () => {
       await target?.[Symbol.asyncDispose]();
-      // Wrong declarations invalidate the checks, whatever their outcomes.
+      // A wrong declaration of a check invalidates the outcomes.
       const untrue = differences(session.declarations.all).map(differenceInWords);
       if (untrue.length > 0) throw new Error(printable(`not as declared: ${untrue.join('; ')}`));
     });
@@ -66,7 +66,7 @@ export function describeSuite<Context>(
         }
       });
     };
-    // Runner's order: disturbing checks come last.
+    // Same order as the runner: checks that disturb the target come last.
     register('shared');
     register('exclusive');
     register('disruptive');
@@ -94,7 +94,7 @@ async function decide<Context>(
     case 'fail':
     case 'blocked': {
       const failure = new Error(`${result.outcome === 'fail' ? '' : 'blocked: '}${findingText(result)}`);
-      // The stack of a check does not help the author of the target.
+      // Drops the stack, which points into Muster and not into the target.
       failure.stack = failure.message;
       throw failure;
     }

@@ -19,7 +19,6 @@ import {
 } from '../check-options.ts';
 import { type Command, complete, type OptionTable, optionsIn } from '../options.ts';
 
-/** Loads the runner only when the command runs. */
 const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, Context>): Command<T> => ({
   options: checked.options,
   examples: checked.examples,
@@ -30,7 +29,7 @@ const checkCommand = <const T extends CheckTable, Context>(checked: Checked<T, C
   },
 });
 
-/** Shortens a fast run on a silent target: the first answer may take the patience only. */
+/** Waits for the first answer no longer than `--patience`, so that a fast run ends soon on a silent target. */
 const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: number }) =>
   fast ? { firstAnswerMs: patienceMs } : {};
 

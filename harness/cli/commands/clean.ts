@@ -1,4 +1,4 @@
-/** `muster clean platform`: archives the deployments that earlier runs left on their own devices. */
+/** `muster clean platform`: archives the deployments that earlier runs of Muster left. */
 import process from 'node:process';
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import { HttpClient } from '../../client/http.ts';
@@ -75,7 +75,7 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
   const outcomes = { archived: 0, stay: 0, failed: 0 };
   for (const { id } of isDry ? [] : open) {
     const response = await http.post(`/deployments/${encodeURIComponent(String(id))}/archive`, {});
-    // The platform decides which deployments it can archive.
+    // 409 means that the platform cannot archive the deployment in its state.
     const outcome = response.status < 300 ? 'archived' : response.status === 409 ? 'stay' : 'failed';
     outcomes[outcome] += 1;
     if (outcome !== 'archived')
@@ -96,7 +96,6 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
 
 const NAMED = ['groups', 'config_types', 'releases'] as const;
 
-/** Records with a name of earlier runs; 0 if the list is not served. */
 async function ownIn(http: HttpClient, collection: (typeof NAMED)[number]): Promise<number> {
   const items = await allOf(http, `/${collection}`).catch((error: unknown) => {
     if (error instanceof NoListError) return [];

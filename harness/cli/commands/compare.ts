@@ -159,7 +159,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** Checks images and commands, and reads the reports. Resolves with the exit code after an interrupt. */
+/** Resolves with the exit code instead of entries after an interrupt. */
 async function checked(
   { image = [], command: lines = [], api, out }: Args,
   context: CommandContext,

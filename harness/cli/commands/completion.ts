@@ -2,8 +2,7 @@
 import process from 'node:process';
 import { command, OPTION } from '../options.ts';
 
-// Each script names its shell in SHELL, by which yargs chooses its answer, and discards errors, which would appear in
-// the prompt. Without an answer the shell offers files.
+// Scripts set SHELL, by which yargs formats its answer, and discard errors, which garble the prompt.
 
 const bash = `_muster() {
   local word="\${COMP_WORDS[COMP_CWORD]}"
@@ -39,7 +38,7 @@ const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 export const completion = command({
   options: {
-    // $SHELL may name another shell, so the user names it.
+    // No default from $SHELL, which names the login shell and not the running shell.
     shell: OPTION.oneOf(SHELLS, 'Shell that will read the script', { positional: true, required: true }),
   },
   examples: [

@@ -1,4 +1,4 @@
-/** `muster doctor`: probes each capability that a user may need, and cleans up. */
+/** `muster doctor`: tests what this machine can run. */
 
 import { accessSync, constants, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer, type ListenOptions } from 'node:net';
@@ -53,7 +53,7 @@ export const doctor = command({
         : `\n${ending(able, findings)}\n`,
     );
     const code = able ? EXIT.conformant : EXIT.harness;
-    // Exits at once: a silent server would hold the process open.
+    // Exits at once, because a probe without an answer holds the process open.
     if (findings.some(({ waits }) => waits)) process.exit(code);
     return code;
   },
@@ -75,7 +75,7 @@ function ending(able: boolean, findings: readonly Finding[]): string {
 interface Probe {
   group: string;
   name: string;
-  /** Result in words. Throws or rejects with the problem. */
+  /** Returns the result in words. Throws if the machine lacks the feature. */
   probe(): string | Promise<string>;
   todo?: string;
 }
@@ -83,20 +83,17 @@ interface Probe {
 interface Finding extends Omit<Probe, 'probe'> {
   ok: boolean;
   seen: string;
-  /** True if the probe timed out and still waits. */
   waits: boolean;
 }
 
 class Silent extends Error {}
 
-/** Milliseconds; a container runtime may take seconds to start its machine. */
 const PATIENCE_MS = 5000;
 /** Bytes that a check needs for logs, config files and a report. */
 const FREE_BYTES = 16 * 2 ** 20;
 const ROBOTS = 200;
 
 const PROBES: readonly Probe[] = [
-  // Passes always: the launcher rejects an older Node.
   { group: NEEDED, name: 'Node', probe: () => `${process.versions.node}, and ${OLDEST_NODE} or later is needed` },
   { group: NEEDED, name: 'Muster', probe: () => VERSION },
   {
@@ -158,7 +155,7 @@ async function unlessSilent<T>(work: Promise<T>): Promise<T> {
 
 async function unixSocket(): Promise<string> {
   using folder = temporary();
-  // Longest name of Muster's sockets.
+  // Tests the longest name of Muster's sockets, because the system limits paths of sockets to about 100 bytes.
   const path = join(folder.path, 'control.sock');
   const { close } = await listenUnix(
     path,
@@ -195,13 +192,12 @@ function temporaryFolder(): string {
   return seen;
 }
 
-/** Longest name among Muster's folders with sockets. */
 function temporary(): { path: string } & Disposable {
   const path = ownedFolder('doctor');
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Imports the package, which may fail though installed. */
+/** Imports the package, because an installed package may be broken. */
 async function testcontainers(): Promise<string> {
   await import('testcontainers');
   return 'installed';

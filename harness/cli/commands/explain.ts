@@ -1,4 +1,4 @@
-/** `muster explain`: demands of a requirement, check, capability or profile, and coverage of all sentences. */
+/** `muster explain`: explains requirements, checks, capabilities and profiles, and how the specification is covered. */
 import process from 'node:process';
 import { hanging, type Paint, painter, wrap } from '../../common/terminal.ts';
 import { nearest, UsageError } from '../../common/usage.ts';

@@ -120,10 +120,7 @@ async function mirrorFrom(args: FleetArguments): Promise<Mirror | undefined> {
 
 type Place = Pick<RunOptions, 'out' | 'shard' | 'identity'>;
 
-/**
- * Output folder and identity of the run. Throws UsageError, PreflightError for an unwritable folder, and NoRunError
- * without a run in time.
- */
+/** Throws UsageError, PreflightError for an unwritable folder, and NoRunError if no run is announced in time. */
 async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirror | undefined): Promise<Place> {
   const shard = shardFrom(args.shard, process.env);
   const id = runIdFrom(args['run-id'], process.env);
@@ -132,7 +129,7 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   if (id !== undefined && shard === undefined)
     throw new UsageError('--run-id: needs --shard; a fleet on one machine has its --out to itself');
   if (shard === undefined) return { out };
-  // Pods of a job share their arguments, so each shard has a folder.
+  // All pods of a Job get the same `--out`, so each shard adds a folder.
   if (id === undefined) return { out: args.shard === 'auto' ? join(out, shardFolder(shard)) : out, shard };
   const jobId = process.env['MUSTER_JOB_UID'] || undefined;
   const runId = id === 'auto' || mirror !== undefined ? await awaitedRun(args, mirror, { startWithinMs, signal }) : id;
@@ -140,7 +137,6 @@ async function placeFrom(args: FleetArguments, signal: AbortSignal, mirror: Mirr
   return { out: join(out, runId, shardFolder(shard)), shard, identity };
 }
 
-/** Throws UsageError if the merge rejects the token: waiting would not help. */
 async function awaitedRun(
   args: FleetArguments,
   mirror: Mirror | undefined,
@@ -148,7 +144,7 @@ async function awaitedRun(
 ): Promise<string> {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
-  // Tries the volume first: `muster merge` can announce no run if this pod cannot write.
+  // Creates folders first: a pod without write access to the volume fails before the wait.
   createFolders({ out, stateDir: resolve(args.state) });
   if (mirror !== undefined) {
     const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');
@@ -161,10 +157,10 @@ async function awaitedRun(
   return await announcedRun(out, startWithinMs, signal);
 }
 
-/** Tells `muster merge` the reason, or it would wait for this shard until its timeout. */
+/** Records the failure of the shard, for which `muster merge` otherwise waits until its timeout. */
 function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   if (shard === undefined || identity === undefined) return;
-  // A result or sign of life shows that another process owns the folder.
+  // A result or a sign of life means that another process owns the folder.
   if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
   try {
     writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });
@@ -191,7 +187,7 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
     robots,
     platform,
     seed: args.seed,
-    // Thousands of keys of 2048 bits take minutes, but other platforms require these.
+    // Keys of 2048 bits take minutes for thousands of robots, but only the embedded platform accepts shorter keys.
     keyBits: args['key-bits'] ?? scenario.key_bits ?? (args.platform === 'embedded' ? 1024 : 2048),
     stateDir: resolve(args.state),
     thresholds: conditionsFrom(args.threshold, { scenario }),

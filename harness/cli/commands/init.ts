@@ -124,7 +124,6 @@ export const init = command({
 /** Also sees a link that leads nowhere, which no file may replace. */
 const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 
-/** Writes a file, or prints the text for a file that exists. */
 function writeNew(file: string, text: string): void {
   if (isThere(file)) {
     process.stdout.write(`${file} is there already; add this to it:\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`);
@@ -135,7 +134,7 @@ function writeNew(file: string, text: string): void {
   process.stdout.write(`wrote ${file}\n`);
 }
 
-/** Asks for missing options. Throws UsageError without a terminal. */
+/** Asks on the terminal for missing options. Throws UsageError without a terminal. */
 async function answers(asked: Asked) {
   const given = REACHED.filter((name) => asked[name] !== undefined);
   if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')}: give one of them`);
@@ -148,7 +147,7 @@ async function answers(asked: Asked) {
   if (missing.length > 0 && !(input.isTTY && output.isTTY))
     throw new UsageError(`${missing.join(', ')}: missing, and nobody can be asked without a terminal`);
   const reader = missing.length === 0 ? undefined : createInterface({ input, terminal: false });
-  // One iterator for all questions keeps lines typed ahead.
+  // Shares one iterator, because a new iterator drops lines that the user typed ahead.
   const lines = reader?.[Symbol.asyncIterator]();
   const ask = async (question: string): Promise<string> => {
     output.write(`${question} `);

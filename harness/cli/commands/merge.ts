@@ -96,7 +96,7 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   );
 }
 
-/** Receives results of shards that share no disk. Throws UsageError. */
+/** Serves the port to which shards without a shared disk send results. Throws UsageError. */
 async function served(
   args: OptionsOf<typeof options>,
   dir: string,

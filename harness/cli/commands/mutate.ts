@@ -106,7 +106,7 @@ export const mutateSystem = command({
     `(fixtures/mutate/README.md).\n\nExit codes: ${exitCodesText('mutate')}.`,
   async run(args) {
     const { runMutate } = await import('../mutate/run-mutate.ts');
-    // One run at a time: tests may count what is in the shared platform.
+    // One run at a time, because tests may count records of the shared platform.
     const jobs = args.jobs ?? (args.api === 'agent' ? 1 : undefined);
     const platform = ownPlatformOf(args);
     const sides = { side: 'system', api: args.api } as const;

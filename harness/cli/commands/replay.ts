@@ -1,6 +1,6 @@
 /**
- * `muster replay`: repeats the counterexamples of a JSON report in this process, with its requirements, seeds and
- * inputs. Uses the report's target only if a run on this machine did; otherwise the user must name one.
+ * `muster replay`: repeats the findings of a JSON report; reuses the report's target only if this machine knows the
+ * target from a run.
  */
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
@@ -61,7 +61,7 @@ export const replay = command({
   },
 });
 
-/** Reads the reusable options of a run like a command line. Throws UsageError with the options to add. */
+/** Parses the options of the report like a command line. Throws UsageError if the user must name the target. */
 async function optionsBefore(
   { api, options }: ReplayableReport,
   file: string,
@@ -97,7 +97,7 @@ function readReport(file: string): ReplayableReport {
   return reportFrom(report, file) as ReplayableReport;
 }
 
-/** A rule needs the checks that saw it broken. */
+/** Adds the checks whose exchanges broke a rule, because a rule sends no requests. */
 const toRunFor = (finding: CheckResult): Again['checks'] => [
   coordinatesOf(finding),
   ...(finding.seen_by ?? []).map((check) => ({ check })),
@@ -108,7 +108,7 @@ function chosen(report: Report, file: string, only: readonly string[] | undefine
   if (failed.length === 0)
     throw new UsageError(`${file}: nothing failed in this report, so there is nothing to replay`);
   if (only === undefined) return failed;
-  // Prefers an exact id, which is often a prefix of others.
+  // An exact id selects only its check, even if longer ids begin with the same words.
   const takesIn = (pattern: string) => (check: CheckResult) =>
     failed.some(({ id }) => id === pattern) ? check.id === pattern : isNamed(pattern, check.id, check.requirement_id);
   const unknown = only.find((pattern) => !failed.some(takesIn(pattern)));

@@ -99,7 +99,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   };
 }
 
-/** Refuses an address that others can reach unless requests need a valid key. */
+/** Refuses to listen beyond loopback if a defect turns off the check of keys. */
 async function hostOf({ host }: SimulatePlatformArguments, behaviour: PlatformOptions['behaviour']): Promise<string> {
   if (urlHost(host) === undefined)
     throw new UsageError(
@@ -131,8 +131,7 @@ async function controlOf({
 }
 
 /**
- * Splits key and scopes at the last `=`, as a key may contain one; only before a known resource, so that a wrong scope
- * is an error and no part of a key without limits.
+ * Splits at the last `=`, because a key may contain `=`; a misspelt scope is an error and not part of an unlimited key.
  */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
@@ -168,7 +167,7 @@ async function known() {
   return { simulator: 'platform', defects: platformDefects, variants: platformVariants } as const;
 }
 
-/** Masked in case any code logs these fields. */
+/** Fields masked in logs, in case any code logs a secret. */
 const NAMES = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'];
 const SECRETS = NAMES.flatMap((name) =>
   name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
@@ -215,7 +214,7 @@ export const simulatePlatformCommand = command({
       ...defined({
         mqtt: platform.mqttUrl,
         control: platform.controlUrl,
-        // Prints generated secrets: the user knows others.
+        // Leaves out secrets that the user gave.
         control_token: options.control && options.control.token === undefined ? platform.controlToken : undefined,
         ui: platform.uiUrl,
         api_key: options.keys === undefined ? platform.apiKey : undefined,

@@ -32,10 +32,10 @@ import { VERSION } from '../version.ts';
 
 export { PreflightError } from '../../../simulators/fleet/run/ready.ts';
 
-/** Bits of a key: an agent's usual key takes seconds to make, and the demo's platform accepts small ones. */
+/** Bits; small keys are fast to make, and the platform of the demo accepts 1024. */
 const DEMO_KEY_BITS = 1024;
 
-/** Devices with a past: a dozen show every state of a deployment, so that its check decides. */
+/** Twelve devices show every state of a deployment, so that the check of states decides. */
 const PAST_DEVICES = 12;
 
 interface Demo {
@@ -47,7 +47,7 @@ interface Demo {
   signal: AbortSignal;
 }
 
-/** Resolves with the exit code. Rejects with the signal's reason, after closing everything. */
+/** Resolves with the exit code. An interrupt closes everything and rejects with the reason of `signal`. */
 export async function runDemo(demo: Demo): Promise<number> {
   const { robots, seed, out, screen, signal } = demo;
   const keys = { full: `demo_${randomBytes(12).toString('hex')}`, limited: `demo_${randomBytes(12).toString('hex')}` };
@@ -64,7 +64,7 @@ export async function runDemo(demo: Demo): Promise<number> {
   mkdirSync(out, { recursive: true });
   const early = demo.uiPort === undefined ? await conclude(fleet, out) : undefined;
 
-  // Robot outside the fleet: driving one of the fleet would spoil the fleet's verdict on streams.
+  // Starts a robot outside the fleet, because checks that drive a robot spoil the fleet's verdict on streams.
   const place = { socket: join(scratch, 'robot.sock'), control: join(scratch, 'control.sock') };
   stack.use(
     await simulateDevice({ dir: join(scratch, 'robot'), socket: place.socket, control: { path: place.control }, seed }),
@@ -174,7 +174,6 @@ async function check<Context>(
   return report;
 }
 
-/** Rejects on an interrupt, even if the work never ends. */
 function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const interrupted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
   return Promise.race([interrupted.then(() => Promise.reject(signal.reason)), work]);
@@ -220,7 +219,7 @@ export class DemoScreen {
       ended = true;
       this.done(label, text, { good, startedMs });
     };
-    /** Ignores late calls: a fleet reports its robots as long as it runs. */
+    /** Ignores late calls: a fleet reports progress as long as robots run. */
     const update = (done: number, doing: string): void => {
       if (!ended) this.#display.progress(`  ${label}`, done, total, { doing });
     };

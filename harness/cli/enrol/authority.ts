@@ -1,4 +1,4 @@
-/** Certificate authority for one run, and server certificates for loopback (RFC 5280, in DER). */
+/** Makes a certificate authority for one run, and server certificates for loopback (RFC 5280, DER). */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 export interface ServerCertificate {
@@ -11,18 +11,16 @@ export interface Authority extends ServerCertificate {
 }
 
 const VALID_MS = 7 * 86_400_000;
-/** Milliseconds by which certificates are valid early: clocks of machines and containers differ. */
+/** Milliseconds; certificates are valid early, because clocks of machines and containers differ. */
 const EARLIER_MS = 3_600_000;
 
-/** Server certificate with its authority, both valid for a week. Drops the authority's key. */
+/** Server certificate and its authority, valid for a week; discards the private key of the authority. */
 export function makeAuthority(): Authority {
   const { ca, issue } = issuingAuthority();
   return { ca, ...issue() };
 }
 
-/**
- * Issues server certificates that begin at `now`; all are valid for a week. The private key lives as long as `issue`.
- */
+/** Authority that issues server certificates, each valid for a week from `now`. */
 export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCertificate } {
   const ca = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = nameOf(`Muster run ${randomBytes(4).toString('hex')}`);
@@ -30,15 +28,15 @@ export function issuingAuthority(): { ca: string; issue(now?: Date): ServerCerti
   const caId = extension('2.5.29.14', false, octets(keyIdentifier(ca.publicKey)));
   const ofCa = [
     extension('2.5.29.19', true, sequence(TRUE)),
-    // keyCertSign and cRLSign
+    // keyUsage: keyCertSign and cRLSign
     extension('2.5.29.15', true, Buffer.from([0x03, 0x02, 0x01, 0x06])),
     caId,
   ];
   const ofServer = [
     extension('2.5.29.19', true, sequence()),
-    // digitalSignature
+    // keyUsage: digitalSignature
     extension('2.5.29.15', true, Buffer.from([0x03, 0x02, 0x07, 0x80])),
-    // serverAuth
+    // extendedKeyUsage: serverAuth
     extension('2.5.29.37', false, sequence(oid('1.3.6.1.5.5.7.3.1'))),
     extension('2.5.29.17', false, sequence(tagged(0x82, Buffer.from('localhost')), ...LOOPBACK)),
     extension('2.5.29.35', false, sequence(tagged(0x80, keyIdentifier(ca.publicKey)))),
@@ -67,7 +65,7 @@ interface Wanted {
 function certificate({ issuer, subject, publicKey, signer, extensions, now }: Wanted): string {
   const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'));
   const serial = randomBytes(16);
-  // Positive, without a leading zero.
+  // Makes the serial number positive, without a leading zero byte.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   const content = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
@@ -103,7 +101,7 @@ const extension = (id: string, isCritical: boolean, value: Buffer): Buffer =>
 const nameOf = (text: string): Buffer =>
   sequence(tagged(0x31, sequence(oid('2.5.4.3'), tagged(0x0c, Buffer.from(text)))));
 
-/** UTCTime, whose two-digit year lasts until 2049. */
+/** UTCTime (RFC 5280), whose two-digit year reaches 2049. */
 const time = (at: number): Buffer =>
   tagged(0x17, Buffer.from(`${new Date(at).toISOString().replace(/^20|[-:T]|\.\d+/g, '')}`));
 

@@ -1,7 +1,4 @@
-/**
- * Platform of Muster, in which the agent under test enrols, and which drives it by real deployments: `check device
- * --control platform`, and `check system` without --platform.
- */
+/** Starts Muster's platform, in which the agent under test enrols and which drives the agent by real deployments. */
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,11 +33,11 @@ import { type Authority, makeAuthority } from './authority.ts';
 
 export interface ControlPlatformOptions extends OwnPlatform {
   redactor: Redactor;
-  /** Shows the environment, with its token unmasked, once to the user who starts an agent. */
+  /** Tells the user once how to start the agent; the text contains the provisioning token unmasked. */
   announce(text: string): void;
-  /** Replaces an address for the agent, e.g. by a proxy that can be cut. `port`: the replacement's, if it matters. */
+  /** Replaces an address for the agent, e.g. by a proxy that Muster can cut; `port` is the port of the replacement. */
   relay?(url: string, port: number | undefined): Promise<string>;
-  /** Milliseconds for the agent to enrol. Default: 4 minutes, as a token lives for 5. */
+  /** Default: 4 minutes, because a provisioning token lives for 5. */
   enrolMs?: number;
   signal?: AbortSignal;
 }
@@ -48,12 +45,12 @@ export interface ControlPlatformOptions extends OwnPlatform {
 export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
 const ENROL_MS = 240_000;
-/** Milliseconds: short, as an agent that Muster started serves already. */
+/** Milliseconds; shorter than ENROL_MS, because an agent that Muster started serves already. */
 const STARTED_ENROL_MS = 60_000;
 const SERVE_MS = 10_000;
 const POLL_MS = 100;
 const WARM_UP_MS = 20_000;
-/** Events at the start: some checks compare two retained ones. */
+/** Some checks compare two events of the log, so the log must not start empty. */
 const FIRST_EVENTS = 3;
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
@@ -61,7 +58,6 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   const { simulatePlatform } = await import('../../../simulators/platform/index.ts');
   await using stack = new AsyncDisposableStack();
   const made = options.tls === true ? stack.use(authorityInFolder()) : undefined;
-  // The relay listens on the agent's port instead.
   const [port, mqttPort] = relay === undefined ? [options.port, options.mqttPort] : [];
   const platform = await simulatePlatform({
     dialect,
@@ -91,7 +87,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   return {
     /** MUSTER_PLATFORM_URL, MUSTER_MQTT_URL, MUSTER_TOKEN; with TLS also MUSTER_CA_FILE. */
     env,
-    /** Placeholders of the agent's command: with TLS the authority's file as `{ca}`. */
+    /** Value of `{ca}` in the agent's command: the certificate file of the authority, absent without TLS. */
     placeholders: defined({ ca: made?.file }),
     caFile: made?.file,
     url: platform.url,
@@ -104,7 +100,7 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
         deviceId: await enrolled(),
         syncPath: options.syncPath,
       });
-      // A new device has neither deployment nor event. Checks find a failure of either.
+      // Gives a new device a deployment and events; later checks report a failure of the device.
       await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
         if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
       });
@@ -114,7 +110,6 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
   };
 }
 
-/** Environment for an agent to enrol. Throws ControlError, or the error of a relay. */
 async function environment(
   { agentUrl, mqttUrl }: { agentUrl: string; mqttUrl: string | undefined },
   client: PlatformClient,
@@ -155,7 +150,7 @@ function authorityInFolder(): Disposable & { authority: Authority; file: string 
   return { authority, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Throws UsageError for a port that is taken or forbidden, otherwise `error`. */
+/** Throws UsageError for a port in use or forbidden, otherwise rethrows `error`. */
 function notListening(error: unknown): never {
   const { code, port } = (error ?? {}) as { code?: unknown; port?: unknown };
   if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
@@ -163,7 +158,7 @@ function notListening(error: unknown): never {
   throw new UsageError(`Muster's platform cannot listen on port ${String(port)}: ${why}`, { cause: error });
 }
 
-/** `started`: by Muster, not by the user. Throws UsageError for a container, which has its own loopback. */
+/** Throws UsageError for a container, which cannot reach Muster's loopback. */
 async function agentSettings(
   { command, image, target }: Pick<DeviceTargetOptions, 'command' | 'image' | 'target'>,
   redactor: Redactor,
@@ -185,7 +180,6 @@ const announcer =
   (text: string): void =>
     void (started || process.stderr.write(`${text}\n`));
 
-/** Starts an agent, or waits until the user has, and opens it. */
 async function openAgent(
   platform: ControlPlatform,
   target: DeviceTargetOptions,
@@ -207,7 +201,7 @@ async function openAgent(
     return opened.unreachable === undefined || undefined;
   };
   try {
-    // An agent may enrol before it serves.
+    // An agent may enrol before its Device API serves.
     await pollWithin('the agent to serve', served, {
       timeoutMs: SERVE_MS,
       firstPauseMs: POLL_MS,
@@ -226,7 +220,7 @@ export async function openEnrolledDevice(
   own: OwnPlatformArguments = { 'platform-tls': false },
 ): Promise<OpenDeviceTarget> {
   const { started, file } = await agentSettings(target, options.redactor);
-  // Closes the agent first: it must not see its platform fail.
+  // Disposal closes the agent before its platform, so that the agent meets no failure.
   await using stack = new AsyncDisposableStack();
   const platform = stack.use(
     await startControlPlatform({
@@ -253,10 +247,7 @@ export async function openEnrolledDevice(
   return { ...opened, close, [Symbol.asyncDispose]: close };
 }
 
-/**
- * Agent and platform as one target, by default with Muster's platform. Closes the agent first, which must not see its
- * platform fail.
- */
+/** Opens agent and platform as one target, by default with Muster's platform. */
 export async function openSystem(
   args: OptionsOf<typeof systemTargetOptions>,
   { readOnly, ...opening }: Opening & { readOnly: boolean },
@@ -265,7 +256,7 @@ export async function openSystem(
   const { control, ...uncontrolled } = args;
   if (control === 'platform' && args.platform !== undefined)
     throw new UsageError("--control platform: that is Muster's own; leave out --platform");
-  // `--control platform` is the default here.
+  // Muster's platform controls the agent by default, so `--control platform` adds nothing.
   const target = deviceTarget(control === 'platform' ? uncontrolled : args, opening);
   const { started, file } =
     args.platform === undefined ? await agentSettings(target, redactor) : { started: true, file: undefined };

@@ -1,4 +1,4 @@
-/** Simulated devices for the tests of a client: the faithful one, its defects and its variants. */
+/** Starts simulated devices for the tests of a client: faithful, with a defect, or as a legal variant. */
 import { rmSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -24,7 +24,6 @@ export interface DeviceSetting {
   readonly seed: number | string;
 }
 
-/** Events before its deployment. */
 const PAST_EVENTS = 5;
 
 export function deviceSubjects(setting: DeviceSetting, requirements: Requirements): SubjectSource {
@@ -56,7 +55,6 @@ export function deviceSubjects(setting: DeviceSetting, requirements: Requirement
   };
 }
 
-/** Device in a folder of its own, with a deployment and a few events. */
 async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): Promise<Server> {
   await using starting = new AsyncDisposableStack();
   const { device, server } = await openDevice(setting, { behaviour: openAtPlain(behaviour) });
@@ -67,7 +65,6 @@ async function startDevice(setting: DeviceSetting, behaviour: DeviceBehaviour): 
   return server;
 }
 
-/** Device in a folder of its own, without a history. */
 export async function openDevice(
   { heartbeatMs, seed, dialect }: DeviceSetting,
   options: Pick<DeviceOptions, 'behaviour' | 'uplink'>,
@@ -84,7 +81,7 @@ export async function openDevice(
       loopback: { discovery: place.discovery },
       endpoints: [plain],
       control: { port: 0 },
-      // A test may restart it and finds all of its events; none has to survive the machine.
+      // Skips fsync: events have to survive a restart of the agent, not a crash of the machine.
       durability: 'os',
       heartbeatMs,
       seed,
@@ -111,20 +108,19 @@ export async function openDevice(
   return { device, server: { env, secrets: [controlToken], [Symbol.asyncDispose]: () => all.disposeAsync() } };
 }
 
-/** Defects of tokens show on transports with tokens only. */
+/** Requests to the plain transport need no token, even with a defect in the check of tokens. */
 function openAtPlain({ transport, ...others }: DeviceBehaviour): DeviceBehaviour {
   const authorized: typeof transport.authorized = (header, token, way) =>
     way === PLAIN || transport.authorized(header, token, way);
-  // A copy would read every decision, and so mark each as taken.
+  // Uses a proxy, because a copy reads every decision and so marks each decision as taken.
   const get = (target: typeof transport, name: string): unknown =>
     name === 'authorized' ? authorized : Reflect.get(target, name);
   return { ...others, transport: new Proxy(transport, { get }) };
 }
 
-/** Name of the transport below. */
 const PLAIN = 'url';
 
-/** Loopback without a token, since many clients take no more than a URL. Keeps its port over restarts. */
+/** Loopback without a token, for clients that take only a URL; keeps its port over restarts. */
 class PlainEndpoint implements Endpoint {
   readonly option = 'url';
   readonly address = {};
@@ -137,7 +133,7 @@ class PlainEndpoint implements Endpoint {
   async listen({ rules, onConnection }: Serving) {
     const entrance = { transport: PLAIN };
     const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      // Defects of loopback recognise it by that.
+      // Hides the remote address, by which defects recognise the loopback transport.
       Object.defineProperty(socket, 'remoteAddress', { value: undefined });
       onConnection(socket, entrance);
     });

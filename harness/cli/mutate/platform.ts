@@ -1,4 +1,4 @@
-/** Simulated platforms for the tests of a client: the faithful one, its defects and its variants. */
+/** Starts simulated platforms for the tests of a client: faithful, with a defect, or as a legal variant. */
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
   type PlatformBehaviour,
@@ -15,23 +15,21 @@ import { faithfulServer, type Requirements, subjectsOf, VARIABLES } from './subj
 export interface PlatformSetting {
   readonly dialect: Dialect;
   readonly seed: number;
-  /** Text of a seed file; without one there are `devices` devices. */
   readonly seedFile: string | undefined;
   readonly devices: number;
 }
 
-/** Key with every scope, the same for each platform, so that tests see the same ids and key. */
+/** API key with every scope, the same on each platform, so that tests need no new key. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
-/** Known content: the ids are the same on every platform with that seed. */
+/** Ids of records that every platform with the same seed has. */
 interface KnownContent {
   deviceId?: string;
   releaseId?: string;
-  /** Whether the device has to be put online. */
   offline: boolean;
 }
 
-/** Platforms that a client's tests can meet. Rejects for a seed file with a mistake. */
+/** Rejects if the seed file has a mistake. */
 export async function platformSubjects(
   setting: PlatformSetting,
   requirements: Requirements,
@@ -56,7 +54,6 @@ export async function platformSubjects(
 
 type Content = Partial<Pick<PlatformSetting, 'seedFile' | 'devices'>>;
 
-/** Platform with a key for the tests and a control API. */
 export const openPlatform = (
   { seed, seedFile, devices, dialect }: Pick<PlatformSetting, 'seed' | 'dialect'> & Content,
   behaviour: PlatformBehaviour,
@@ -70,7 +67,6 @@ export const openPlatform = (
     ...(seedFile === undefined ? defined({ devices }) : { seedFile }),
   });
 
-/** Server that stops the platform on disposal. `more`: environment beside that of every platform. */
 export function serverOf(platform: SimulatedPlatform, more: Readonly<Record<string, string>>): Server {
   const { url, mqttUrl = '', controlUrl = '', controlToken = '' } = platform;
   return {
@@ -88,13 +84,12 @@ export function serverOf(platform: SimulatedPlatform, more: Readonly<Record<stri
   };
 }
 
-/** Headers of a request to a platform of the tests. */
 export const headersOf = (dialect: Dialect): Record<string, string> => ({
   'x-api-key': KEY,
   [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION,
 });
 
-/** Reads the content from a faithful platform, since a wrong one might hide it. */
+/** Reads ids from a faithful platform, because a defect may hide records. */
 async function knownContent(setting: PlatformSetting): Promise<KnownContent> {
   await using platform = await openPlatform(setting, referenceBehaviour);
   const list = async (path: string): Promise<{ id: string; status?: string }[]> => {

@@ -1,10 +1,9 @@
-/** Progress of the tests on standard error. */
+/** Shows the progress of `muster mutate` on standard error. */
 import { readableDuration } from '../../common/durations.ts';
 import { bar, inert, LiveArea, type Output, printable } from '../../common/terminal.ts';
 import type { MutateListener } from '../../mutate/run.ts';
 import { isFinding, isKilled } from '../../reports/mutation/report.ts';
 
-/** Servers between two lines, on an output that is no terminal. */
 const EVERY = 25;
 
 export class Progress implements MutateListener {

@@ -41,7 +41,7 @@ export interface MutateArguments {
   readonly verbose: boolean;
 }
 
-/** Resolves with the exit code. `worldOf`: makes the servers from the seed. Throws UsageError. */
+/** Resolves with the exit code. Throws UsageError. */
 export async function runMutate(
   args: MutateArguments,
   table: OptionTable,
@@ -110,7 +110,6 @@ export async function runMutate(
   return report.exit_code;
 }
 
-/** Exit code of a run that ended before its first run of the tests did. Throws any other error. */
 function exitCodeBefore(error: unknown, signal: AbortSignal, say: (text: string) => void): number {
   if (error instanceof CannotStart) {
     say(`muster: ${error.message}`);
@@ -123,7 +122,6 @@ function exitCodeBefore(error: unknown, signal: AbortSignal, say: (text: string)
 
 const today = (): string => new Date().toISOString().slice(0, 10);
 
-/** Baseline that excuses exactly these results, written with `--update-baseline`. */
 function writtenUpdate(
   args: MutateArguments,
   sides: TestedSide,
@@ -148,7 +146,6 @@ function baselineOf({ baseline: path, 'update-baseline': update }: MutateArgumen
   return undefined;
 }
 
-/** Throws UsageError. */
 function numbersOf({
   seed,
   jobs,
@@ -167,11 +164,11 @@ function numbersOf({
   };
 }
 
-/** Environment values to redact: the tests have all of them, and may print them. */
+/** Secrets of the environment, which the tests inherit and may print. */
 const secretsIn = (env: NodeJS.ProcessEnv): string[] =>
   Object.keys(env).flatMap((name) => (isSecretName(name) && env[name]) || []);
 
-/** Command line that runs one of the same servers again, before its name. */
+/** Line that runs the tests on a single server; the name of the server follows `--only`. */
 function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed: number): string {
   const kept = Object.entries(args).filter(
     ([name]) => table[name]?.group === 'Server' || name === 'command' || name === 'setup',
@@ -179,7 +176,7 @@ function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed:
   return `${commandLine(['mutate', side], table, Object.fromEntries(kept))} --jobs 1 --seed ${seed} --only`;
 }
 
-/** File of the catalogue; JavaScript below `dist` in the package. */
+/** Reads the source of a defect, which is JavaScript in the published package. */
 function sourceOf(file: string): string {
   const root = new URL('../../../', import.meta.url);
   const path = [file, file.replace(/ts$/, 'js')]

@@ -1,7 +1,4 @@
-/**
- * Turns the catalogue of defects and variants into subjects of the tests: servers, and the environment in which tests
- * find them.
- */
+/** Turns defects and variants into subjects: servers, with the environment variables by which tests find them. */
 import type { Located } from '../../../simulators/defects/catalogue.ts';
 import type { Defect, Variant } from '../../../simulators/defects/define.ts';
 import { defined } from '../../common/defined.ts';
@@ -9,7 +6,7 @@ import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import type { Server, Subject } from '../../mutate/subject.ts';
 import type { Requirement, Suite } from '../../runner/types.ts';
 
-/** Requirements by their ids, and by those of their checks. */
+/** Requirements by their ids and by the ids of their checks. */
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
 export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]): Requirements =>
@@ -31,7 +28,7 @@ export interface PlantedDeviation<B> {
 export function subjectsOf<B>({ all, requirements, reference, byHand, start }: PlantedDeviation<B>): Subject[] {
   const sectionOf = (one: Located<Defect<B> | Variant<B>>): string | undefined =>
     'breaks' in one ? one.breaks.map((id) => requirements.get(id)?.section).find(Boolean) : undefined;
-  // A variant breaks nothing, so its section is that of the defects in its file.
+  // Takes the section of a variant from defects in the same file, because a variant breaks no requirement.
   const byFile = new Map(all.map((one) => [one.file, sectionOf(one)] as const).filter(([, section]) => section));
   return all.map((each) => {
     const { name, summary, file } = each;
@@ -52,10 +49,7 @@ export function subjectsOf<B>({ all, requirements, reference, byHand, start }: P
   });
 }
 
-/**
- * Behaviour that adds each decision to `taken`: a function when it is called, any other when it is read, even where it
- * is absent. `prefix` comes before the names.
- */
+/** Adds the name of each decision to `taken`: of a function when called, of any other value when read. */
 export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<string>, prefix = ''): T =>
   new Proxy(behaviour, {
     get(target, name) {
@@ -72,18 +66,13 @@ export const recordingDecisions = <T extends object>(behaviour: T, taken: Set<st
     },
   });
 
-/** Faithful server, with the decisions of `reference` that were called for. */
 export async function faithfulServer<B extends object>(reference: B, start: (behaviour: B) => Promise<Server>) {
   const taken = new Set<string>();
   return { ...(await start(recordingDecisions(reference, taken))), taken };
 }
 
-/**
- * Environment variables with which tests find their server, beside those of `harness/contract/client.ts`. Their
- * documentation is `fixtures/mutate/README.md`.
- */
+/** Environment variables that tell tests where their server is; see `fixtures/mutate/README.md`. */
 export const VARIABLES = {
-  /** Address of the API under test. */
   url: 'MUSTER_URL',
   socket: 'MUSTER_SOCKET',
   controlUrl: 'MUSTER_CONTROL_URL',
@@ -97,6 +86,6 @@ export const VARIABLES = {
 
 const OURS: ReadonlySet<string> = new Set([...Object.values(VARIABLES), ...Object.values(CLIENT_VARIABLES)]);
 
-/** Environment without variables of a server, so that tests of one without a socket inherit no other's. */
+/** Drops variables of servers, so that tests never reach the server of an outer run. */
 export const withoutOurs = (env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.has(name)));

@@ -1,7 +1,4 @@
-/**
- * System under the tests of one side: the user's platform with simulated robots whose agents have a defect, or the
- * user's agent with a simulated platform that has one.
- */
+/** Starts the counterpart of the tested side: robots for the user's platform, or a platform for the user's agent. */
 import { randomUUID } from 'node:crypto';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
 import { platformVariants, systemDefects } from '../../../simulators/defects/platform/index.ts';
@@ -19,27 +16,25 @@ import { type DeviceSetting, openDevice } from './device.ts';
 import { headersOf, openPlatform, serverOf } from './platform.ts';
 import { faithfulServer, type Requirements, subjectsOf, VARIABLES } from './subjects.ts';
 
-/** Platform under test, as its agents and clients reach it. */
 export interface OwnPlatform {
-  /** Base of the Platform API. */
+  /** Base URL of the Platform API. */
   readonly url: string;
   readonly apiKey: string;
   readonly version: string;
-  /** Address for agents. */
   readonly agentUrl: string;
   readonly mqtt: string | undefined;
 }
 
-/** A robot comes online in a second or two on a platform that answers. */
+/** A robot usually comes online within two seconds. */
 const START_LIMIT_MS = 30_000;
 
-/** Robots in the user's platform: a new one is enrolled for each run of the tests, and stays there, offline. */
+/** Each run of the tests enrols a new robot, which stays in the user's platform, offline. */
 export function agentSubjects(
   platform: OwnPlatform,
   setting: DeviceSetting,
   requirements: Requirements,
 ): SubjectSource {
-  // `simulate device` lacks these behaviours, so the command line is that of this tool.
+  // Names `muster mutate`, because `muster simulate device` cannot start a robot with these defects.
   const byHand = `muster mutate system --api agent --url ${platform.url} --jobs 1 --command LINE --only`;
   const { password } = new URL(platform.url);
   return {
@@ -55,7 +50,6 @@ export function agentSubjects(
   };
 }
 
-/** Resolves once the robot is enrolled and connected. Removes it when it rejects. */
 async function startRobot(
   { url, apiKey, version, agentUrl, mqtt }: OwnPlatform,
   setting: DeviceSetting,
@@ -73,14 +67,14 @@ async function startRobot(
   starting.defer(() => http.close());
   const token = () => new PlatformClient(http).provisioningToken();
   const uplink = createUplink({ kind: 'agent', platform: agentUrl, token, habits, dialect, ...defined({ mqtt }) });
-  // Each robot is a new one to the platform.
+  // A new seed makes a robot that the platform does not know.
   const anew = { ...setting, seed: randomUUID() };
   const { device, server } = await openDevice(anew, { behaviour: dialectBehaviour(dialect), uplink });
   starting.use(server);
   try {
     await inTime(device.uplink?.start(), signal);
   } catch (error) {
-    // Stopping the uplink awaits requests in progress, which a platform may leave unanswered.
+    // Closes first, because the uplink awaits requests that a platform may never answer.
     await http.close();
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
@@ -103,7 +97,7 @@ async function startRobot(
   };
 }
 
-/** Settles like `work`, unless the signal or the limit is first. */
+/** Rejects after START_LIMIT_MS or an interrupt, even if `work` never settles. */
 async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
   const limit = AbortSignal.timeout(START_LIMIT_MS);
   const either = AbortSignal.any([signal, limit]);
@@ -119,7 +113,7 @@ async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Pro
   }
 }
 
-/** Platform for the user's agent, which the tests start in the environment of `muster check system`. */
+/** Serves a simulated platform; the tests start the user's agent with the variables of `muster check system`. */
 export function platformForAgentSubjects(
   { dialect, seed }: { dialect: Dialect; seed: number },
   requirements: Requirements,

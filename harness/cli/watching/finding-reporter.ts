@@ -1,4 +1,4 @@
-/** Reports findings as they come, one for each cause. */
+/** Prints findings of a watch as they come, one for each cause. */
 import { Recorder } from '../../client/recorder.ts';
 import { telling } from '../../common/excerpt.ts';
 import { painter } from '../../common/terminal.ts';
@@ -21,14 +21,14 @@ export interface FindingReporterOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** Leading finding, for a page. */
+/** Finding that follows from no earlier finding, with figures for the page. */
 export interface LeadingFinding {
   result: CheckResult;
   /** Milliseconds since 1970. */
   at: number;
-  /** Sightings of its rule, this one included. */
+  /** Times that traffic decided the rule, the finding included. */
   looked: number;
-  /** Ids of findings that may follow from it. */
+  /** Ids of findings that the leading finding may explain. */
   followers: string[];
 }
 
@@ -45,7 +45,6 @@ export class FindingReporter {
     return this.#leads().filter(({ outcome }) => outcome === 'fail').length;
   }
 
-  /** Leading findings in the order of their sightings. */
   get leads(): LeadingFinding[] {
     const all = groupByCause(this.#found, this.#options.suite.checks);
     return this.#leads().map((result) => ({
@@ -61,14 +60,14 @@ export class FindingReporter {
     if (result === undefined) return;
     this.#found.push(result);
     this.#about.set(id, { at: Date.now(), looked: judged.sightings });
-    // Consequences are in the report only.
+    // Prints no consequence of an earlier finding; the report has all findings.
     if (!this.#leads().some((lead) => lead.id === id)) return;
     const { stderr, env, verbose } = this.#options;
     const text = findingText(result, { paint: painter(stderr, env), columns: columns(env), verbose });
     try {
       stderr.write(text);
     } catch {
-      // The report has it as well, and a relay must not end for lack of a reader.
+      // The report has the finding, too, and a relay must outlive the reader of its output.
     }
   }
 
@@ -77,7 +76,6 @@ export class FindingReporter {
   }
 }
 
-/** Undefined where it is no finding. */
 function resultIn(check: Planned<never>['check'], { broken }: PlainJudged): CheckResult | undefined {
   const { level } = check.requirement;
   if (broken === undefined || level === 'INFO') return undefined;

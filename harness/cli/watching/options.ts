@@ -9,7 +9,7 @@ const CONSOLE = optionsIn('Console');
 
 const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
 
-/** For live traffic only: a recording is judged without a connection. */
+/** Marks options that need live traffic, which a replayed recording lacks. */
 const LIVE = { conflicts: 'replay' } as const;
 
 const both = {

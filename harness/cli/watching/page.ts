@@ -1,4 +1,4 @@
-/** Page of `--ui`: amount of traffic and findings, live. It has no controls. */
+/** Page of `--ui`: live figures of traffic and findings, without controls. */
 import { type Console, serveConsole } from '../../../simulators/console/console.ts';
 import { Feed } from '../../../simulators/console/feed.ts';
 import type { FindingLine, WatchDocument } from '../../../simulators/console/page/watch/document.ts';
@@ -11,7 +11,7 @@ import type { Relay } from '../../watch/relay.ts';
 import type { LeadingFinding } from './finding-reporter.ts';
 import { gapsIn } from './reporting.ts';
 
-/** Rows of the log that are kept. */
+/** Rows of the log on the page. */
 const KEPT = 300;
 const LOOK_MS = 500;
 
@@ -40,7 +40,6 @@ export class WatchPage implements AsyncDisposable {
     return this.#console.url;
   }
 
-  /** Shows the address for clients, and follows relay and judge. */
   follow(clients: string, relay: Relay, link: JudgeLink): void {
     this.#feed.set({ clients });
     this.#timer = setInterval(() => {
@@ -64,12 +63,11 @@ export class WatchPage implements AsyncDisposable {
     this.#feed.set({ findings: leads.map(lineOf) });
   }
 
-  /** Shows an outage; null ends it. */
+  /** Null ends the outage. */
   unreachable(why: string | null): void {
     this.#feed.set({ unreachable: why });
   }
 
-  /** Shows that judging has stopped. */
   ended(why: string): void {
     this.#feed.set({ ended: why });
   }

@@ -1,4 +1,4 @@
-/** Address of the watched server, and the address for its clients. */
+/** Finds the watched server, and publishes the address of the relay to clients. */
 
 import { lookup } from 'node:dns/promises';
 import { chmodSync, chownSync, rmSync, type Stats, statSync, unwatchFile, watchFile } from 'node:fs';
@@ -31,7 +31,7 @@ export interface RelayRoute {
   server: ServerAddress;
   listen: Place;
   upstream(): Upstream;
-  /** Publishes the bound port, or the socket, to clients. Returns the fields of the ready line beside `ready`. */
+  /** Publishes the bound port or socket to clients. Returns fields of the ready line. */
   publish(port: number): Record<string, string | number>;
   close(): void;
 }
@@ -39,7 +39,7 @@ export interface RelayRoute {
 const LOOPBACK = '127.0.0.1';
 const LOOKS_MS = 500;
 
-/** Throws UsageError. */
+/** Throws UsageError for missing or contradicting options. */
 export async function relayRouteOf(api: WatchedApi, args: AddressArguments): Promise<RelayRoute> {
   const { socket, discovery, url, listen } = args;
   const given = Object.entries({ socket, discovery, url }).filter(([, value]) => value !== undefined);
@@ -56,7 +56,6 @@ export async function relayRouteOf(api: WatchedApi, args: AddressArguments): Pro
   return await onUrl(api, { ...args, listen, url: url ?? '' });
 }
 
-/** Accepted values of `--listen`, by transport. */
 const LISTEN: Readonly<Record<string, string>> = {
   '--socket': 'the path of a unix socket',
   '--discovery': 'the discovery file that they read',
@@ -69,7 +68,7 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   if (there?.isSocket() === false) throw new UsageError(`--listen ${path}: is there already, and is no socket`);
   if (await accepts({ path })) throw new UsageError(`--listen ${path}: something else already serves it`);
   prepareFile(`--listen ${path}`, `${path}.probe`);
-  // Stale socket without a server.
+  // Removes a stale socket, on which no server listens.
   if (there !== undefined) rmSync(path);
   let looks: NodeJS.Timeout | undefined;
   return {
@@ -81,7 +80,7 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
     publish() {
       chmodSync(path, SECRET_MODE);
       copyAccess(real, path);
-      // The agent may start later, and may change permissions.
+      // Repeats, because the agent may start later or change permissions.
       looks = setInterval(() => copyAccess(real, path), LOOKS_MS).unref();
       return { socket: path };
     },
@@ -89,12 +88,12 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   };
 }
 
-/** Copies permissions and owner of a socket, which decide who may connect (section 5), as far as possible. */
+/** Copies permissions and owner, which decide who may connect to a socket (section 5). */
 function copyAccess(from: string, to: string): void {
   const steps = [
     ({ gid }: Stats) => chownSync(to, -1, gid),
     ({ mode }: Stats) => chmodSync(to, mode & 0o777),
-    // Last, since a file that was given away cannot be changed any more.
+    // Changes the owner last, because only the owner may change permissions.
     ({ uid }: Stats) => chownSync(to, uid, -1),
   ];
   for (const step of steps) {
@@ -102,12 +101,12 @@ function copyAccess(from: string, to: string): void {
       const access = statSync(from, { throwIfNoEntry: false });
       if (access !== undefined) step(access);
     } catch {
-      // Only a privileged user can give files to others.
+      // Only a privileged user can change the owner of a file.
     }
   }
 }
 
-/** Clients read a copy of the agent's discovery file with this port. */
+/** Writes a copy of the agent's discovery file with the port of the relay, for clients. */
 function onLoopback(file: string, listen: string): RelayRoute {
   const own = prepareFile(`--listen ${listen}`, listen);
   if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);
@@ -130,12 +129,12 @@ function onLoopback(file: string, listen: string): RelayRoute {
     },
     publish(port) {
       write(port);
-      // A restarted agent has a new token.
+      // Repeats, because a restarted agent writes a new token.
       watchFile(file, { interval: LOOKS_MS, persistent: false }, () => {
         try {
           write(port);
         } catch {
-          // It is missing or half written; the next look reads it.
+          // The agent may be writing the file; the next look reads the file again.
         }
       });
       return { discovery: own, port };
@@ -175,19 +174,18 @@ async function onUrl(api: WatchedApi, args: AddressArguments & { listen: string;
   };
 }
 
-/** Whether the relay's own address is that of the server. */
 async function isOneAddress(here: ReturnType<typeof listenPort>, there: typeof here): Promise<boolean> {
   if (here.port !== there.port) return false;
   const [own, others] = await Promise.all([addressesOf(here.host), addressesOf(there.host)]);
   const interfaces = Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address));
-  // The system takes "any address" of a server as loopback.
+  // The system connects 0.0.0.0 and :: to loopback.
   const reached = others.flatMap((address) => (isAny(address) ? [address, LOOPBACK, '::1'] : [address]));
   return reached.some((address) => own.includes(address) || (own.some(isAny) && interfaces.includes(address)));
 }
 
 const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** Empty for an unknown name. */
+/** Empty if DNS does not know the host. */
 const addressesOf = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
 
@@ -199,7 +197,6 @@ function listenPort(text: string): { host: string; port: number } {
   return { host: host?.replace(/^\[(.*)\]$/, '$1') ?? LOOPBACK, port: Number(digits) };
 }
 
-/** UsageError for an address that cannot be listened on; any other error as it is. */
 export function listenProblem(error: unknown, listen = ''): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return new UsageError(`--listen ${listen}: is in use`);

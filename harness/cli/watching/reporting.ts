@@ -1,4 +1,4 @@
-/** Turns outcomes of the rules into reports and an exit code, as after a check. */
+/** Turns outcomes of a watch into reports and an exit code, like those of a check. */
 import process from 'node:process';
 import { quote } from '../../client/request-forms.ts';
 import { defined } from '../../common/defined.ts';
@@ -18,11 +18,9 @@ import { VERSION } from '../version.ts';
 export interface Conclusion {
   suite: Suite<never>;
   plan: Plan<never>;
-  /** Undefined once judging has failed. */
+  /** Undefined if the judging thread failed. */
   concluded: Concluded | undefined;
-  /** Findings until then. */
   found: ReadonlyMap<string, PlainJudged>;
-  /** Other errors, a sentence each. */
   troubles: readonly string[];
   target: TargetDescription;
   reporters: readonly Reporter[];
@@ -30,15 +28,15 @@ export interface Conclusion {
   arguments: readonly string[];
   /** Milliseconds since 1970. */
   began: number;
-  /** File with the traffic, for command lines that judge it again. */
+  /** File with the recorded traffic, for lines that repeat a finding. */
   recording: string | undefined;
   settle(results: CheckResult[]): CheckResult[];
 }
 
-/** Reason in the report for undecided checks, since the watch asked nothing. */
+/** Reason in the report for undecided checks: a watch sends no requests. */
 const NARROWED = 'what no traffic showed';
 
-/** Writes the reports. Resolves with the exit code. */
+/** Resolves with the exit code. */
 export async function writeReports(about: Conclusion): Promise<number> {
   const { suite, plan, concluded, found, target, redactor, began, recording } = about;
   const bySecrets = new Set(suite.checks.filter((check) => check.bySecrets).map(({ id }) => id));
@@ -69,7 +67,6 @@ export async function writeReports(about: Conclusion): Promise<number> {
 const NO_JUDGE = 'what judges the traffic has ended';
 const lost = (found: PlainJudged | undefined): PlainJudged => found ?? { sightings: 0, fault: NO_JUDGE };
 
-/** Outcome in the runner's format. */
 function ruleOutcome({ sightings, broken, fault }: PlainJudged): RuleOutcome {
   return {
     sightings,
@@ -88,34 +85,31 @@ function watchedOf(seen: Seen | undefined, troubles: readonly string[]): Watched
   return { connections, exchanges, events, gaps: [...(seen === undefined ? [] : gapsIn(seen)), ...troubles] };
 }
 
-/** Unjudged traffic, a sentence for each reason. */
 export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): string[] {
   const counted = (reasons: Readonly<Record<string, number>>, noun: string): string[] =>
     Object.entries(reasons).map(([why, count]) => `${plural(count, noun)}: ${why}`);
   return [...counted(gone, 'connection'), ...counted(unread, 'body')];
 }
 
-/** Writes to standard error, without control characters. A closed reader ends nothing. */
+/** Replaces control characters, and ignores a closed standard error. */
 export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
   try {
     stderr.write(inert(`muster: ${printableLine(text)}\n`));
   } catch {
-    // The report says it as well.
+    // A closed reader must not end the watch; the report has the same text.
   }
 }
 
 interface OutageListener {
   announce(text: string): void;
-  /** Receives what belongs in the report too. */
   trouble(text: string): void;
-  /** Receives the reason of an outage, null at its end. */
+  /** Takes the reason of an outage, null at its end. */
   changed(why: string | null): void;
 }
 
-/** Messages about the server's absence; more of one that flaps say nothing new. */
+/** Limit of messages about a server that keeps coming and going. */
 const MOST_TOLD = 40;
 
-/** Reports once each that the server cannot be reached, that it is back, and the first TLS handshake that fails. */
 export function outageReporter({ announce, trouble, changed }: OutageListener) {
   let isAway = false;
   let told = 0;
@@ -131,7 +125,7 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
     refused: (why: string) =>
       turn(true, why, `the server cannot be reached: ${why}; connections of clients are closed until it is back`),
     reached: () => turn(false, null, 'the server is back'),
-    /** A client that does not trust the certificate fails at each attempt. */
+    /** Reports once, because a client that rejects the certificate fails at each attempt. */
     handshakeFailed(why: string): void {
       if (!hasFailed) trouble(`the TLS handshake of a client failed: ${why}; further ones are not reported`);
       hasFailed = true;
@@ -139,6 +133,6 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
   };
 }
 
-/** Exit code of a finding, or else of the signal. */
+/** Exit code of a finding, or `EXIT.hungUp` after SIGHUP without a finding. */
 export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;

@@ -1,4 +1,4 @@
-/** Rules for watched traffic: those of the server's suite, and those of its clients. */
+/** Selects rules for watched traffic, from the server's suite and for its clients. */
 import { type Way, watchedRules } from '../../../suites/client/watched/index.ts';
 import { suite } from '../../runner/define.ts';
 import { inOrder, premisesOf } from '../../runner/plan.ts';
@@ -11,7 +11,6 @@ export type WatchedApi = (typeof WATCHED_APIS)[number];
 
 const OR_ELSE = 'no traffic was seen that decides it';
 
-/** Rules for traffic between a server and its clients. */
 export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never>> {
   const { watchedRules: ofServer } =
     api === 'device'
@@ -21,7 +20,7 @@ export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never
   return rulesOf(api, [...(await checksOf(api)), ...ofTraffic]);
 }
 
-/** Rules for single answers of the server, whoever asked. */
+/** Rules for answers of the server alone, without rules for clients. */
 export async function serverRules(api: WatchedApi): Promise<Suite<never>> {
   return rulesOf(api, await checksOf(api));
 }
@@ -37,16 +36,13 @@ async function checksOf(api: WatchedApi): Promise<readonly Check<never>[]> {
 function rulesOf(api: WatchedApi, all: readonly Check<never>[]): Suite<never> {
   const rules = all.filter(({ rule }) => rule !== undefined);
   const premises = premisesAmong(rules, all);
-  // Declared capabilities say nothing about traffic of others.
+  // Drops `needs`: traffic of any client may show a rule, whatever the capabilities.
   return suite<never>(api, [
     rules.map(({ needs: _, ...check }) => ({ ...check, ...premises(check), orElse: OR_ELSE })),
   ]);
 }
 
-/**
- * Premises among rules only, without checks: a rule rests on the rules of its requirements' premises, so that
- * consequences are not reported as findings of their own.
- */
+/** Replaces premises that are checks by rules of the same requirements, because a watch runs no checks. */
 function premisesAmong(rules: readonly Check<never>[], all: readonly Check<never>[]) {
   const ordered = inOrder(all);
   const below = new Map<string, Set<Check<never>>>();

@@ -1,4 +1,4 @@
-/** Entry of the judging thread. */
+/** Entry of the worker thread that judges traffic. */
 import { workerData } from 'node:worker_threads';
 import { serveJudge } from '../../watch/judge-thread.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
@@ -11,9 +11,9 @@ export interface ThreadData {
   api: WatchedApi;
   way: Way;
   place: ServerAddress;
-  /** Whether exchanges are sampled: clients are not judged, and every violation is counted. */
+  /** True for a sample of answers: counts every violation and does not judge clients. */
   sample?: boolean;
-  /** Ids of the rules that a page counts. */
+  /** Ids of rules whose decisions the page counts. */
   shown?: readonly string[];
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };
 }

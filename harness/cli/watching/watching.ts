@@ -1,4 +1,4 @@
-/** `muster watch`: relays between clients and a server until a signal ends it, or judges a recording. */
+/** Runs `muster watch`: relays between clients and a server until a signal, or judges a recording. */
 
 import { existsSync, realpathSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
@@ -32,10 +32,7 @@ import { type Conclusion, exitCodeAfter, outageReporter, writeReports, writeToSt
 import { type WatchedApi, type Way, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
-/**
- * Milliseconds in which a second signal is ignored: a service manager may send two at once, a person who presses Ctrl+C
- * again is slower.
- */
+/** Milliseconds in which signals count as one, because a service manager may send two at once. */
 const TOGETHER_MS = 1000;
 
 /** Resolves with the exit code. Throws UsageError. */
@@ -85,10 +82,10 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
     shown?.page.follow(String(published['url'] ?? published['discovery'] ?? published['socket']), relay, link);
     process.stdout.write(`${JSON.stringify({ ready: true, ...published, ...defined({ ui: shown?.ui }) })}\n`);
     const signal = AbortSignal.any([interrupt.signal, enough.signal]);
-    // Rejects with the signal. The pause is the longest that a timer takes.
+    // Waits for the signal without polling: the pause is 12 days, below the limit of a timer.
     const waiting = { timeoutMs: lasts, firstPauseMs: 2 ** 30, signal };
     await pollWithin('the end of the watch', () => undefined, waiting).catch(() => {});
-    // Judging ends before the relay cuts connections, which is nobody's fault.
+    // Ends judging before the relay cuts connections, because the cut is no fault of clients or server.
     const concluded = await link.conclude();
     const code = await writeReports({
       ...conclusion,
@@ -103,7 +100,6 @@ export async function watchTraffic(api: WatchedApi, table: OptionTable, args: Wa
   }
 }
 
-/** Output of a watch: standard error and the page; errors go to the report too. */
 function outputsOf(page: WatchPage | undefined) {
   const troubles: string[] = [];
   const announce = (text: string): void => {
@@ -123,7 +119,6 @@ function outputsOf(page: WatchPage | undefined) {
   return { announce, troubles, trouble, ended, faulty };
 }
 
-/** Page of `--ui`, and its address. */
 async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never>, args: WatchArguments) {
   const port = uiPortOf(args);
   if (port === undefined) return undefined;
@@ -134,7 +129,7 @@ async function pageOf(api: WatchedApi, { address }: RelayRoute, plan: Plan<never
   return { page, ui, [Symbol.asyncDispose]: () => page[Symbol.asyncDispose]() };
 }
 
-/** Unhandled faults end the judging, however many they are, and never the traffic. */
+/** Ends judging on an unhandled fault, but keeps relaying. */
 function faultsEndJudging(link: JudgeLink): Disposable {
   const take = (error: unknown): void => {
     taking = takeFaults(take);
@@ -151,7 +146,6 @@ const descriptionOf = (kind: string, address: string): TargetDescription => ({
   control: 'none',
 });
 
-/** Set-up of live and recorded judging. Refuses wrong options before anything is opened. */
 async function prepareWatch(api: WatchedApi, way: Way, table: OptionTable, args: WatchArguments) {
   const suite = await watchSuite(api, way);
   const plan: Plan<never> = makePlan(suite, {
@@ -187,21 +181,21 @@ function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: W
   const option = `--record ${args.record}`;
   if (args.record.endsWith('.har')) throw new UsageError(`${option}: is written as lines of JSON; name it .jsonl`);
   const named = prepareFile(option, args.record);
-  // Writes through a symbolic link.
+  // Follows a symbolic link, which the recording must not replace.
   const path = existsSync(named) ? realpathSync(named) : named;
   usage(option, () => expectFiles(path));
   const started_at = new Date().toISOString();
   return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: server.base, address, started_at } };
 }
 
-/** `muster watch … --replay FILE`: judges without a connection. Throws UsageError. */
+/** Judges a recording (`--replay FILE`) without a connection. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
   const path = resolve(file);
   const head = await recordingHead(path);
   if (head !== undefined && head.api !== api)
     throw new UsageError(`--replay ${file}: is a recording of a ${head.api}; use muster watch ${head.api}`);
   const server = args.url === undefined ? undefined : new URL(webAddress('--url', args.url));
-  // HAR does not record the transport, so rules that depend on it do not run.
+  // HAR names no transport, so rules of sockets and loopback do not run.
   const way: Way = head?.way === 'unix' || head?.way === 'loopback' ? head.way : 'url';
   const { suite, plan, conclusion, reporter } = await prepareWatch(api, way, table, args);
   const found = new Map<string, PlainJudged>();
