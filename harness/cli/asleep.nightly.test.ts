@@ -1,4 +1,4 @@
-/** Runs of `check` on a laptop that sleeps, beside a target that does, and under clocks that jump. */
+/** Checks a target while processes sleep, and while clocks jump. */
 import { globSync, mkdirSync, statSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,6 @@ const at = useFolder();
 const LONGEST_MS = 900_000;
 const SLEEP_MS = 20_000;
 
-/** Starts a check of a simulated device that it starts itself; `begun` resolves in the middle of it. */
 function checkOfDevice(name: string, env: Record<string, string> = {}) {
   mkdirSync(at(name));
   const agent = [
@@ -35,7 +34,6 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** The run has ended in order, and whatever it saw is held against nobody. */
 async function expectNothingRed(name: string, run: Running): Promise<void> {
   const { code, stdout, stderr } = await run.ended;
   const { checks, complete } = reportIn(at(name, 'report.json'));
@@ -62,7 +60,6 @@ test.skipIf(process.platform !== 'linux').each(SLEEPERS)(
     const asleep = pick(familyOf(run.child.pid ?? 0));
     expect(asleep.length).toBeGreaterThan(0);
     for (const pid of asleep) process.kill(pid, 'SIGSTOP');
-    // The sleep itself is what is tried.
     await delay(SLEEP_MS);
     for (const pid of asleep) process.kill(pid, 'SIGCONT');
     await expectNothingRed(folder, run);

@@ -1,4 +1,4 @@
-/** `check platform` behind a cache: answers that are late are no findings, and answers that stay old are. */
+/** Runs `check platform` behind a cache: a delay of a second is no finding, an answer that stays old is a finding. */
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,7 @@ const at = useFolder();
 const KEY = 'key_0123456789abcdef';
 const CHECKS = ['platform.list.created', 'platform.group.tree', 'platform.list.envelope', 'platform.list.defaults'];
 
-/** Answers each GET again as it did first, for so long, with its first `Date` and an `Age`. */
+/** Replays the first answer of each GET for `keptMs`, with its old `Date` and an `Age`. */
 function cacheBefore(url: string, keptMs: number) {
   const { origin } = new URL(url);
   const ask = async (request: http.IncomingMessage) => {

@@ -68,7 +68,6 @@ test('an explanation says what is asked, how it is decided, and what it needs', 
   const text = explainText(all, 'device.list.walk.driven', plain, 100);
   expect(text).toContain('device.list.walk  MUST · device · section 6.2 Rules of the event stream');
   expect(text).toContain('Walking gives every item once.');
-  // Over several lines, as the terminal has room.
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
     'device.list.walk.driven: makes deployments and events through control and stops and starts the agent, and ' +
       'asks, one at a time; needs root; waits for seconds (--fast leaves it out); part of the profiles full; must ' +
@@ -140,7 +139,6 @@ test('every suite of the project can be listed, and everything in it explained',
     expect(listed).toContain(`${rule.id} by ${watchOf(rule)}\n`);
     expect(explainText(whole, rule.id, plain, 100)).toContain(`${watchOf(rule)} … --only ${rule.id}\n`);
   }
-  // The watch refuses them elsewhere.
   expect(listed).toContain('client.loopback.socket.watched by muster watch device --socket\n');
   expect(listed).toContain('client.loopback.token.watched by muster watch device --discovery\n');
 });

@@ -1,4 +1,4 @@
-/** What a certificate says of a command that Muster ran, from the command line. */
+/** Tests certificates from the command line: claims about an executed command, keys, and refusals. */
 
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { MAIN, muster, printed, refusal, typed, useFolder } from './testing/must
 
 const at = useFolder();
 const [agent, key, certificate, other] = [at('agent'), at('key.pem'), at('certificate.json'), at('other')];
-/** A robot with a past, so that every check of the smallest profile is decided. */
+/** A robot with earlier events, so that every check of the smallest profile is decided. */
 const robot = at('robot');
 beforeAll(async () => {
   writeFileSync(other, 'never ran');
@@ -53,7 +53,6 @@ test('a command, and the places of its placeholders, are there until the reports
   const only = ['--fast', '--only', 'device.deployment.shape', '--report', `json=${report}`];
   await muster('check', 'device', '--command', command, ...only);
   const places = readFileSync(seen, 'utf8').trim().split('\n');
-  // `ls` sorts them.
   expect(places).toEqual(expect.arrayContaining([expect.stringMatching(/\/agent$/), report]));
   expect(places).toHaveLength(2);
 });
@@ -66,7 +65,7 @@ test('a key is made, a run certified, the certificate verified, and a changed on
   expect(await refusal(['keygen', signer])).toContain('not overwritten');
   const verified = (...more: string[]) => printed(['verify', file, '--key', `${signer}.pub`, ...more]);
 
-  // A version of its own, so that its verdicts are not held against the suites at hand.
+  // An unknown version, so that `verify` does not compare the verdicts with suites of this checkout.
   const report = { ...sampleReport([sampleResult()], { complete: true }), muster: '0.0.1-sample' };
   certificateIssuer(file, signer, LASTING).issue(report);
   const good = await muster('verify', file, '--key', `${signer}.pub`);

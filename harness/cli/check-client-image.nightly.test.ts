@@ -1,7 +1,4 @@
-/**
- * `muster check client --image`, tried with a real Docker where there is one: the reference client in an image made
- * from nothing.
- */
+/** Runs `muster check client --image` on images made from nothing, where the machine has Docker. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +8,7 @@ import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { findClientImage } from '../targets/client/client-run.ts';
 import { hasDocker, muster, needsDocker, Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
-// Where every layer is copied, a container takes its time.
+// Docker without overlayfs copies each layer, which takes minutes.
 vi.setConfig({ testTimeout: 900_000 });
 const ROOT = join(import.meta.dirname, '../..');
 const at = useFolder();
@@ -30,7 +27,7 @@ const PARTS = [
   'package.json',
 ];
 const CLIENT = 'harness/cli/testing/client.ts';
-/** Nobody on this machine: what the client needs has to be open to it. */
+/** An unknown user: files of the client must be readable by everybody. */
 const USER = 'USER 47110:47110';
 
 beforeAll(() => {
@@ -78,7 +75,7 @@ test('an interrupt leaves no container', async (context) => {
   expect(containersOf(IMAGES.reference)).toBe('');
 });
 
-// One would keep the command alive.
+// An open connection to Docker keeps the command alive.
 test('a container that is removed before it runs leaves no connection to Docker', async (context) => {
   needsDocker(context);
   const image = await findClientImage(IMAGES.reference, () => {});

@@ -1,4 +1,4 @@
-/** `muster check client` as a user runs it: verdicts, exit codes, reports, certificate and replay. */
+/** Runs `muster check client` like a user: verdicts, exit codes, reports, certificate and replay. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { type Ended, muster, reportIn, typed, useFolder } from './testing/muster
 const at = useFolder();
 
 const REFERENCE = `'${process.execPath}' '${join(import.meta.dirname, '../../simulators/client/main.ts')}'`;
-/** Prints the stream as it comes, which is no line of the contract. */
+/** Prints the raw stream, which violates the contract of clients. */
 const RAW = 'curl -sN "$MUSTER_DEVICE_URL/events"';
 const check = (command: string, ...words: string[]) => muster('check', 'client', '--command', command, ...words);
 
@@ -62,7 +62,6 @@ describe('what is no client', () => {
     const marks = checks.flatMap(({ outcome, timeline }) => (outcome === 'fail' ? (timeline ?? []) : []));
     expect(marks.map(({ kind }) => kind).slice(0, 4)).toEqual(['restart', 'stream', 'sent', 'printed']);
     expect(marks[2]?.what).toMatch(/^"id: 1\\nevent: deployment.deployed\\ndata: /);
-    // The end of the situation is no part of the finding.
     expect(marks.at(-1)?.what).toMatch(/^has waited .* for a sign of the client$/);
   });
 
@@ -78,10 +77,7 @@ describe('what is no client', () => {
   });
 });
 
-// What is made of a red run, of the stream and of each job that ends by itself.
-
 const SOUND = `'${process.execPath}' '${join(import.meta.dirname, 'testing/client.ts')}'`;
-/** A defect of the stream that a property finds, and one of each other job. */
 const BROKEN = `${SOUND} text-by-piece pages-grow ping-in-ms status-by-itself deploys-twice`;
 const RED = ['client.stream.boundaries', 'client.pages.next', 'client.ping.answer', 'client.current.status'];
 const WARNED = ['client.deploy.shown'];

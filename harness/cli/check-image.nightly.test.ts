@@ -1,4 +1,4 @@
-/** Images, tried with a real Docker where there is one: our own simulator in an image made from nothing. */
+/** Checks Muster's own simulator in an image made from nothing, where the machine has Docker. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -13,26 +13,24 @@ import { check, deviceSuite, openDevice } from './library.ts';
 import { hasDocker, muster, needsDocker, Running, refusal, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const IMAGE = 'muster-test:scratch';
-// Where every layer is copied, a container takes its time.
+// Docker without overlayfs copies each layer, which takes minutes.
 vi.setConfig({ testTimeout: 900_000 });
 const place = useFolder();
 
 beforeAll(() => {
-  // The reaper is an image of its own, which no registry is asked for here; everything is removed by name below.
+  // Disables the reaper of testcontainers, whose image needs a registry; `afterAll` removes the test's images.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   if (hasDocker()) buildImage(IMAGE, 'scratch');
 }, 900_000);
 afterAll(() => void spawnSync('docker', ['rmi', '--force', IMAGE, `${IMAGE}-node`], { stdio: 'ignore' }));
 const options = () => ({ redactor: new Redactor(), startMs: 60_000 });
 
-/** The image has a user of its own, who may not write to the folder that is mounted for the socket. */
+/** The user of the image may not write to the mounted folder of the socket, so the agent runs as the host's user. */
 const asHost = { name: IMAGE, user: 'host' };
 const at = { socket: '/run/muster/agent.sock', control: '/run/muster/control.sock' };
-/** Arguments of a simulated device that keeps its files in a folder of the container. */
 const keepingFilesIn = (dir: string): string[] =>
   typed`simulate device --socket ${at.socket} --control ${at.control} --dir ${dir} --heartbeat 1s`;
 
-/** Checks that read or change the files of the agent. */
 const READ = ['device.events.written-first', 'device.log.jsonl', 'device.log.torn-tail', 'device.log.bounded'];
 const EVERYTHING = ['unix', 'drive', 'compact', 'restart', 'log', 'files'];
 
@@ -44,7 +42,6 @@ test('an agent conforms with everything on, its files in a folder of the contain
   expect(report.target).toMatchObject({ kind: 'image', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
 });
 
-/** Everything was decided that needs the files, and nothing was red. */
 function expectNothingRed({ checks, target, exit_code: code }: Report): void {
   const red = checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked');
   expect(red.map(({ id, actual, reason }) => ({ id, actual, reason }))).toEqual([]);
@@ -66,7 +63,6 @@ test('an image that ends is reported with its last lines, and nothing of it is l
   expect(left).toBe('');
 });
 
-// With testcontainers’ reaper, or without it where that cannot be fetched.
 test('it conforms with everything on, its files in the mounted folder, and is certified', async (context) => {
   needsDocker(context);
   const [key, certificate] = [place('key.pem'), place('certificate.json')];

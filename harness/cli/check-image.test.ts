@@ -1,4 +1,4 @@
-/** Images that cannot be had. The long tests build one and run it. */
+/** Tests images that cannot be fetched or started. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { Redactor } from '../common/redact.ts';

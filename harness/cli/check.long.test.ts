@@ -1,4 +1,4 @@
-/** The command as a whole, with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed. */
+/** Runs `muster check` with its exit codes: 0 conformant, 1 a MUST failed, 2 incomplete, 3 Muster itself failed. */
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
@@ -101,12 +101,10 @@ test('130: an interrupt still writes the report, and names what is undecided', a
   expect(reportIn(at('interrupted.json'))).toMatchObject({ interrupted: true, exit_code: 130 });
 });
 
-// Secrets in a whole run: what a dying target writes reaches stdout, stderr and every report, and its secret reaches
-// none of them.
+// A dying target writes its secret, which must reach neither stdout, stderr nor a report.
 
 const SECRET = 'k7Q2-xW9z_Bf4vN8';
 
-/** Every piece of the secret that is long enough to be of use. */
 function expectNoSecret(texts: Record<string, string>): void {
   for (const [name, text] of Object.entries(texts)) {
     for (let at = 0; at + 6 <= SECRET.length; at += 1) {
@@ -146,9 +144,6 @@ test('3: a failure of Muster itself is not blamed on the target', async () => {
   expectNoSecret({ trouble: trouble.stderr + trouble.stdout });
 });
 
-// `muster check --command` with agents that misbehave as processes: what they leave behind, and what they write.
-
-/** Serves nothing but `{}` on the socket of its first argument, and writes of each request. */
 const AGENT = at('agent.mjs');
 writeFileSync(
   AGENT,
@@ -170,7 +165,7 @@ test('the command ends although what the agent left behind holds its output', as
   const { stderr } = await muster('check', 'device', '--command', line, ...ONE);
   const pid = Number(readFileSync(child, 'utf8'));
   try {
-    // Far less than the 600 s for which the pipes stay open.
+    // The child holds its pipes open for 600 s, so Muster did not wait for the pipes.
     expect(performance.now() - began).toBeLessThan(300_000);
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     expect(stderr).toMatch(/has ended, but something that it started in a session of its own still runs/);
@@ -194,12 +189,11 @@ test('what an agent writes cannot command the terminal', async () => {
 });
 
 test('3: an exception that nobody catches blocks what was under way', async () => {
-  // It comes with a signal, so that the test decides when.
+  // A signal raises the fault, so that the test decides when.
   const planted = at('planted.mjs');
   const fault = "setImmediate(() => { throw new Error('planted fault'); });";
   writeFileSync(planted, `import process from 'node:process';\nprocess.on('SIGUSR2', () => { ${fault} });\n`);
-  // A device that conforms, so that nothing but the fault can be red; the run waits for its heartbeats when the fault
-  // comes.
+  // A conforming device, so that only the fault is red; the run waits for heartbeats when the fault comes.
   await using on = await robot({ heartbeatMs: 30_000 });
   const file = at('planted.json');
   const words = typed`check device --socket ${on.socket} --report json=${file} --report pretty`;

@@ -15,7 +15,6 @@ const kept = (name: string, checks: CheckResult[], startedAt = '2026-11-20T00:00
   return place(name);
 };
 
-/** The exit code and what is printed. */
 async function compared(...words: string[]): Promise<[code: number, text: string]> {
   const { code, text } = await printed(['compare', ...words]);
   return [code, text];

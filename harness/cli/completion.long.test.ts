@@ -1,4 +1,4 @@
-/** The scripts of `muster completion`, each read by its shell, which then completes a line. */
+/** Runs each script of `muster completion` in its shell, and completes lines with it. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
@@ -10,10 +10,7 @@ for (const name of ['bin', 'broken', 'empty']) mkdirSync(at(name));
 writeFileSync(at('bin/muster'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
 writeFileSync(at('broken/muster'), '#!/bin/sh\necho broken >&2\nexit 3\n', { mode: 0o755 });
 
-/**
- * The program of each shell, what it runs to print the words that may end a line, and how that gets the line: what zsh
- * has only in a terminal is stood in for.
- */
+/** Program of each shell, with a script that prints completions; zsh functions that need a terminal are replaced. */
 const SHELLS = {
   bash: {
     program: 'bash',
@@ -36,7 +33,7 @@ const SHELLS = {
 };
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' ');
 
-/** Words that are typed, and those that may end the line; none where files are offered. */
+/** Typed words, and the expected completions; an empty list means that the shell offers files. */
 const CASES: [typed: string[], completions: string[]][] = [
   [['che'], ['check']],
   [
@@ -58,7 +55,6 @@ it.for(Object.entries(SHELLS))('%s completes what is typed, and shows no error',
   if (spawnSync(program, ['-c', 'exit']).error !== undefined) context.skip(`no ${program} on this machine`);
   const script = at(`muster.${shell}`);
   writeFileSync(script, (await printed(['completion', shell])).text);
-  /** Muster is that of the folder `place`, and the login shell another one. */
   const completed = (typed: readonly string[], place: string): string[] => {
     const PATH = [at(place), process.env['PATH']].join(delimiter);
     const env = { ...process.env, PATH, HOME: at('empty'), SHELL: shell === 'bash' ? '/bin/zsh' : '/bin/bash' };

@@ -1,4 +1,4 @@
-/** Options from `muster.yaml`, read with the command line as the command reads it. */
+/** Tests options from `muster.yaml`. */
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -73,7 +73,7 @@ test('the nearest file counts, none above a repository, and none where it is not
   expect((await parsed(['list', '--config', '../muster.yaml'], join(root, 'sub/deep'))).given).toEqual({
     section: ['6'],
   });
-  // A command line that a report holds is whole.
+  // Reads no config file without a folder, because a line from a report is complete.
   expect(await parseCommandLine(['list'])).toMatchObject({ given: {} });
 });
 

@@ -1,7 +1,4 @@
-/**
- * `muster demo --ui` in a real browser: each button's effect is read from the platform, from robots and from the
- * report.
- */
+/** Runs `muster demo --ui` in a real browser, and reads the effect of each button from platform, robots and report. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
@@ -33,7 +30,7 @@ describeConsole('the pages of the demo', (open) => {
     await page.getByLabel('Duration').fill('100ms');
     await press(page, 'rollout');
     const reached = async () => (await counts(page))['reached'];
-    // On a busy machine the pause comes too late to hold up the roll-out of the demo itself.
+    // On a busy machine the demo may finish part of its roll-out before the pause.
     await expect.poll(reached, soon).toBeGreaterThanOrEqual(ROBOTS / 2);
     await press(page, 'resume');
     await run.line((line) => line.includes('✓ roll-out'));
@@ -53,7 +50,7 @@ describeConsole('the pages of the demo', (open) => {
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('Nothing failed');
     const result = JSON.parse(readFileSync(at('report/fleet.json'), 'utf8')) as FleetResult;
-    // A busy machine may make the figures count for nothing; the page says what the result says.
+    // A busy machine may invalidate the figures, so the page must match the result, whatever the outcome.
     await page.locator(`[data-outcome=${result.outcome}]`).waitFor();
     const { phases, counters, notes } = result;
     expect(phases.flatMap(({ by_hand }) => by_hand ?? [])).toEqual(['roll-out to 50% over 100ms']);

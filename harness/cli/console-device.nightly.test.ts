@@ -1,6 +1,4 @@
-/**
- * `muster simulate device --ui` in a real browser: each button's effect is read from the device, through its own APIs.
- */
+/** Runs `muster simulate device --ui` in a real browser, and reads the effect of each button from the device's APIs. */
 import http from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -8,7 +6,6 @@ import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { answerOf, card, describeConsole, expectReadable, LOOKS, press, soon } from './testing/console.ts';
 import { Running, typed } from './testing/muster.ts';
 
-/** A device with a console, in a folder that is removed with it. */
 async function device(...options: string[]) {
   await using stack = new AsyncDisposableStack();
   const home = stack.use(scratch()).path;
@@ -20,7 +17,6 @@ async function device(...options: string[]) {
   return {
     run,
     url: String(ui),
-    /** An answer of the Device API; undefined while nothing serves. */
     api: (path: string) => answerOf(socket, `/v0.2${path}`),
     log: async () => (await answerOf(control, '/log'))?.body as { earliest_id: number; latest_id: number },
     listen: (path: string) => listen(socket, `/v0.2${path}`),
@@ -28,7 +24,6 @@ async function device(...options: string[]) {
   };
 }
 
-/** An open event stream; `text` grows, `ended` resolves when it is over. */
 async function listen(socketPath: string, path: string) {
   const stream = { text: '', ended: Promise.resolve(), close: () => {} };
   const request = http.get({ socketPath, path, agent: false, headers: { 'user-agent': 'listener' } });
@@ -80,7 +75,7 @@ describeConsole('the console of a device', (open, browser) => {
     await using still = await browser().newPage();
     await still.addInitScript('globalThis.requestAnimationFrame = () => 0');
     await still.goto(robot.url);
-    // Playwright waits by frames; a count needs none.
+    // Counts instead of waiting for an element, because Playwright waits by animation frames, which are off here.
     await expect.poll(() => still.locator('[data-agent=up]').count(), soon).toBeGreaterThan(0);
     await using page = await browser().newPage();
     let lost = 0;
@@ -111,7 +106,7 @@ describeConsole('the console of a device', (open, browser) => {
     await press(page, 'switch');
     await card(page, 'Defects and variants').getByText('1 on').waitFor();
     expect((await robot.api('/health'))?.status).toBe(404);
-    // The defect serves below /v0.2.2.
+    // The defect serves the API below /v0.2.2 as well.
     expect((await robot.api('.2/health'))?.status).toBe(200);
   });
 

@@ -1,7 +1,4 @@
-/**
- * `muster fleet --ui` in a real browser: each button's effect is read from the robots and from the result, not from the
- * page.
- */
+/** Runs `muster fleet --ui` in a real browser, and reads the effect of each button from the robots and the result. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -22,7 +19,6 @@ phases:
   - { do: hold, for: 20s }
 `;
 
-/** A fleet with a console, in a folder that is removed with it. */
 async function fleet() {
   await using stack = new AsyncDisposableStack();
   const home = stack.use(scratch()).path;
@@ -37,7 +33,6 @@ async function fleet() {
   return {
     run,
     url,
-    /** An answer of a robot's Device API; undefined while it does not serve. */
     robot: (index: number, path: string) => answerOf(join(sockets(), String(index)), `/v0.2${path}`),
     result: () => JSON.parse(readFileSync(join(home, 'out/result.json'), 'utf8')) as FleetResult,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -48,7 +43,6 @@ const online = (page: Page) => expect.poll(async () => (await counts(page))['onl
 const all = <T>(pick: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: ROBOTS }, (_, index) => pick(index)));
 
-/** Whether the chart of rates says under the pointer, somewhere, that requests were sent. */
 async function requestsShown(page: Page): Promise<boolean> {
   const chart = page.getByRole('img', { name: 'Events and requests a second' });
   const over = chart.locator('.u-over');
@@ -68,7 +62,7 @@ describeConsole('the console of a fleet', (open) => {
     await using page = await open(running.url);
     const inRobots = (path: string, fits: (answer: Awaited<ReturnType<typeof running.robot>>) => boolean) =>
       expect.poll(async () => (await all((index) => running.robot(index, path))).filter(fits).length, soon);
-    // Held before its end, so that there is time for everything else.
+    // Pauses the phase before its end, to leave time for all steps.
     await press(page, 'pause');
     await page.getByText('paused', { exact: true }).first().waitFor();
     await online(page);
@@ -107,7 +101,6 @@ describeConsole('the console of a fleet', (open) => {
     await page.locator(`[data-deployment=${String(current)}]`).waitFor();
 
     const phasesShown = (): Promise<string[]> => card(page, 'Phases').locator('li span').allTextContents();
-    // All has ended, but for the phase that is held.
     await expect.poll(() => card(page, 'Phases').getByText('now').count(), soon).toBe(1);
     await expect.poll(async () => (await counts(page))['connecting'], soon).toBeUndefined();
     const before = { counts: await counts(page), phases: await phasesShown() };
@@ -152,7 +145,6 @@ describeConsole('the console of a fleet', (open) => {
     await page.getByLabel('Share of robots').fill('50%');
     await press(page, 'storm');
     await page.locator('.said.done').getByText('begun: 50% reconnect').waitFor();
-    // A success does not hide what went wrong before.
     expect(await said.getByText('No robot is called nobody').count()).toBe(1);
     const answers = await all((index) => running.robot(index, '/health'));
     expect(answers.map((answer) => answer?.status)).toEqual(Array(ROBOTS).fill(200));

@@ -1,4 +1,6 @@
-/** `muster simulate platform --ui` in a real browser: each button's effect is read from the Platform API. */
+/**
+ * Runs `muster simulate platform --ui` in a real browser, and reads the effect of each button from the Platform API.
+ */
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
@@ -11,7 +13,6 @@ const KEY = 'k7Q2-xW9z_Bf4vN8';
 
 type Item = Record<string, unknown> & { id: string };
 
-/** A platform with a console; its workspace is the example's, unless another is asked for. */
 async function platform(...workspace: string[]) {
   const words = typed`simulate platform --mqtt none --ui --log-level error --api-key ${KEY}`;
   const run = new Running([...words, ...(workspace.length > 0 ? workspace : ['--seed-file', WAREHOUSE])]);

@@ -1,4 +1,4 @@
-/** `muster watch --ui` in a real browser: what it shows is what goes through, as it comes. */
+/** Runs `muster watch --ui` in a real browser, and compares the page with the traffic. */
 import http from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -11,7 +11,6 @@ import { WatchPage } from './watching/page.ts';
 const CURRENT = '/v0.2/deployments/current';
 const HOSTILE = '<img src=x onerror=window.pwned=1>';
 
-/** A watch with a page; `start` brings the device to which it leads, which may be wrong. */
 async function watched(...more: string[]) {
   await using stack = new AsyncDisposableStack();
   const home = stack.use(scratch()).path;
@@ -26,7 +25,6 @@ async function watched(...more: string[]) {
     near,
     url: String(ui),
     start: () => simulateDevice({ dir: join(home, 'robot'), socket: far, heartbeatMs: 200, seed: '1' }),
-    /** A server of that socket that answers all requests so. */
     answer: async (status: number, body: string, headers: http.OutgoingHttpHeaders) => {
       const server = http.createServer((_, response) => response.writeHead(status, headers).end(body)).listen(far);
       all.defer(() => void server.close());
@@ -35,7 +33,6 @@ async function watched(...more: string[]) {
   };
 }
 
-/** An open stream of a client of that name. */
 function follow(socketPath: string, path: string, agent: string): http.ClientRequest {
   const request = http.get({ socketPath, path, agent: false, headers: { 'user-agent': agent } });
   request.on('error', () => {}).on('response', (response) => response.on('error', () => {}).resume());
@@ -71,7 +68,6 @@ describeConsole('the page of traffic that is watched', (open) => {
     await page.locator('[data-verdict=bad]').waitFor();
     const finding = page.locator('[data-finding="device.deployment.shape.everywhere"]');
     expect(await finding.getAttribute('data-side')).toBe('server');
-    // Of the rules that were chosen.
     await card(page, 'Verdict so far').getByText('1 of 1 decided').waitFor();
     await finding.getByRole('button').click();
     await finding.locator('pre').first().getByText(HOSTILE).waitFor();

@@ -1,7 +1,4 @@
-/**
- * What `muster doctor` says of this machine, and of one that lacks something. A silent container runtime is among the
- * exit codes.
- */
+/** Tests the output of `muster doctor` on this machine, and with features taken away. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { afterAll, expect, it } from 'vitest';
@@ -19,7 +16,6 @@ const docker = await listenAt(
 afterAll(() => docker.close());
 const DOCKER_HOST = `tcp://127.0.0.1:${docker.port}`;
 
-/** On a terminal that is wide enough for its lines. */
 const said = async (options: RunOptions, ...more: string[]): Promise<Ended & { lines: string[] }> => {
   const env = { DOCKER_HOST, COLUMNS: '100', ...options.env };
   const ended = await new Running(['doctor', ...more], { ...options, env }).ended;

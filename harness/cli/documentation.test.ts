@@ -1,7 +1,4 @@
-/**
- * Everything that a reader of the documentation or the help can copy works: commands, options, imports, scripts and
- * links. And the rule of CONTRIBUTING.md holds that the formatter cannot keep by itself.
- */
+/** Tests that commands, options, imports, scripts, paths and links in the documents and the help work. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,14 +19,12 @@ const DOCUMENTS = [
     exclude: ['**/node_modules/**'],
   }),
 ].sort();
-/** Files with imports to copy beside those of the documents. */
 const EXAMPLES = globSync(['fixtures/package/user/*', 'harness/cli/library.ts'], { cwd: ROOT });
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const inDocuments = (find: (text: string) => string[]): [file: string, found: string][] =>
   DOCUMENTS.flatMap((file) => find(read(file)).map((found): [string, string] => [file, found]));
 
-/** Lines in shell blocks, and `code` within a sentence. */
 function shownCode(text: string): string[] {
   const blocks = [...text.matchAll(/```(?:sh|bash)\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
     block.replaceAll('\\\n', ' ').split('\n'),
@@ -41,7 +36,6 @@ function shownCode(text: string): string[] {
 const commandLines = (text: string): string[] =>
   shownCode(text).filter((line) => /^(?:\w+=\S+ )*(?:npm run (?:-s )?muster -- |muster )/.test(line.trim()));
 
-/** Names of options that are shown without their command. */
 const looseOptions = (text: string): string[] =>
   shownCode(text)
     .filter((code) => code.startsWith('--'))
@@ -50,13 +44,12 @@ const looseOptions = (text: string): string[] =>
 const npmCommands = (text: string): string[] =>
   shownCode(text).flatMap((code) => [...code.matchAll(/\bnpm (?:run (?:-s )?)?([\w:-]+)/g)].map(([found]) => found));
 
-/** The words of a shell line after `muster`, with a value in place of what a reader fills in. */
+/** Words of a shell line after `muster`, with a value in place of each `…`. */
 function wordsOf(line: string): string[] {
   const command = line.trim().replace(/^.*?\bmuster (?:-- )?/, '');
   const words = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, single, double, bare]) => single ?? double ?? bare,
   );
-  // What the shell takes for itself: a comment, or where the output goes.
   const end = words.findIndex((word) => word !== undefined && ['#', '>', '>>', '|', '&'].includes(word));
   const shown = (end === -1 ? words : words.slice(0, end)).filter((word) => word !== undefined);
   return shown.flatMap((word, at) => {
@@ -68,7 +61,7 @@ function wordsOf(line: string): string[] {
 
 async function expectAccepted(line: string): Promise<void> {
   const words = wordsOf(line);
-  // The name of a group, in a sentence about all of its commands.
+  // A sentence may name a group of commands, such as `muster check`.
   if (words.length === 1 && COMMANDS.some((entry) => entry.name === words[0] && 'members' in entry)) return;
   await parseCommandLine(words);
 }
@@ -85,7 +78,7 @@ describe('the documents', () => {
 
   it.each(inDocuments(looseOptions))('%s: --%s is an option of a command', async (_file, name) => {
     const tables = await Promise.all(NAMED_COMMANDS.map(async ([, entry]) => (await entry.load()).options));
-    // Every command has those two.
+    // Every command has these two options.
     expect(['config', 'no-config', ...tables.flatMap((table) => Object.keys(table))]).toContain(name);
   });
 
@@ -102,7 +95,7 @@ describe('the documents', () => {
     },
   );
 
-  // Without those that stand for a name of the reader's, or that a build makes.
+  // Skips placeholders in capitals and paths that a build makes.
   const PATH = /`((?:harness|simulators|suites|fixtures)\/(?!\S*[A-Z]{3}|site\/dist)[\w./-]+)`/g;
   it.each(inDocuments((text) => [...text.matchAll(PATH)].map(([, path = '']) => path)))(
     '%s: the path %s exists',

@@ -1,4 +1,4 @@
-/** The table of exit codes, row by row: each is reached by a command that runs. */
+/** Reaches each row of the table of exit codes by running a command. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, it, test } from 'vitest';
@@ -15,7 +15,7 @@ import { MAIN, type Running, typed, unlessSaturated, useFleetRuns } from './test
 const fleets = useFleetRuns();
 const at = fleets.path;
 
-/** What a row runs; with `sent`, the signal comes when the command is under way. */
+/** `sent`: signal sent while the command is working. */
 interface Row {
   code: number;
   words(): string[];
@@ -23,14 +23,14 @@ interface Row {
   sent?: EndingSignal;
 }
 
-/** A fault in Muster: an error that nobody awaits, once the command has done its work. */
+/** An unhandled error in Muster, raised after the command has done its work. */
 const FAULT = {
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
     `process.once('beforeExit',()=>void Promise.reject(new Error('planted fault')))`,
   )}`,
 };
 
-/** It takes a request and never answers: what asks it has to end by itself. */
+/** Accepts connections and never answers, so the command must end by a timeout. */
 const silent = await listenAt(createServer(), { port: 0 });
 afterAll(() => silent.close());
 const SILENT_DOCKER = { DOCKER_HOST: `tcp://127.0.0.1:${silent.port}` };
@@ -50,7 +50,6 @@ function report(name: string, checks = GOOD): string {
   return at(name);
 }
 
-/** A platform and an agent that were tested together, or only each alone. */
 function fitted(outcome: 'pass' | 'fail' | undefined): string[] {
   const target = { ...sampleReport([]).target, name: 'agent', platform: { name: 'hub' } };
   const checks = outcome === 'fail' ? BAD : GOOD;
@@ -62,7 +61,6 @@ function fitted(outcome: 'pass' | 'fail' | undefined): string[] {
 const compared = (before: string, after: string): string[] => ['compare', before, after, '--gate', 'regressions'];
 const gated = () => compared(report('1.json'), report('2.json'));
 
-/** A certificate, and its key. */
 function certified(checks = GOOD): string[] {
   if (!existsSync(at('key.pem'))) generateKey(at('key.pem'));
   certificateIssuer(at('c.json'), at('key.pem'), LASTING).issue(
@@ -74,7 +72,6 @@ function certified(checks = GOOD): string[] {
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
 const held = () => fleets.words('  - { do: hold, for: 100ms }\n');
 
-/** The tests of a client: `seen` is what they do with the first deployment that they see. */
 const tests = (seen: string, ...more: string[]): string[] => [
   ...['mutate', 'client', '--api', 'device', '--jobs', '1', '--only', 'deployment-wrapped', ...more],
   ...['--command', `curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | ${seen}`],
@@ -87,7 +84,6 @@ const serving = () => ['simulate', 'device', '--socket', at('s'), '--control', a
 
 const watching = () => ['watch', 'device', '--socket', at('none.sock'), '--listen', at('watched.sock')];
 
-/** A recording in which GET /deployments/current was answered so; of nothing without an answer. */
 function recorded(body?: object): string[] {
   const answer = { status: 200, headers: [], content: { text: JSON.stringify(body) } };
   const request = { method: 'GET', url: 'http://localhost/v0.2/deployments/current', headers: [] };
@@ -172,7 +168,6 @@ const ROWS: Readonly<Record<ExitTable, readonly Row[]>> = {
   ],
 };
 
-/** Resolves when the command is in the middle of its work. */
 async function underWay({ line, said }: Pick<Running, 'line' | 'said'>, [name]: readonly string[]): Promise<void> {
   if (name === 'compare') await said(/^checking /);
   else if (name === 'mutate') await said(/^survived /m);

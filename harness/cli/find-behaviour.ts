@@ -55,7 +55,6 @@ export function listAsked<B>(
   return lists.length === 0 ? undefined : lists.map(bySection).join('\n');
 }
 
-/** Throws UsageError for an unknown name, and for defects that cannot be combined. */
 export function behaviourAsked<B>({ defect = [], variant = [] }: Asked, known: Known<B>, reference: B): B {
   const { simulator, defects, variants } = known;
   const chosen = [

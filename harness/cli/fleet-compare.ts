@@ -9,7 +9,6 @@ import { EXIT, UsageError } from '../common/usage.ts';
 export const isFleet = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'robots' in value && 'verdict' in value;
 
-/** Throws UsageError if the file holds no result of a fleet. */
 export function fleetIn(file: string): FleetResult {
   try {
     return readResult(file);

@@ -1,7 +1,4 @@
-/**
- * `muster fleet` and `muster check` on a disk that is full: nothing that was measured is lost, and nothing is left half
- * written.
- */
+/** Runs `muster fleet` and `muster check` on a full disk: no result is lost, and no file is half written. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** A platform behind a gateway that wants a header of its own, at a rate of the command line. */
+/** Runs a fleet through a gateway that requires a header, at a rate from the command line. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,6 @@ import { unlessSaturated, useFleetRuns } from './testing/muster.ts';
 const fleets = useFleetRuns();
 const TENANT = 'tenant-7f3a9c1e5b';
 
-/** Passes on requests with the header of this tenant, and refuses all others. */
 async function gateway(upstream: string, breaksOn = /^$/) {
   const counts = { passed: 0, refused: 0 };
   const server = createServer((incoming, outgoing) => {

@@ -1,4 +1,4 @@
-/** What is found in the answers to a fleet, and that nothing is where the platform is only busy. */
+/** Judges answers to a fleet: defects are found, and a busy platform is not a finding. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -23,7 +23,6 @@ const fleets = useFleetRuns();
 const folder = useFolder();
 const KEY = 'mk_judged_k7Q2xW9zBf4vN8';
 
-/** Robots that poll and take a roll-out, while operators list and read devices. */
 const LOAD = `
 uplink: polling
 poll_every: 500ms
@@ -112,7 +111,6 @@ it('nothing is found of the plain platform, which is asked for more than it can'
   expect(result.answers?.judged).toBeLessThan(result.answers?.seen ?? 0);
 });
 
-/** A page of a hundred items, which are right but for `object`. */
 function page(object: string, phase: string): Exchange {
   const item = { object: 'device', id: 'dvc_1', name: 'robot', created_at: '2026-01-01T00:00:00Z' };
   const data = Array.from({ length: 100 }, (_, at) => ({ ...item, id: `dvc_${at}` }));

@@ -50,7 +50,6 @@ describe('muster fleet', () => {
     expect(stdout).toContain('exit 1: an event stream was not whole');
     expect(code).toBe(1);
     const { violations, costs } = fleets.result();
-    // Every process of the run is counted, by what it is for.
     const { parent, workers, platform, whole } = costs?.parts ?? {};
     expect([parent, workers, platform, whole].map((part) => part?.processes)).toEqual([1, 2, 1, 4]);
     expect(stdout).toMatch(/processes +\d+ MiB (PSS|RSS) \(parent \d+, workers \d+, platform \d+\) · a robot /);

@@ -1,4 +1,4 @@
-/** However much a target sends, the command takes no more memory than a small container has. */
+/** Limits the memory of Muster to a small container's, however much a target sends. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { DRIPS, FLOODS, nullServer } from '../../simulators/defects/null.ts';
@@ -17,7 +17,7 @@ const CREDENTIALS = {
 const subjects = (['device', 'platform'] as const).flatMap((api) =>
   [...FLOODS, ...DRIPS].map((name) => [api, name] as const),
 );
-/** Only ends what hangs: the longest run takes a minute, on a machine that does nothing else. */
+/** Ends only a test that hangs: the longest run takes a minute on an idle machine. */
 const LONGEST_MS = 600_000;
 
 test.skipIf(process.platform !== 'linux').each(subjects)(
@@ -35,7 +35,7 @@ test.skipIf(process.platform !== 'linux').each(subjects)(
     expect(named.length).toBeGreaterThan(0);
     for (const { actual, reason } of named) expect(`${actual ?? ''}${reason ?? ''}`).not.toBe('');
     const bytes = mostBytesIn(file);
-    // Node alone takes more than that.
+    // A lower figure means a failed measurement: Node alone takes more than 30 MB.
     expect(bytes).toBeGreaterThan(30_000 * 1024);
     expect(bytes).toBeLessThan(MOST_BYTES);
   },

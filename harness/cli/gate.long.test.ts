@@ -1,4 +1,4 @@
-/** The GitHub action: its script is run as a runner runs it, with the options of its page. */
+/** Runs the script of the GitHub action like a runner, with the options of its page. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -23,7 +23,6 @@ const workflow = /```yaml\n((?:.|\n)*?)```/.exec(readFileSync(join(PLACE, 'READM
 const { steps } = (parse(workflow) as Workflow).jobs.conformance;
 const shown = steps.find(({ uses }) => uses?.includes(NAME))?.with ?? {};
 
-/** A team's repository with an agent that is built. */
 function repository(name: string, agent = `exec ${CLI} simulate device --dir "$PWD/robot" "$@"`): string {
   mkdirSync(at(name));
   writeFileSync(at(name, 'agent'), `#!/bin/bash\n${agent}\n`, { mode: 0o755 });
@@ -31,7 +30,6 @@ function repository(name: string, agent = `exec ${CLI} simulate device --dir "$P
   return at(name);
 }
 
-/** Runs the script of the action with these inputs. */
 function checked(cwd: string, given: Record<string, string>) {
   const { run = '', env = {} } = action.runs.steps.find((step) => step.run !== undefined) ?? {};
   const filled = Object.entries(env).map(([name, text]) => [
@@ -88,7 +86,7 @@ test('options stand in muster.yaml as well, and npx runs another package', () =>
   const only = 'device.version.prefix';
   writeFileSync(join(cwd, 'muster.yaml'), `check: {device: {command: './agent --socket {socket}', only: ${only}}}\n`);
   mkdirSync(join(cwd, 'bin'));
-  // Stands in for the registry.
+  // A fake npx replaces the registry.
   const npx = `#!/bin/bash\necho "npx $1 $2 $3 $4" >&2; shift 4\nexec ${CLI} "$@"\n`;
   writeFileSync(join(cwd, 'bin/npx'), npx, { mode: 0o755 });
   const { status, out } = checked(cwd, { package: 'https://example.com/muster.tgz' });

@@ -1,7 +1,4 @@
-/**
- * Every page of Muster in a real browser, with what a hostile target says in every place of it: shown as text, so that
- * no script runs and nothing is asked.
- */
+/** Opens every page of Muster with hostile texts of a target: no script runs, and no request is sent. */
 import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
@@ -21,7 +18,7 @@ import { ask, Running, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 
-/** Ends whatever it stands in: an attribute, a title, a style, a script. */
+/** Closes any context: an attribute, a title, a style, a script. */
 const ENDS = `"'></title></style></script></textarea></template>-->`;
 const RUNS = [
   '<script>window.pwned=1</script>',
@@ -30,7 +27,7 @@ const RUNS = [
   '<link rel=stylesheet href=http://192.0.2.1/a.css><iframe srcdoc="<script>parent.pwned=1</script>">',
 ];
 const HOSTILE = `${ENDS}${RUNS.join('')}`;
-/** A part of it that only text has. */
+/** Stays in the text of a page unless a parser made an element of the tags. */
 const SHOWN = '<script>window.pwned=1</script>';
 
 const ELEMENTS = [
@@ -38,7 +35,7 @@ const ELEMENTS = [
   ...['link[href*="192.0.2.1"]', 'img[src*="192.0.2.1"]'],
 ];
 
-/** Nothing of what a target said has become an element; `least`: how often it is shown as text. */
+/** Expects no element from hostile text; `least` is how often the page must show the text. */
 async function expectHarmless(page: Page, least = 1): Promise<void> {
   const seen = await page.evaluate<{ pwned: unknown; elements: string[]; shown: number }>(`({
     pwned: window.pwned,
@@ -57,7 +54,6 @@ const FLEET = {
   ...{ violations: ['a'], missed: ['b'], notes: ['c'], run_id: 'monday' },
 };
 
-/** By the name of its file. */
 function documents(): Record<string, string> {
   const reports = fullReports().map(hostile);
   const comparison = compare(reports.slice(0, 2).map((report, index) => entryOf(report, `${index}${HOSTILE}`)));

@@ -1,4 +1,4 @@
-/** The loop of somebody who mends an agent: what failed, again. */
+/** Runs failed checks again with `--last-failed`, as a developer does while mending an agent. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { MAIN, muster, typed, useFolder } from './testing/muster.ts';
@@ -14,7 +14,7 @@ test('--last-failed runs what the last run against this target left open', async
   };
   const check = (...more: string[]) =>
     muster(...typed`check device --command ${`${file} {socket} {control} {dir}`} --fast ${more}`);
-  // Shows at the first answer, so that no run waits.
+  // The first answer shows the defect, so no run has to wait.
   build('--defect deployment-ids-bare');
   expect((await check('--only', SHAPE, 'device.version.prefix')).code).toBe(1);
   const again = await check('--last-failed');

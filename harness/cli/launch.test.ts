@@ -1,4 +1,4 @@
-/** The installed command, on each Node that somebody may have. */
+/** Starts the installed command on old and new versions of Node. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +15,9 @@ const { bin, engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'ut
   engines: { node: string };
 };
 const needed = engines.node;
-/** Of `>=22.22`: [22, 22]. */
 const [major = 0, minor = 0] = needed.replace('>=', '').split('.').map(Number);
 
-/** The launcher on this Node, which says that it is of another version. */
+/** Runs the launcher on a Node that claims a different version. */
 function launchedOn(version: string, launcher = LAUNCHER): { code: number | null; stdout: string; stderr: string } {
   const disguise = join(folder, 'disguise.cjs');
   writeFileSync(
@@ -84,7 +83,7 @@ describe('as it is installed', () => {
   });
 });
 
-/** Sources that an old Node must read, and whether the compiler leaves them as they are for its language. */
+/** Sources that an old Node must parse, and whether TypeScript leaves them unchanged when it compiles for that Node. */
 const SOURCES = [
   ['launcher', readFileSync(LAUNCHER, 'utf8'), true],
   ['coalescing', 'exports.name = process.env.NAME ?? "none";', false],

@@ -1,4 +1,4 @@
-/** The suites of a client and of a whole system, from a program. */
+/** Runs the client suite and the system suite through the library. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { simulatePlatform } from '../../simulators/platform/index.ts';

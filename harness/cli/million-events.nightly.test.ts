@@ -1,4 +1,4 @@
-/** A device whose log holds a million events: a check of it ends, with no more memory than a small machine has. */
+/** Checks a device with a million events in its log, within the memory of a small machine. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { keepingStatus, mostBytesIn } from './testing/memory.ts';

@@ -1,4 +1,4 @@
-/** `muster mutate`: the tests of a client with known holes get exactly those survivors. */
+/** Runs `muster mutate` with tests that have known holes, and expects exactly the survivors of the holes. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -66,7 +66,7 @@ describe('a client of a Platform API', { timeout: 180_000 }, () => {
     ...['has-more-never', 'offset-ignored', 'total-count-absent', 'ping-never-succeeds', 'key-unchecked'],
     ...['limit-high-refused', 'version-omitted-fails', 'group-rename-lost', 'unauthorized-403', 'created-201'],
   ];
-  /** What these tests never do. */
+  /** Survivors whatever the holes, because the tests never cover them. */
   const always = ['group-rename-lost', 'limit-high-refused', 'version-omitted-fails'];
 
   test.each<[holes: string, survived: string[], neverAsked: string[]]>([
@@ -85,7 +85,6 @@ describe('a client of a Platform API', { timeout: 180_000 }, () => {
 
 const SHAPE = 'curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q \'^{"object"\'';
 
-/** What a process runs; '' for one that is gone. */
 const commandOf = (pid: string): string =>
   existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
 

@@ -1,4 +1,4 @@
-/** The plain English of documents, help and requirements: CONTRIBUTING.md, "Conventions". */
+/** Tests the plain English of documents, help and requirements (CONTRIBUTING.md, "Conventions"). */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -7,7 +7,6 @@ import { NAMED_COMMANDS } from './commands.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** What is not said, and what is said instead. One word for one thing, and the usual one. */
 const INSTEAD: readonly (readonly [said: RegExp, instead: string])[] = [
   [/\b(utili[sz]e[sd]?|leverag(e[sd]?|ing))\b/i, 'use'],
   [/\bin order to\b/i, 'to'],
@@ -24,11 +23,10 @@ const INSTEAD: readonly (readonly [said: RegExp, instead: string])[] = [
   [/\b(assertion|test case)s? of (a|the) suite\b/i, 'check'],
   [/\b(\w+) \1\b/i, 'it once'],
 ];
-/** Grammar allows these twice. */
+/** Grammar allows these words twice. */
 const TWICE = /\b(that that|had had|is is|n n|x x)\b/i;
 const MOST_WORDS = 45;
 
-/** Sentences of a text without its code, links and tables. */
 function sentencesOf(text: string): string[] {
   const prose = text
     .replaceAll(/```[\s\S]*?```|<!--[\s\S]*?-->/g, '\n\n')

@@ -1,4 +1,4 @@
-/** The README in a checkout. `npm run try-package` runs it with the package installed. */
+/** Runs the README in a checkout; `npm run try-package` runs the README with the installed package. */
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * What a report offers to see a finding again: `muster replay` against the same or a mended target, its script, and
- * `--keep`.
- */
+/** Repeats findings of a report: `muster replay` on the same or a mended target, its script, and `--keep`. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -17,7 +14,7 @@ async function publish(control: string, count: number): Promise<void> {
   await client.close();
 }
 
-/** Two defects that have nothing to do with each other. */
+/** Two defects without influence on each other. */
 const BOTH = ['replay-inclusive', 'malformed-crashes'];
 
 test('runs exactly what failed, with its counterexample', async () => {
@@ -27,7 +24,7 @@ test('runs exactly what failed, with its counterexample', async () => {
   await device.ready();
   const file = at('run.json');
   await publish(control, 30);
-  // Black-box checks that publish nothing, so that neither depends on what the other does meanwhile.
+  // Uses checks that publish nothing, so that neither check changes the events of the other.
   const id = 'device.events.replay.exclusive.retained';
   const other = 'device.events.cursor.malformed';
   const first = await muster(...typed`check device ${place} --only ${id} ${other} --report json=${file}`);
@@ -38,10 +35,8 @@ test('runs exactly what failed, with its counterexample', async () => {
   expect(stdout.match(/HAPPENED AGAIN/g)).toHaveLength(1);
   expect(stdout).toContain(`${failed.length} of ${failed.length} findings happened again\n`);
   expect(stdout).toContain(`✗ ${id}  MUST`);
-  // What it says to copy leads to the report that still exists.
   expect(stdout).toContain(`again      muster replay ${file} --only ${id}\n`);
   expect(code).toBe(1);
-  // Mended: every check is named once more, and what became of it.
   const instead = ['--socket', `${socket}.mended`, '--control', `${control}.mended`];
   await using mended = new Running(typed`simulate device ${instead} --dir ${dir}.mended`);
   await mended.ready();
@@ -54,7 +49,7 @@ test('runs exactly what failed, with its counterexample', async () => {
 });
 
 const ID = 'device.events.replay.exclusive';
-/** That check alone, without those that read what an earlier one has published. */
+/** Leaves out checks that read events of earlier checks. */
 const DRIVEN = '*.replay.exclusive';
 const AGENT = ['--socket', at('agent.sock'), '--control', at('control.sock')];
 
@@ -68,7 +63,7 @@ test('the script of a driven finding shows it on a device that has never seen th
   const file = at('driven.json');
   {
     await using _ = await brokenDevice('first');
-    // In the usual form at once: where publishing takes long, what is asked again reads what was published before.
+    // `--bail` prevents a second attempt, which reads events that the first attempt published.
     const words = typed`check device ${AGENT} --only ${DRIVEN} --bail 1 --seed 7 --report json=${file}`;
     expect((await muster(...words)).code).toBe(1);
   }
@@ -78,7 +73,6 @@ test('the script of a driven finding shows it on a device that has never seen th
   const said = execFileSync('/bin/sh', ['-c', result?.script ?? ''], { encoding: 'utf8' });
   const [, number = '', cursor = ''] = /# (\d+)\. GET \/v0\.2\/events\?after=(\d+): opens a stream/.exec(said) ?? [];
   const [, came = ''] = said.split(`# ${number}. came on that stream:`);
-  // The event at the cursor is repeated: that is the finding.
   expect(/^id: (\d+)$/m.exec(came)?.[1], said).toBe(cursor);
   expect((await muster('replay', file, '--keep')).stderr).toContain('did not start this target');
 });
@@ -94,7 +88,7 @@ test('a target that Muster started comes back by a replay, and stays up until it
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
 
-  // On a slow machine the requirement's other check finds events as well, and finds the same: it has none in a replay.
+  // On a slow machine a second check of the requirement may fail, too, but has no events in a replay.
   const replay = new Running(['replay', file, '--only', ID, '--keep']);
   const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });
@@ -103,7 +97,6 @@ test('a target that Muster started comes back by a replay, and stays up until it
   const { code, stdout } = await replay.stop('SIGINT');
   expect(code).toBe(1);
   expect(stdout, stdout).toMatch(/HAPPENED AGAIN {2}(.|\n)*(\d) of \2 findings? happened again/);
-  // It says how to drive what is up.
   expect(stdout).toContain(` --unix-socket ${socketPath} `);
   expect(() => execFileSync('curl', ['-s', '--unix-socket', socketPath, 'http://localhost/v0.2/events'])).toThrow();
 });
@@ -121,9 +114,8 @@ test('the line that runs a check again can be run, whatever words its keys are',
   const env = { ...process.env, NO_COLOR: '1', MUSTER_API_KEY: 'dev', MUSTER_LIMITED_KEY: 'limited' };
   const second = spawnSync('/bin/sh', ['-c', shell], { encoding: 'utf8', env });
   expect(second).toMatchObject({ status: 1, stderr: '' });
-  // The seed draws which of the requirement's checks comes first, and the run ends with it.
+  // The seed decides which check of the requirement runs first; the run ends with that check.
   expect(second.stdout).toMatch(/platform\.auth\.key-required(\.writes)? {2}MUST/);
-  // Where the finding shows without anything driven, so does its line.
   const line = /^ +try +(curl .*)$/m.exec(second.stdout)?.[1] ?? '';
   expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8', env }).stdout).toMatch(/^HTTP\/1\.1 200 /);
 });

@@ -1,4 +1,4 @@
-/** The pages of real runs in a real browser: the report of a check, and a comparison of two releases. */
+/** Opens pages of real runs in a real browser: the report of a check, and a comparison of two releases. */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
@@ -20,7 +20,6 @@ const REPLAY = 'device.events.replay.exclusive';
 const RESTART = 'device.log.restart';
 const only = [REPLAY, RESTART, 'device.deployment.shape', 'device.events.heartbeat', 'device.loopback.discovery'];
 
-/** Checks a simulated agent, with defects or without. */
 async function checked(...defects: string[]): Promise<Report> {
   const behaviour = defects.reduce((base, name) => deviceDefect(name).behaviour(base), referenceBehaviour);
   await using device = await startRobot({ fresh: true, behaviour });
@@ -46,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${SKIPPED}`, () => {
     for (const { id, clause = '' } of report.checks.filter(({ outcome }) => outcome === 'fail')) {
       const card = page.locator(`.finding[data-id="${id}"]`);
       expect(await card.locator('blockquote').first().textContent()).toContain(clause);
-      // The card of a consequence is closed until it is asked for.
+      // Cards of consequences start closed.
       const open = await card
         .first()
         .evaluate(

@@ -12,7 +12,6 @@ const left = (name: string, value: unknown): string => {
   return place(name);
 };
 
-/** What the command prints. */
 async function again(...words: string[]): Promise<string> {
   const { code, text } = await printed(['report', ...words]);
   expect(code).toBe(0);

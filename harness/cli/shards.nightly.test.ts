@@ -1,4 +1,4 @@
-/** Shards of one run on a shared disk, each a process of its own as in a cluster, and `muster merge` beside them. */
+/** Runs shards of a fleet as separate processes on a shared disk, with `muster merge` beside them. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,9 +10,9 @@ import { closedPort } from '../../simulators/fleet/testing/scratch.ts';
 import { type Running, typed, useFleetRuns } from './testing/muster.ts';
 
 const fleets = useFleetRuns();
-/** A shard starts in a second, and in half a minute on a busy machine. */
+/** Milliseconds; a shard starts in a second, but needs half a minute on a busy machine. */
 const slow = { timeout: 300_000 };
-/** All is well; or all went well, on a machine too busy for the figures to mean anything. */
+/** 98: a busy machine may saturate the generator, which invalidates the figures only. */
 const ENDS = [0, 98];
 
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
@@ -47,7 +47,7 @@ describe('the shards of a run', slow, () => {
     expect(ENDS).toContain(code);
     const [one, two] = [resultOf(1), resultOf(2)].map(({ phases_at }) => Date.parse(phases_at ?? ''));
     expect(Math.abs((one ?? 0) - (two ?? Number.NaN))).toBeLessThan(10_000);
-    // It was ready before the other one was even started, and waited.
+    // Shard 1 was ready before shard 2 started, and waited.
     expect(one).toBeGreaterThan(Date.parse(resultOf(2).started_at));
     expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ run_id: 'monday', robots: 8, shard: null });
   });
@@ -175,7 +175,7 @@ describe('merge', slow, () => {
 
   it('that is killed at any moment leaves a whole result or none, and may be run again', async () => {
     for (const index of [1, 2]) fleets.leave(index, 2);
-    // Of a file that was being written a hidden one stays, which nothing reads.
+    // A killed merge may leave a hidden temporary file, which nobody reads.
     const written = () => readdirSync(fleets.path('results')).filter((name) => !/^(shard-|\.muster-)/.test(name));
     let kills = 0;
     for (let at = 1; at <= 8; at += 1) {
@@ -201,7 +201,6 @@ describe('shards without a shared disk', slow, () => {
   const env = { MUSTER_RESULTS_TOKEN: 'a token of twenty c.' };
   const collect = ({ run = 'auto', port = '0' } = {}): Running =>
     fleets.start(['merge', fleets.path('merged'), ...typed`--run-id ${run} --expect 2 --watch --serve ${port}`], env);
-  /** Each with a folder of its own, as on another machine. */
   const apart = (index: number, url: string, { pod = index, phases = ROLLOUT, change = {} } = {}): Running => {
     const folders = { out: fleets.path(`pod-${pod}`), state: fleets.path(`state-${pod}`) };
     const words = fleets.words(phases, folders);
@@ -248,7 +247,7 @@ describe('shards without a shared disk', slow, () => {
     }
     const again = collect({ run, port: new URL(url).port });
     for (const { ended } of shards) expect(ENDS).toContain((await ended).code);
-    // On a busy machine the second attempt begins too late for the whole to be complete.
+    // On a busy machine the second attempt starts too late, and the merged run is incomplete.
     expect(killed === undefined ? ENDS : [...ENDS, 2]).toContain((await again.ended).code);
     const result = fleets.result(fleets.path('merged', run));
     expect(result).toMatchObject({ robots: 8, metrics: { 'rollout.ms': { count: 8 } } });

@@ -1,4 +1,4 @@
-/** `muster simulate device`, as its user runs it. */
+/** Runs `muster simulate device` like a user. */
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -66,7 +66,7 @@ describe('muster simulate device', () => {
     const run = simulate('--socket', 'a.sock', '--dir', 'robot', '--control', '0');
     expect((await run.ready())['control']).toBeGreaterThan(0);
     await run.stop('SIGKILL');
-    // The agent sees the end of its supervisor, and removes its socket as at any stop.
+    // The agent notices the end of its supervisor, and removes its socket.
     await poll('the socket to go', () => !existsSync(join(home.path, 'a.sock')) || undefined, {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
@@ -114,7 +114,7 @@ describe('muster simulate device', () => {
     await using other = await listenAt(createServer(), { port: 0 });
     const port = other.port ?? 0;
     const [socket, dir] = [join(home.path, 'a'), join(home.path, 'r')];
-    // In this process: the one above proves exit code and output of all of them.
+    // Runs in this process, because the test above proves exit code and output.
     for (const [options, message] of [
       [typed`--socket ${socket} --dir ${home.path}/file/x`, /^--dir: .*file\/x is no directory, or lies below/],
       [typed`--socket ${socket + 'a'.repeat(110)} --dir ${dir}`, /^--socket: .* at most 107 are possible/],
@@ -125,7 +125,6 @@ describe('muster simulate device', () => {
   });
 });
 
-/** A check that drives. */
 const DRIVEN = '*.deployment.current';
 
 test('serves control on a port to whoever has the token; a check has it from a file or the environment', async () => {
@@ -151,13 +150,12 @@ test('serves control on a port to whoever has the token; a check has it from a f
   expect(without.said).toMatch(/answered 401.*MUSTER_CONTROL_TOKEN, or from the file of --control-token/s);
 });
 
-/** With a control API, the agent is a process of its own. */
 const BOTH: [string, string[]][] = [
   ['alone', []],
   ['with a control API', ['--control', 'c.sock']],
 ];
 
-/** An answer would be waited for 5 s: no timer of a second or more ends, so that only the signal can end the wait. */
+/** Stops timers of a second or more, so that the wait of 5 s for an answer can end by the signal only. */
 const NO_SECOND_PASSES = `data:text/javascript,${encodeURIComponent(
   'const usual = setTimeout; ' +
     'globalThis.setTimeout = (act, ms, ...more) => usual(act, ms < 1000 ? ms : 2 ** 30, ...more);',

@@ -1,4 +1,4 @@
-/** `muster simulate platform`, as its user runs it. */
+/** Runs `muster simulate platform` like a user. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -96,7 +96,7 @@ describe('muster simulate platform', () => {
     expect(taken.stderr).toContain(`--port: ${port} is in use`);
     const file = join(home.path, 'notes.txt');
     writeFileSync(file, 'no database at all, but long enough to be looked at as one: '.repeat(20));
-    // In this process: the one above proves the exit code of all of them.
+    // Runs in this process, because the test above proves the exit code.
     const refused = (...options: string[]) => refusal(['simulate', 'platform', ...options]);
     expect(await refused('--db', file)).toContain(`--db: ${file}: file is not a database`);
     expect(await refused('--mqtt-port', String(port))).toContain(`--mqtt-port: ${port} is in use`);

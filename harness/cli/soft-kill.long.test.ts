@@ -1,4 +1,4 @@
-/** A control that ends its agent in order where it was asked to kill it is told, and no agent is blamed for it. */
+/** Detects a control that ends its agent in order when asked to kill it, and blames no agent. */
 import { expect, test } from 'vitest';
 import { serveControl } from '../../simulators/device/control/server.ts';
 import { simulateDevice } from '../../simulators/device/index.ts';

@@ -1,4 +1,4 @@
-/** `check platform` against TLS that is wrong in each of these ways: said in words, soon, and held against nobody. */
+/** Runs `check platform` against faulty TLS: the report says so in words, soon, and without a finding. */
 import { writeFileSync } from 'node:fs';
 import https from 'node:https';
 import net from 'node:net';
@@ -15,17 +15,15 @@ const { ca, issue } = issuingAuthority();
 const good = issue();
 writeFileSync(at('ca.pem'), ca);
 
-/** An answer is never asked for: the handshake fails. */
 const secured = (options: https.ServerOptions): net.Server =>
   https.createServer(options, (_, response) => response.end('{}')).on('tlsClientError', () => {});
 const old = { minVersion: 'TLSv1', ciphers: 'ALL@SECLEVEL=0' } as const satisfies SecureContextOptions;
 const alert = (description: number): Buffer => Buffer.from([0x15, 3, 3, 0, 2, 2, description]);
 
-/** Says this as soon as it has the first bytes of the client. */
 const saying = (say: (socket: net.Socket) => void): net.Server =>
   net.createServer((socket) => void socket.on('error', () => {}).once('data', () => say(socket)));
 
-/** A server hello that comes one byte after the other, and would take an hour. */
+/** A TLS server hello of one byte per 200 ms, which takes about an hour. */
 const dripping = (socket: net.Socket): void => {
   socket.write(Buffer.from([0x16, 3, 3, 0x3f, 0xff, 2, 0, 0x3f, 0xfb, 3, 3]));
   const drip = setInterval(() => socket.write('x'), 200);
@@ -59,7 +57,6 @@ const CASES: readonly [what: string, () => net.Server, said: RegExp, host?: stri
   ['plain HTTP', () => saying((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')), /what came is no TLS/],
 ];
 
-/** Only ends what hangs: two waits of ten seconds, and a machine that is busy with something else. */
 const LONGEST_MS = 120_000;
 
 async function checked(url: string) {

@@ -1,4 +1,4 @@
-/** Requests do not show a target that Muster asks, but for the names of its records on a platform. */
+/** Tests that requests do not reveal Muster, except by the names of its records on a platform. */
 import { randomUUID } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
@@ -8,7 +8,6 @@ import { muster, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 
-/** A relay to a TCP port or a socket that keeps what clients send. */
 async function relay(to: { port: number } | { path: string }) {
   const heard: Buffer[][] = [];
   const server = createServer((client) => {
@@ -44,7 +43,7 @@ async function heardBy(api: 'device' | 'platform', options: readonly string[]): 
   return asked.heard() + driven.heard();
 }
 
-/** Beginning of the name of a record; a name of megabytes goes on. */
+/** Matches the beginning of a record's name, because some names have megabytes. */
 const RECORD = /^muster(-[a-z-]+-\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d)/;
 
 const usersAgents = (text: string): string[] => [
@@ -55,7 +54,7 @@ test.each(['device', 'platform'] as const)('nothing in what a %s is asked names 
   const heard = await heardBy(api, ['--seed', '8']);
   expect(heard.length).toBeGreaterThan(20_000);
   const marks = [...heard.matchAll(/muster[\w-]*|conformance|\btests?\b/gi)]
-    // A name is cut short where a refusal came before the second piece of its body.
+    // A refusal may cut the request within a name.
     .filter(({ 0: word, index }) => api === 'device' || !(RECORD.test(word) || heard[index + word.length] === '\n'))
     .map(({ index }) => heard.slice(index - 60, index + 60));
   expect(marks.slice(0, 5)).toEqual([]);

@@ -1,7 +1,4 @@
-/**
- * The suites as vitest tests, in a vitest of their own: what is right passes, what is wrong fails, what does not apply
- * is skipped.
- */
+/** Runs the suites as vitest tests in a separate vitest. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-// Below the project, so that its packages are found.
+// Lies below the project, so that Node finds the packages.
 const folder = mkdtempSync(join(ROOT, 'node_modules/.muster-vitest-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -70,7 +67,6 @@ beforeAll(async () => {
   results = (JSON.parse(readFileSync(file, 'utf8')) as Results).testResults;
 });
 
-/** Results of the tests in a file. */
 const resultsIn = (name: keyof typeof FILES) =>
   results.filter((file) => file.name.endsWith(`${name}.test.ts`)).flatMap(({ assertionResults }) => assertionResults);
 

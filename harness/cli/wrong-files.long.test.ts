@@ -1,4 +1,4 @@
-/** Every file that a command reads, in every wrong form: a usage error that names it, exit code 64. */
+/** Gives every command every wrong form of its files, and expects exit code 64 with the name of the file. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { refusal, typed, useFolder } from './testing/muster.ts';
@@ -43,7 +43,7 @@ const READERS: Readonly<Record<string, (file: string) => string[]>> = {
   merge: (file) => ['merge', file.replace(/[^/]+$/, (form) => `shards-${form}`)],
 };
 
-/** What says nothing is no mistake there. */
+/** Forms that these readers accept, because an empty file is a valid file. */
 const FINE: Readonly<Record<string, readonly string[]>> = {
   target: ['object'],
   'seed file': ['empty', 'null', 'object'],

@@ -1,4 +1,4 @@
-/** Usage errors: every mistake is named by what the user typed, with what is accepted. */
+/** Tests usage errors: the message names each mistake as typed, with the accepted values. */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -84,7 +84,7 @@ it.each<[string | string[], string]>([
   [`simulate device --dir ${ROBOT} --socket a --platform http://x`, '--platform needs --uplink'],
   ['simulate platform --port 70000', '--port: must be a whole number from 0 to 65535'],
   [['simulate', 'platform', '--db', ''], '--db: needs a value'],
-  // A key that a script left empty is not the absence of the option.
+  // A key that a script left empty is a mistake, not an absent option.
   ['simulate platform --api-key', '--api-key: needs a value'],
   ['mutate client --command true --api device --devices 3', '--devices: needs --api platform'],
   ['mutate client --command true --api platform --heartbeat 1s', '--heartbeat: needs --api device'],
@@ -166,7 +166,6 @@ it.each([
   expect(widest).toBeGreaterThan(most - 20);
 });
 
-/** A report of a run that this machine has not made. */
 function foreignReport(options: NonNullable<Report['options']>): string {
   const failed = [sampleFailure({ id: 'device.deployment.shape' })];
   writeFileSync(at('foreign.json'), JSON.stringify(sampleReport(failed, { options })));
@@ -180,7 +179,7 @@ it('a report of somebody else runs nothing and asks nobody, and what to add is s
   expect(said).toContain('no run on this machine was made with the target of this report');
   expect(said).toContain(`--command 'touch ${ran}; exit 1' --control http://192.0.2.1/`);
   expect(existsSync(ran)).toBe(false);
-  // Of options that are no command and no address, the values are read like those of a command line.
+  // Values of harmless options are still validated like a command line.
   const odd = foreignReport({ ...foreign, patience: -1 });
   expect(await refusal(['replay', odd, '--', '--socket', at('none.sock')])).toContain('--patience: must be');
 });

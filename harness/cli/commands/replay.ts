@@ -61,7 +61,6 @@ export const replay = command({
   },
 });
 
-/** Parses the options of the report like a command line. Throws UsageError if the user must name the target. */
 async function optionsBefore(
   { api, options }: ReplayableReport,
   file: string,

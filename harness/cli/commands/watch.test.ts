@@ -1,4 +1,4 @@
-/** `muster watch` as a command: where it stands, what it says, and how it ends. */
+/** Runs `muster watch` as a command: addresses, output, exit codes. */
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -20,7 +20,6 @@ const CURRENT = '/v0.2/deployments/current';
 const KEY = 'mk_0123456789abcdef';
 const HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION };
 
-/** Watch of a platform that answers every request with a list whose limit is `limit`. */
 async function watchedPlatform(limit: unknown, words: string[], start = home.start) {
   const answer = JSON.stringify({ object: 'list', limit, offset: 0, has_more: false, data: [] });
   const server = createServer((_, response) => response.setHeader('content-type', 'application/json').end(answer));
@@ -124,13 +123,13 @@ describe('between a platform and its clients', () => {
   });
 });
 
-/** Every write to it fails, as on a disk that is full. */
+/** Linux refuses every write to /dev/full, as if the disk were full. */
 const FULL = '/dev/full';
 
 test.skipIf(!existsSync(FULL))('standard error that cannot be written costs no traffic', async () => {
   const under = ['sh', '-c', `exec "$0" "$@" 2> ${FULL}`];
   const { run, near } = await watchedPlatform('1', [], (words) => home.start(words, { under }));
-  // Far more than the first finding, which comes within a few.
+  // The first finding needs fewer than ten requests; 300 leave room.
   for (let request = 0; request < 300; request += 1)
     expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
   expect((await run.stop()).code).toBe(1);
@@ -141,7 +140,7 @@ test('HAR of another tool is judged, and what it lacks is told', async () => {
   const response = { status: 200, headers: [], content: { text: JSON.stringify({ ...DEPLOYMENT, id: 'x' }) } };
   const entries = [{ startedDateTime: '2026-11-26T10:00:00Z', time: 3, request, response }];
   writeFileSync(at('x.har'), JSON.stringify({ log: { version: '1.2', entries } }));
-  // A page that the file asks for is for what goes through.
+  // A replay ignores `ui` in the file, which is for live traffic.
   writeFileSync(at('muster.yaml'), 'watch: {device: {ui: true}}');
   const { code, stdout } = await home.start(['watch', 'device', '--replay', 'x.har']).ended;
   expect(code).toBe(1);

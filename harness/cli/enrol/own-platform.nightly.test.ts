@@ -1,7 +1,4 @@
-/**
- * An agent in a process of its own, which speaks nothing but its uplink, is enrolled, driven through deployments and
- * certified.
- */
+/** Enrols an agent in a separate process, drives it through deployments, and certifies it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -28,7 +25,7 @@ test('an unmodified agent is certified over its uplink alone', async () => {
   expect(code).toBe(0);
   expect(report.summary.pass).toBeGreaterThan(15);
   expect(report.target.capabilities).toEqual(expect.arrayContaining(['unix', 'drive', 'restart', 'log']));
-  // An agent that is started for the run finds its token in its environment: nobody has to read it.
+  // An agent that Muster starts has the token in its environment, so the token is not printed.
   expect(stderr).not.toContain('MUSTER_TOKEN=');
 
   const envelope = JSON.parse(readFileSync(certificate, 'utf8')) as { payload: string };
@@ -59,7 +56,6 @@ test('an agent that is started by hand is awaited, and the terminal shows what i
   expect(code).toBe(0);
 });
 
-/** A line that starts an agent with those words. */
 const agent = (words: string): string => `exec node ${MAIN} simulate device --log-level warn ${words}`;
 const UPLINK = '--uplink agent --platform $MUSTER_PLATFORM_URL --mqtt $MUSTER_MQTT_URL';
 

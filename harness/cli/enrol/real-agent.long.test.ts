@@ -1,7 +1,4 @@
-/**
- * The published agent, unmodified, by the recipe of the README: what is red is exactly what the table of expected
- * findings says.
- */
+/** Checks the published agent by the recipe of the README, and expects exactly the findings of the baseline. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,9 +14,9 @@ const FIXTURES = join(import.meta.dirname, '../../../fixtures');
 const TARGET = join(FIXTURES, 'targets/miru-agent.yaml');
 const EXPECTED = join(FIXTURES, 'baselines/miru-agent.yaml');
 
-/** Where checks have files written. */
+/** Folders in which checks have the agent write files. */
 const WRITTEN = ['/etc/muster', '/muster'];
-/** Its paths and its ports are fixed, so each run gets a network and folders of its own. */
+/** The agent uses fixed paths and ports, so each run gets separate namespaces for network and mounts. */
 const OWN =
   `ip link set lo up && for folder in /run /var/lib /var/log /srv ${WRITTEN.join(' ')}; do mount -t tmpfs ` +
   'none $folder || exit; done';
@@ -32,7 +29,7 @@ function whyNot(): string | undefined {
 }
 const reason = whyNot();
 
-/** Ten minutes are enough on a machine with nothing else to do. */
+/** Ten minutes are enough on an idle machine. */
 const MOST_MS = 25 * 60_000;
 
 interface WatchedSide {
@@ -45,7 +42,6 @@ interface Judged {
   report: Report;
 }
 
-/** Runs Node in namespaces of its own, to its end. */
 async function alone(words: readonly string[]) {
   const command = [process.execPath, ...words];
   const child = spawn(UNSHARE, ['--mount', '--net', 'sh', '-c', `${OWN}; exec "$@"`, 'sh', ...command]);
@@ -59,7 +55,6 @@ async function alone(words: readonly string[]) {
   return { code, ...wrote };
 }
 
-/** Muster against the agent in namespaces of its own; what it wrote goes into the message when there is no report. */
 async function check(api: 'device' | 'system', folder: string): Promise<Judged> {
   const file = join(folder, `${api}.json`);
   const words = typed`check ${api} --target ${TARGET} --control platform --baseline ${EXPECTED} --max-time 20m`;
@@ -71,21 +66,19 @@ async function check(api: 'device' | 'system', folder: string): Promise<Judged> 
   }
 }
 
-/** Ids of the checks with that outcome, but for those that rest on another one. */
 const ids = ({ checks }: Report, outcome: Report['checks'][number]['outcome']): string[] =>
   checks
     .filter((each) => each.outcome === outcome && each.blocked_by === undefined)
     .map(({ id }) => id)
     .sort();
 
-/** What is red or undecided and not in the table, with what was found. */
 const unexpected = ({ checks }: Report) =>
   checks
     .filter(({ outcome }) => !['pass', 'known', 'not_applicable'].includes(outcome))
     .filter(({ id, outcome }) => outcome !== 'undecided' || !SLOW.includes(id))
     .map(({ id, outcome, expected, actual, reason: why }) => ({ id, outcome, expected, actual, why }));
 
-/** A report of failures shows no more of a list than its length. */
+/** Vitest shortens long arrays in its messages, so the list is compared as text. */
 const listed = (found: readonly unknown[]): string => found.map((each) => JSON.stringify(each)).join('\n');
 
 const expectedRed = (api: string): string[] =>
@@ -112,10 +105,10 @@ describe.skipIf(reason !== undefined)(
         const { code, report } = await check('device', folder);
         expect(listed(unexpected(report))).toBe('');
         expect(ids(report, 'known')).toEqual(expectedRed('device'));
-        // Whether the checks before this one have left a current deployment is chance: another one deploys for it.
+        // Earlier checks leave a current deployment only by chance; a different check deploys for the shape.
         const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
         expect(lacking).toEqual(LACKING.device);
-        // It would take a platform that deploys faster to decide these.
+        // The platform deploys too slowly to decide all checks, so exit code 2 is allowed.
         expect(code).toBe(report.profile_coverage.undecided.length > 0 ? 2 : 0);
       },
       MOST_MS,
@@ -148,20 +141,18 @@ describe.skipIf(reason !== undefined)(
   },
 );
 
-/**
- * Where its deafness after a reconnection can show first: that depends on when it notices that its connection is gone.
- */
+/** Checks that may show the agent's deafness after a reconnection, depending on when it notices the lost connection. */
 const DEAF: readonly string[] = [
   ...expectedRed('system'),
   'system.offline.newest',
-  // A busy machine may break its first connection already.
+  // A busy machine may break the first connection already.
   'system.ping',
   'system.ping.offline',
   'system.soak',
 ];
 const RED: ReadonlySet<string> = new Set(['fail', 'warn', 'known']);
 
-/** What may see too little of it, as each event is a deployment that travels through the platform. */
+/** May see too few events, because each event is a deployment that travels through the platform. */
 const SLOW: readonly string[] = [
   'device.events.framing-safe',
   'device.events.slow-reader',
@@ -169,10 +160,7 @@ const SLOW: readonly string[] = [
   'device.log.bounded',
 ];
 
-/**
- * What the agent has nothing of: a loopback, a refusal of `after=0`, and deployments that fail for good or are shown
- * undeployed.
- */
+/** Checks of features that the agent lacks: loopback, a refusal of `after=0`, and some states of deployments. */
 const LACKING = {
   device: [
     'device.deployment.failed',

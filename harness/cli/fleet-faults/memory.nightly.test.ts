@@ -1,7 +1,4 @@
-/**
- * A container with too little memory: the kernel ends a worker at the limit, and the fleet lives to say which limit it
- * was.
- */
+/** Runs a fleet with too little memory: the kernel kills a worker, and the fleet names the exceeded limit. */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,7 +7,7 @@ import { useFleetRuns } from '../testing/muster.ts';
 const MEMORY = '/sys/fs/cgroup/memory';
 const fleets = useFleetRuns();
 
-/** A control group with 90 MiB: what the process that leads a fleet takes, and a part of what a worker takes. */
+/** 90 MiB are enough for the leading process, but not for a worker. */
 class SmallGroup implements Disposable {
   readonly #folder = join(MEMORY, `muster-test-${process.pid}`);
 
@@ -33,7 +30,7 @@ it('a worker that the kernel ends at the memory limit of the container is told w
   using group = new SmallGroup();
   const words = fleets.words('  - { do: hold, for: 5s }\n', { platform: undefined, robots: '1000', uplink: 'none' });
   const fleet = fleets.start([...words, '--force']);
-  // Before it has started a worker, which is then in the same group.
+  // Joins before the fleet starts a worker, which inherits the group.
   group.take(fleet.child.pid ?? 0);
   const { code, stdout } = await fleet.ended;
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(

@@ -1,4 +1,4 @@
-/** Faults of the network between robots and platform: a cable without its other end, and names that do not resolve. */
+/** Tests faults of the network between robots and platform: an unplugged cable, failing DNS, expired certificates. */
 
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { Running, reportIn, typed, unlessSaturated } from '../testing/muster.ts'
 import { type Addresses, onlineOf, rollouts, Scene } from './testing/faulted-fleet.ts';
 import { Cable, FaultyProxy, noNamespaces, withHosts } from './testing/faults.ts';
 
-/** Keep-alive finds it within two of its periods of 18 s; a busy machine may need longer. */
+/** Keep-alive detects the fault within two periods of 18 s; a busy machine needs longer. */
 const BOUND_MS = 100_000;
 
 it.skipIf(noNamespaces !== '')(
@@ -81,9 +81,6 @@ it.skipIf(noNamespaces !== '')(`a name that never resolves ends the run at once$
   expect(ended.code).toBe(2);
 });
 
-/**
- * Takes the broker away in the middle of a roll-out, and gives it back when the platform has all of its deployments.
- */
 async function outage(
   scene: Scene,
   platform: Addresses,
@@ -116,10 +113,9 @@ it.skipIf(mosquittoPath === undefined)('rolls out in spite of a Mosquitto that d
   await outage(scene, platform, mosquitto);
 });
 
-/** A certificate of it is valid for a week. */
+/** Certificates are valid for a week, so a certificate of that day has expired. */
 const LAST_WEEK = new Date(Date.now() - 8 * 86_400_000);
 
-/** An authority, and the environment of a command that trusts it. */
 function authorityIn(scene: Scene) {
   const { ca, issue } = issuingAuthority();
   const file = scene.path('ca.pem');
@@ -142,7 +138,7 @@ it('rolls out although certificates of platform and broker expire on the way, an
     proxy.renew(expired);
     proxy.cut();
   }
-  // All robots have tried once, and one of them again.
+  // Nine tries mean that each of the eight robots has tried.
   const before = broker.tries;
   await poll('robots to be refused', () => broker.tries > before + 8 || undefined, { timeoutMs: 100_000 });
   for (const proxy of [http, broker]) proxy.renew(authority.issue());

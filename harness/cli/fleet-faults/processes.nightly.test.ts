@@ -1,7 +1,4 @@
-/**
- * Faults of the processes of a roll-out: a platform that resets answers, a worker that stands still, a clock that
- * jumps.
- */
+/** Tests faults of processes in a roll-out: reset answers, a stopped worker, a clock that jumps. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -55,7 +52,7 @@ it('ends incomplete when the platform resets what a roll-out needs first', async
   proxy.resets = () => true;
   const { code, result, said } = await fleet.end();
   expect(result.complete).toBe(false);
-  // Its first requests may have been answered before the platform began to reset them.
+  // The platform may answer the first requests before its resets begin.
   expect(said).toMatch(/the phase rollout could not begin: (GET|POST) \/config_/);
   expect(code).toBe(2);
 });
@@ -67,7 +64,6 @@ it('names the pause of a worker that was stopped and continued in a roll-out', a
   await fleet.deployments(platform.url, 2);
   const [worker = 0] = fleet.workers();
   process.kill(worker, 'SIGSTOP');
-  // The pause itself is what is tried.
   await delay(3000);
   process.kill(worker, 'SIGCONT');
   const { result, said } = await fleet.endsWell(platform.url, 2);

@@ -41,7 +41,6 @@ export interface MutateArguments {
   readonly verbose: boolean;
 }
 
-/** Resolves with the exit code. Throws UsageError. */
 export async function runMutate(
   args: MutateArguments,
   table: OptionTable,

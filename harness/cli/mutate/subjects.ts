@@ -80,7 +80,6 @@ export const VARIABLES = {
   controlSocket: 'MUSTER_CONTROL_SOCKET',
   agentUrl: 'MUSTER_AGENT_URL',
   mqttUrl: 'MUSTER_MQTT_URL',
-  /** Provisioning token of an agent. */
   token: 'MUSTER_TOKEN',
 } as const;
 

@@ -113,7 +113,6 @@ async function inTime(work: Promise<void> | undefined, signal: AbortSignal): Pro
   }
 }
 
-/** Serves a simulated platform; the tests start the user's agent with the variables of `muster check system`. */
 export function platformForAgentSubjects(
   { dialect, seed }: { dialect: Dialect; seed: number },
   requirements: Requirements,

@@ -1,10 +1,10 @@
-/** Pages of commands in a real browser. For tests of a console. */
+/** Opens pages of consoles in a real browser. For tests. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { barriers, CHROMIUM, fits, openBrowser, openConsole, SKIPPED } from '../../common/testing/browser.ts';
 import { ask } from './muster.ts';
 
-/** For `expect.poll`. Only ends what hangs, as the time of a test does: on a busy machine a start takes a minute. */
+/** Milliseconds for `expect.poll`; a start takes up to a minute on a busy machine. */
 export const soon = { timeout: 200_000, interval: 20 };
 const LONGEST = { timeout: 600_000 };
 
@@ -15,11 +15,10 @@ export const LOOKS = [
 ];
 
 interface Look extends Partial<(typeof LOOKS)[number]> {
-  /** Errors that are no fault of the page. */
   except?: RegExp;
 }
 
-/** Tests that need a browser. A page that `open` has opened must not have had an error when its test is over. */
+/** Skips without a browser. Each test fails if an opened page reports an unexpected error. */
 export function describeConsole(
   name: string,
   tests: (open: (url: string, look?: Look) => Promise<Page>, browser: () => Browser) => void,
@@ -46,7 +45,6 @@ export const press = (page: Page, action: string): Promise<void> =>
 
 export const card = (page: Page, title: string): Locator => page.getByRole('region', { name: title, exact: true });
 
-/** How many robots are online, reached and so on, as the page of a fleet shows them. */
 export const counts = async (page: Page): Promise<Record<string, number>> =>
   JSON.parse((await page.locator('[data-counts]').getAttribute('data-counts')) ?? '{}') as Record<string, number>;
 
@@ -55,14 +53,13 @@ export async function expectReadable(page: Page): Promise<void> {
   expect(await fits(page)).toBe(true);
 }
 
-/** An answer on a unix socket; undefined while nothing serves there. */
 export const answerOf = async (socket: string, path: string) => {
   const answer = await ask(socket, path).catch(() => undefined);
   if (answer === undefined) return undefined;
   return { status: answer.status, body: JSON.parse(answer.text || '{}') as Record<string, unknown> };
 };
 
-/** The first message of an event stream, which has the whole document. */
+/** First message of an event stream, which holds the whole document. */
 export async function firstMessage(url: string): Promise<string> {
   const stop = new AbortController();
   const response = await fetch(url, { signal: stop.signal });

@@ -1,9 +1,8 @@
-/** Judge of watched traffic in this process, for tests. */
+/** Judges watched traffic in the test's process. */
 import type { Pairs } from '../../common/http-parser.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { type WatchedApi, watchSuite } from '../watching/suite.ts';
 
-/** Headers of a client with its key. */
 export const KEY: Pairs = [
   ['User-Agent', 'sdk/1'],
   ['X-API-Key', '***'],
@@ -20,7 +19,7 @@ export function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
   ];
 }
 
-/** Judge with the ids of its findings, in the order in which they came, and the outcomes of their rules. */
+/** `found`: ids of rules, in the order of their findings. */
 export async function judgeOf(api: WatchedApi) {
   const found: string[] = [];
   const outcomes: Record<string, PlainJudged> = {};

@@ -1,12 +1,12 @@
-/** The most memory that a command ever had. For tests, on Linux. */
+/** Measures the peak memory of a command on Linux. For tests. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-/** The most memory of the process with this status, as `/proc` shows it, bytes. */
+/** Peak memory in bytes, from the text of `/proc/PID/status`. */
 export const mostBytesIn = (status: string): number =>
   1024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1]);
 
-/** The environment of a command that copies its status to that file when it exits. */
+/** Environment of a command that copies `/proc/self/status` to `file` when it exits. */
 export function keepingStatus(file: string): NodeJS.ProcessEnv {
   const script = `${file}.mjs`;
   const copy =

@@ -1,4 +1,4 @@
-/** Runs the command as a user does, in a process of its own. For tests. */
+/** Runs the command like a user, in a separate process or in this process. For tests. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -17,9 +17,8 @@ import type { Report } from '../../runner/types.ts';
 import { parseCommandLine } from '../command-line.ts';
 import { type CommandContext, complete } from '../options.ts';
 
-/** The command, for Node. */
 export const MAIN = fileURLToPath(new URL('../launch.cjs', import.meta.url));
-/** Types are stripped once for all of these processes. */
+/** Compile cache that all started processes share, so that types are stripped once. */
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url));
 
 export interface Ended {
@@ -31,9 +30,9 @@ export interface Ended {
 export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** A command that runs the rest of its words, such as `ip netns exec NAME`. */
+  /** Words of a wrapper such as `ip netns exec NAME`. */
   under?: readonly string[];
-  /** A process group of its own, by default, so that it can be killed as one with whatever it started. */
+  /** Starts a new process group, so that a test can kill the command with all its children. Default: true. */
   detached?: boolean;
 }
 
@@ -42,7 +41,6 @@ export class Running implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   stdout = '';
   stderr = '';
-  /** Tells of every piece of output, and of the end. */
   readonly #news = new EventEmitter();
 
   constructor(words: readonly string[], { under = [], env, cwd, detached = true }: RunOptions = {}) {
@@ -67,22 +65,19 @@ export class Running implements AsyncDisposable {
     });
   }
 
-  /** Resolves with the first line of stdout that fits; rejects when the process ends without one. */
+  /** Resolves with the first line of stdout that fits; rejects if the process ends before. */
   line(fits: (line: string) => boolean): Promise<string> {
     return this.#until(() => this.stdout.split('\n').slice(0, -1).find(fits));
   }
 
-  /** Resolves when stderr holds what fits. */
   said(pattern: RegExp): Promise<RegExpExecArray> {
     return this.#until(() => pattern.exec(this.stderr) ?? undefined);
   }
 
-  /** The one JSON line that says ready. */
   async ready<T = Record<string, unknown>>(): Promise<T> {
     return JSON.parse(await this.line((line) => line.includes('"ready":true'))) as T;
   }
 
-  /** Sends the signal, and waits for the end. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
     this.child.kill(signal);
     return this.ended;
@@ -108,8 +103,8 @@ export class Running implements AsyncDisposable {
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
 
 /**
- * The words of a command line, which stand between blanks. What is put in is one word, or a part of one, whatever it
- * contains; a list is as many words.
+ * Splits a line at blanks. An interpolated text stays within its word, whatever it contains; an interpolated list
+ * becomes as many words.
  */
 export function typed(
   line: TemplateStringsArray,
@@ -121,18 +116,16 @@ export function typed(
   return written.flatMap((word) => (word === '\0' ? next() : word.replaceAll('\0', () => next().join(' '))));
 }
 
-/** Options as words; those that are undefined are left out. */
 export const optionWords = (options: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
 
-/** Places in a folder for all tests of a file. Call once in a test file. */
 export function useFolder(): (...names: string[]) => string {
   const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return (...names) => join(folder, ...names);
 }
 
-/** A folder, another one for each test of a file, and commands that end with the test. */
+/** A new folder for each test; commands end with the test. */
 export function useHome() {
   const runs: Running[] = [];
   const home = {
@@ -150,7 +143,7 @@ export function useHome() {
     for (const { child, ended } of runs.splice(0)) {
       child.kill('SIGKILL');
       const { stderr } = await ended;
-      // A test that waited in vain says nothing of what came instead.
+      // Shows stderr of a failed test, which may have timed out without a message.
       if (task.result?.state === 'fail') process.stderr.write(stderr);
     }
     rmSync(home.path, { recursive: true, force: true });
@@ -158,7 +151,6 @@ export function useHome() {
   return home;
 }
 
-/** One request over a unix socket. */
 export function ask(
   socketPath: string,
   path: string,
@@ -176,9 +168,6 @@ export function ask(
   });
 }
 
-// Runs a command in this process, for tests that need no child process.
-
-/** Runs it; the exit code. */
 export async function runCommand(words: readonly string[]): Promise<number> {
   const parsed = await parseCommandLine(words);
   if ('text' in parsed) return 0;
@@ -192,14 +181,12 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   });
 }
 
-/** The help, the version or the completions that it asks for. */
 export async function shownText(words: readonly string[]): Promise<string> {
   const parsed = await parseCommandLine(words);
   if ('text' in parsed) return parsed.text;
   throw new Error(`runs a command: ${words.join(' ')}`);
 }
 
-/** Runs a command in this process; its exit code, and what it prints. */
 export async function printed(words: readonly string[]): Promise<{ code: number; text: string }> {
   let text = '';
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
@@ -213,7 +200,6 @@ export async function printed(words: readonly string[]): Promise<{ code: number;
   }
 }
 
-/** The message of the UsageError that it ends with. */
 export async function refusal(words: readonly string[]): Promise<string> {
   try {
     await runCommand(words);
@@ -224,15 +210,13 @@ export async function refusal(words: readonly string[]): Promise<string> {
   throw new Error(`not refused: ${words.join(' ')}`);
 }
 
-// For tests of images.
-
 export const hasDocker = (): boolean => spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
 
 export function needsDocker(context: TestContext): void {
   if (!hasDocker()) context.skip('no Docker on this machine');
 }
 
-/** The words of a command under which another one finds no Docker: where it is, its socket is covered up. */
+/** Words of a wrapper that hides the socket of Docker. Skips without root. */
 export function withoutDocker(context: TestContext): string[] {
   if (!hasDocker()) return [];
   if (process.getuid?.() !== 0) context.skip('there is Docker, and only root can hide it');
@@ -241,9 +225,6 @@ export function withoutDocker(context: TestContext): string[] {
 
 export const reportIn = (file: string): Report => JSON.parse(readFileSync(file, 'utf8')) as Report;
 
-// Runs of `muster fleet` and `muster merge` in processes of their own. For tests.
-
-/** Call once in a test file: each of its tests has a folder of its own. */
 export function useFleetRuns() {
   const home = useHome();
   const path = (...names: string[]): string => join(home.path, ...names);
@@ -252,13 +233,13 @@ export function useFleetRuns() {
     return home.start(words, { env: { MUSTER_API_KEY: '', TMPDIR: path('tmp'), ...env } });
   };
   return {
-    /** A path in the folder of the test. Everything that a run leaves for a time lies there, in `tmp`. */
+    /** Path in the folder of the test; temporary files of runs lie in `tmp`. */
     path,
     start,
     run: (words: readonly string[], env?: Record<string, string>): Promise<Ended> => start(words, env).ended,
     /**
-     * The words of a run of 8 robots: `phases` is YAML and follows a ramp; an option of `change` that is undefined is
-     * left out.
+     * Words of a run with 8 robots: `phases` is YAML after the ramp, and `change` overrides options (undefined removes
+     * an option).
      */
     words: (phases: string, change: Record<string, string | undefined> = {}): string[] => {
       const scenario = path('s.yaml');
@@ -268,17 +249,15 @@ export function useFleetRuns() {
       const options = { scenario, platform: 'embedded', workers: '1', robots: '8', ...folders, ...change };
       return ['fleet', ...optionWords(options)];
     },
-    /** The result in a folder, by default that of a run. */
     result: (folder: string = path('out')): FleetResult => {
       const value: unknown = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
       expect(fleetResult.problems(value)).toEqual([]);
       return value as FleetResult;
     },
-    /** Writes the result that a shard leaves. */
     leave: (index: number, count: number): void =>
       writeResult(path('results', `shard-${index}`), resultWith({ shard: { index, count }, robots: 5 })),
   };
 }
 
-/** On a machine that is busy with something else a run may end invalid, which comes before thresholds. */
+/** A busy machine may saturate the generator, and exit code 98 has precedence over thresholds. */
 export const unlessSaturated = (code: number, { verdict }: FleetResult): number => (verdict === 'invalid' ? 98 : code);

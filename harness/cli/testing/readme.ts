@@ -1,17 +1,16 @@
-/** Runs the shell blocks of the README word for word in one terminal; only the fixed port is replaced by a free one. */
+/** Runs the shell blocks of the README in a single terminal, with a free port instead of the fixed port. */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 const README = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
-/** What `.ci/run` runs by itself. */
+/** `.ci/run` runs these blocks itself. */
 const RUN_BY_CI = ['npm ci && npm start', 'npm ci && npm test'];
 
 const all = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim());
 const blocks = all.filter((block) => !RUN_BY_CI.includes(block));
 
-/** Whether it says how to begin. */
 export const beginsWithCi = RUN_BY_CI.every((block) => all.includes(block));
 
 async function freePort(): Promise<number> {
@@ -22,10 +21,6 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/**
- * A script that runs the blocks as a person does: it waits for a server to be ready, and prints the exit code of each
- * block.
- */
 const script = (port: number): string =>
   [
     'set -m',
@@ -33,14 +28,14 @@ const script = (port: number): string =>
       block
         .replaceAll('8080', String(port))
         .replaceAll(/ &$/gm, ' >ready.json &\nuntil grep -q \'"ready":true\' ready.json; do kill -0 %1; done'),
-      // An answer that curl shows may end without a line feed.
+      // Begins with a line feed, because the output of curl may end without.
       `code=$?; printf '\\nblock ${index} exits with %s\\n' "$code"; wait`,
     ]),
   ].join('\n');
 
 const lastCommand = (block: string): string => block.split('\n').at(-1) ?? '';
 
-/** Runs them in a folder. Gives all that was printed, and how each block ended beside how it has to. */
+/** `said`: whole output; `ends` and `expected`: exit code of each block, in words. */
 export async function runReadme(
   home: string,
   env: NodeJS.ProcessEnv,
@@ -51,7 +46,7 @@ export async function runReadme(
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (piece) => (said += String(piece)));
   await new Promise((resolve) => shell.once('close', resolve));
   const ends = said.match(/^block \d+ exits with \d+$/gm) ?? [];
-  // A server that is stopped by hand is the last word of its block. A busy machine may saturate any fleet.
+  // Exit code 98 is allowed for a fleet, because a busy machine may saturate the generator.
   const expected = blocks.map((block, index) => {
     const saturated = `block ${index} exits with 98`;
     if (/\bmuster\b.* fleet /.test(block) && ends[index] === saturated) return saturated;

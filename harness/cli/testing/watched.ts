@@ -1,4 +1,4 @@
-/** A server of Muster's own, watched in this process, so that a test sees what was judged. For tests only. */
+/** Watches a simulated server in the test's process. For tests. */
 import { join } from 'node:path';
 import { referenceBehaviour as clientReference } from '../../../simulators/client/reference.ts';
 import { runClient } from '../../../simulators/client/run.ts';
@@ -34,14 +34,12 @@ const planted = <B>(
   return found.behaviour(to);
 };
 
-/** A relay whose traffic is judged here. */
 export class Watched implements AsyncDisposable {
   readonly judge: TrafficJudge;
   readonly traffic: Traffic[] = [];
   readonly relay: Relay;
-  /** How clients reach a device. */
   device: ClientValues = {};
-  /** The socket of the device itself. */
+  /** Socket of the device, not of the relay. */
   real = '';
   readonly #readers: Readers;
 
@@ -76,12 +74,10 @@ export class Watched implements AsyncDisposable {
     return new Watched(judge, relay, readers, traffic);
   }
 
-  /** Ids of the checks that found something. */
   get found(): string[] {
     return this.#ids(({ broken }) => broken !== undefined);
   }
 
-  /** Ids of the checks that decided something. */
   get decided(): string[] {
     return this.#ids(({ sightings }) => sightings > 0);
   }
@@ -97,16 +93,15 @@ export class Watched implements AsyncDisposable {
 }
 
 export interface DeviceDay {
-  /** Or a variant. */
+  /** Name of a defect or a variant. */
   defect?: string;
   clientDefect?: string;
   faults?: readonly string[];
   retain?: number;
-  /** What happens while a client follows. Gives when it is over. */
+  /** Runs while a client follows; the watch ends when the promise resolves. */
   day(device: SimulatedDevice, watched: Watched): Promise<void>;
 }
 
-/** A simulated device, a client that follows it, and what is judged between them. */
 export async function watchedDevice({
   defect,
   clientDefect,
@@ -139,7 +134,6 @@ export async function watchedDevice({
   return watched;
 }
 
-/** A job of the reference client, with a defect. */
 export const called = (
   values: ClientValues,
   defect: string | undefined,
@@ -153,7 +147,7 @@ export const called = (
     complain: () => {},
   });
 
-/** Deployments and other events, over streams that the agent breaks off now and then, until something holds. */
+/** Publishes deployments and events until `holds` is true; the agent breaks streams off now and then. */
 export const dayUntil =
   (holds: (watched: Watched) => boolean): DeviceDay['day'] =>
   async (device, watched) => {
@@ -167,22 +161,21 @@ export const dayUntil =
 export const untilFound = (id: string): DeviceDay['day'] => dayUntil(({ found }) => found.includes(id));
 export const streams = ({ traffic }: Watched): number => traffic.filter(({ kind }) => kind === 'response').length;
 
-/** Streams break off now and then, in the middle of a block. */
+/** Breaks streams off within a block, after 900 to 2000 bytes. */
 export const BROKEN_LINK = ['reset=900..2000'];
 
 export interface PlatformDay {
-  /** Or a variant. */
+  /** Name of a defect or a variant. */
   defect?: string;
   clientDefect?: string;
   jobs?: readonly ClientValues[];
-  /** Plain requests after that, by path and query, in a version. */
+  /** Paths that are requested after the jobs, with `version`. */
   asks?: readonly string[];
   version?: string;
-  /** Every device answers a ping. */
   online?: boolean;
 }
 
-/** What users ask by hand: in range, and out of it, each with the plain list before it. */
+/** Queries that users type by hand, in range and out of range, each after the plain list. */
 const STRANGE = ['?limit=500', '?limit=1000', '?limit=-5', '?limit=0', '?offset=-3', '?offset=-9'];
 export const BY_HAND = ['?limit=20&offset=20', ...STRANGE].flatMap((query) => ['/devices', `/devices${query}`]);
 export const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&offset=100'];
@@ -190,7 +183,6 @@ export const DEPLOYMENTS = ['/deployments?limit=100', '/deployments?limit=100&of
 const REACHED: PlatformBehaviour['ping'] = async () => ({ code: 'success', round_trip_nanos: 1_000_000 });
 const KEY = 'mk_watched_0123456789';
 
-/** A simulated platform, clients that call it one after the other, and what is judged between them. */
 export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
   const { defect, clientDefect, jobs = [], asks = [], version = NEWEST_VERSION, online = false } = day;
   const reference = online ? { ...platformReference, ping: REACHED } : platformReference;

@@ -1,4 +1,4 @@
-/** Slow defects of clients in watched traffic. */
+/** Finds slow defects of clients in watched traffic. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
@@ -54,7 +54,7 @@ describe('of a client that follows', { timeout: 120_000 }, () => {
 });
 
 describe('nothing is found of a legal choice', { timeout: 120_000 }, () => {
-  /** Slow variants give the same answers. */
+  /** Slow variants give the same answers, so they need no test here. */
   const namesOf = (variants: readonly { name: string; file: string }[]): string[] =>
     variants.filter(({ file }) => !file.includes('slowness')).map(({ name }) => name);
 

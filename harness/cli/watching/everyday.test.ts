@@ -1,4 +1,4 @@
-/** Findings in everyday traffic that is only watched. */
+/** Finds defects in everyday traffic that is only watched. */
 import { describe, expect, it } from 'vitest';
 import { PLATFORM_VERSIONS } from '../../contract/versions.ts';
 import type { Traffic } from '../../watch/traffic.ts';

@@ -1,11 +1,10 @@
-/** Traffic of a HAR, which lacks some of what a watch sees. */
+/** Judges traffic of a HAR, which lacks details of a watch. */
 import { expect, test } from 'vitest';
 import type { Pairs } from '../../common/http-parser.ts';
 import { trafficOfHar } from '../../watch/har-traffic.ts';
 import { eventOf, judgeOf, KEY } from '../testing/judge.ts';
 import type { WatchedApi } from './suite.ts';
 
-/** Judge of a HAR with these entries of the same moment, what it found and what the HAR lacks. */
 async function judged(api: WatchedApi, entries: readonly object[], creator?: string) {
   const { judge, found } = await judgeOf(api);
   const timed = entries.map((entry) => ({ startedDateTime: '2026-11-26T10:00:00Z', time: 10, ...entry }));

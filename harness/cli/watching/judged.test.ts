@@ -1,4 +1,7 @@
-/** Correct traffic that was once taken for wrong: of several clients, and of clients that were not seen to the end. */
+/**
+ * Judges correct traffic that earlier versions took for wrong: of several clients, and of clients whose traffic ends
+ * early.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -260,7 +263,6 @@ test('what strangers send is forgotten', async () => {
     ))
       judge.take(each);
   }
-  // 100 MB were sent.
   collect();
   expect(Object.keys(judge.seen.unread)).toEqual([]);
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);

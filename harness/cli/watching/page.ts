@@ -11,7 +11,6 @@ import type { Relay } from '../../watch/relay.ts';
 import type { LeadingFinding } from './finding-reporter.ts';
 import { gapsIn } from './reporting.ts';
 
-/** Rows of the log on the page. */
 const KEPT = 300;
 const LOOK_MS = 500;
 

@@ -185,7 +185,6 @@ async function isOneAddress(here: ReturnType<typeof listenPort>, there: typeof h
 
 const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** Empty if DNS does not know the host. */
 const addressesOf = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
 

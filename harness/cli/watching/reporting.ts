@@ -36,7 +36,6 @@ export interface Conclusion {
 /** Reason in the report for undecided checks: a watch sends no requests. */
 const NARROWED = 'what no traffic showed';
 
-/** Resolves with the exit code. */
 export async function writeReports(about: Conclusion): Promise<number> {
   const { suite, plan, concluded, found, target, redactor, began, recording } = about;
   const bySecrets = new Set(suite.checks.filter((check) => check.bySecrets).map(({ id }) => id));
@@ -103,7 +102,6 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
 interface OutageListener {
   announce(text: string): void;
   trouble(text: string): void;
-  /** Takes the reason of an outage, null at its end. */
   changed(why: string | null): void;
 }
 

@@ -13,7 +13,6 @@ export interface ThreadData {
   place: ServerAddress;
   /** True for a sample of answers: counts every violation and does not judge clients. */
   sample?: boolean;
-  /** Ids of rules whose decisions the page counts. */
   shown?: readonly string[];
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };
 }

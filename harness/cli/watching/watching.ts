@@ -35,7 +35,6 @@ import type { ThreadData } from './thread.ts';
 /** Milliseconds in which signals count as one, because a service manager may send two at once. */
 const TOGETHER_MS = 1000;
 
-/** Resolves with the exit code. Throws UsageError. */
 export async function watchTraffic(api: WatchedApi, table: OptionTable, args: WatchArguments): Promise<number> {
   if (args.replay !== undefined) return await judgeAgain(api, table, args, args.replay);
   const route = await relayRouteOf(api, args);

@@ -1,7 +1,6 @@
 /**
- * The published agent with `muster watch` on both sides: between it and a simulated platform, and between it and a
- * client of its Device API. A process of its own, since the agent wants a network and folders of its own. Prints what
- * was found, as one line of JSON. For tests only.
+ * Runs the published agent with `muster watch` towards platform and client, in separate namespaces. Prints the findings
+ * as one line of JSON. For tests only.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -19,7 +18,6 @@ const AGENT = process.env['MIRU_AGENT'] ?? 'miru-agent';
 const SOCKET = '/run/miru/miru.sock';
 const MQTT_PORT = 8883;
 const DEPLOYMENTS = 3;
-/** Only ends what hangs. */
 const LONGEST_MS = 120_000;
 
 using home = scratch();
@@ -34,7 +32,7 @@ const start = (...words: string[]): Running =>
 const tls = ['--ca', at('ca'), '--tls-cert', at('cert'), '--tls-key', at('key')];
 await using calls = start('platform', '--url', platform.url, '--listen', 'localhost:0', ...tls);
 const { url } = await calls.ready();
-// The agent asks beside the API that clients ask.
+// The agent's API lies beside the API of clients, at the root of the host.
 const backend = new URL(platform.agentUrl);
 backend.port = new URL(String(url)).port;
 

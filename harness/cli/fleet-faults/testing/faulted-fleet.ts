@@ -1,6 +1,4 @@
-/**
- * What a platform and the robots of a fleet remember when a run is over, and where they disagree. For tests and soaks.
- */
+/** Compares the records of a platform with the files of its robots after a run. For tests and soaks. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +18,6 @@ interface Event {
   data: { deployment_id: string };
 }
 
-/** A deployment in the platform's records. */
 export interface Deployment {
   id: string;
   activity_status: string;
@@ -28,19 +25,16 @@ export interface Deployment {
   device_id: string;
 }
 
-/** What one robot has on its disk. */
 export interface RobotFiles {
   deviceId: string;
-  /** `deployment_id` of every `deployment.deployed` in its event log. */
+  /** `deployment_id` of every `deployment.deployed` in the event log. */
   deployed: string[];
-  /** Ids of all events, and when they occurred. */
   ids: number[];
   occurredAt: string[];
-  /** The deployment that it shows as current. */
   current: string | undefined;
 }
 
-/** The files of every robot, in the folder that was the `--dir` of a fleet that ran with `--keep`. */
+/** Reads the robots below the `--dir` of a fleet that ran with `--keep`. */
 export function robotsIn(dir: string): RobotFiles[] {
   const [fleet = ''] = readdirSync(dir);
   const hosts = join(dir, fleet, 'r');
@@ -66,17 +60,16 @@ function filesOf(folder: string): RobotFiles {
   };
 }
 
-/** How many deployments of each robot there must be. */
 export interface Expected {
-  /** Deployments of each robot; all that the platform has of it by default. */
+  /** Deployments of each robot. Default: as many as the platform records. */
   each?: number | undefined;
-  /** So many of them may have been replaced before the robot heard of them. Default 0. */
+  /** Deployments that the platform may have replaced before the robot heard of them. Default 0. */
   replaced?: number;
 }
 
 /**
- * Where the platform and its robots disagree, a sentence each; none when no deployment was applied twice, none that the
- * platform has is lost, and each robot's current deployment is the one that the platform takes for deployed.
+ * Differences between platform and robots, one sentence each: a deployment applied twice or lost, or a wrong current
+ * deployment.
  */
 export function disagreements(
   deployments: readonly Deployment[],
@@ -141,13 +134,10 @@ async function page<T>(url: string, path: string): Promise<Page<T>> {
 const countOf = async (url: string, path: string): Promise<number> =>
   (await page(url, `${path}limit=1&expand=total_count`)).total_count ?? 0;
 
-/** How many deployments the platform has. */
 export const totalOf = (url: string): Promise<number> => countOf(url, '/deployments?');
 
-/** How many releases the platform has. */
 export const releasesOf = (url: string): Promise<number> => countOf(url, '/releases?');
 
-/** How many devices the platform takes for online. */
 export const onlineOf = (url: string): Promise<number> => countOf(url, '/devices?status=online&');
 
 export async function deploymentsOf(url: string): Promise<Deployment[]> {
@@ -159,20 +149,14 @@ export async function deploymentsOf(url: string): Promise<Deployment[]> {
   }
 }
 
-// A platform and a fleet in processes of their own, and what both remember when the run is over: the records of the
-// platform, and the event logs and states of the robots, read from their disks. For tests.
-
-/** Only ends what hangs. */
 const PATIENCE = { timeoutMs: 100_000, firstPauseMs: 20 };
 
-/** Addresses as the ready line of `muster simulate platform` has them. */
 export interface Addresses {
   url: string;
   agent_url: string;
   mqtt: string;
 }
 
-/** How processes of a scene are run, beside their words. */
 type Surroundings = Pick<RunOptions, 'env' | 'under'>;
 
 interface FleetSetup extends Surroundings {
@@ -183,7 +167,6 @@ interface FleetSetup extends Surroundings {
   options?: Record<string, string>;
 }
 
-/** Phases of a scenario, as YAML: a roll-out over each of these times. */
 export const rollouts = (...over: string[]): string =>
   over.map((time) => `  - { do: rollout, over: ${time}, within: 100s }\n`).join('');
 
@@ -195,7 +178,6 @@ export class Scene implements AsyncDisposable {
     return join(this.#dir, ...names);
   }
 
-  /** Starts `muster simulate platform`; with `db` it finds the state of an earlier one again. */
   async platform(
     options: Record<string, string> = {},
     surroundings: Surroundings = {},
@@ -206,7 +188,6 @@ export class Scene implements AsyncDisposable {
     return { ...((await running.ready()) as unknown as Addresses), running };
   }
 
-  /** Starts `muster fleet`. */
   fleet({ phases, platform, robots = 8, options = {}, ...surroundings }: FleetSetup) {
     mkdirSync(this.path('robots'), { recursive: true });
     const scenario = this.path('scenario.yaml');
@@ -220,19 +201,16 @@ export class Scene implements AsyncDisposable {
     const running = this.#started(new Running(words, settings));
     return {
       running,
-      /** Process ids of its workers, in their order. */
       workers: (): number[] => {
         const { pid } = running.child;
         const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
         return children.filter((child) => /worker\.[jt]s/.test(readFileSync(`/proc/${child}/cmdline`, 'utf8')));
       },
-      /** Resolves when the platform has that many deployments. */
       deployments: async (url: string, count: number): Promise<void> => {
         const look = async () => (await totalOf(url)) >= count || undefined;
         await poll(`${count} deployments on the platform`, look, PATIENCE);
       },
       end: () => this.#end(running),
-      /** Ends with every robot reached; platform and robots agree on `each` deployments of a robot. */
       endsWell: async (url: string, each: number) => {
         const ended = await this.#end(running);
         expect(ended.result).toMatchObject({ complete: true, missed: [], violations: [] });
@@ -243,7 +221,6 @@ export class Scene implements AsyncDisposable {
     };
   }
 
-  /** Waits for the end of a fleet. The words of stdout follow each other with one space. */
   async #end(running: Running): Promise<{ code: number | null; said: string; result: FleetResult }> {
     const { code, stdout, stderr } = await running.ended;
     let value: unknown;
@@ -256,12 +233,10 @@ export class Scene implements AsyncDisposable {
     return { code, said: stdout.replaceAll(/\s+/g, ' '), result: value as FleetResult };
   }
 
-  /** The files of every robot of the fleet. */
   robots(): RobotFiles[] {
     return robotsIn(this.path('robots'));
   }
 
-  /** The platform and every robot agree. `each`, `replaced`: as in `Expected`. */
   async agree(url: string, each?: number, replaced = 0): Promise<void> {
     const robots = this.robots();
     expect(robots.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** What a test makes worse than it is: a connection, a cable, the names of hosts, a clock, a process. For tests. */
+/** Faults for tests: a broken connection, an unplugged cable, wrong DNS, a clock that jumps. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,13 +7,9 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { createServer as createTlsServer, TLSSocket, Server as TlsServer } from 'node:tls';
 import type { ServerCertificate } from '../../enrol/authority.ts';
 
-// A TCP proxy that a test makes worse: it can be gone, cut what is open, hold bytes back, and reset in the middle of an
-// answer.
-
 export interface ProxyOptions {
-  /** Where it listens. Default 127.0.0.1. */
   host?: string;
-  /** It speaks TLS with this certificate, and plain TCP to its target. Default: plain TCP. */
+  /** TLS towards clients; connections to the target stay plain TCP. */
   tls?: ServerCertificate;
 }
 
@@ -24,11 +20,9 @@ export class FaultyProxy implements AsyncDisposable {
   readonly #host: string;
   #tls: ServerCertificate | undefined;
   #port = 0;
-  /** Milliseconds that each piece of an answer is held back. */
   delayMs = 0;
-  /** Called for each piece of an answer; true resets the connection after the first half of it. */
+  /** Decides for each piece of an answer whether the proxy resets the connection halfway through the piece. */
   resets: (piece: Buffer) => boolean = () => false;
-  /** Connections that came so far, those whose TLS handshake fails among them. */
   tries = 0;
 
   private constructor(url: string, { host = '127.0.0.1', tls }: ProxyOptions) {
@@ -38,24 +32,21 @@ export class FaultyProxy implements AsyncDisposable {
     this.#target = { host: hostname, port: Number(port) };
   }
 
-  /** `url`: what it passes everything on to. */
   static async before(url: string, options: ProxyOptions = {}): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(url, options);
     await proxy.start();
     return proxy;
   }
 
-  /** `url` with the address of the proxy in place of its own. */
   instead(url: string): string {
     const { protocol, pathname } = new URL(url);
     const scheme = this.#tls === undefined ? protocol : protocol.replace(/s?:$/, 's:');
     return `${scheme}//${this.#host}:${this.#port}${pathname === '/' ? '' : pathname}`;
   }
 
-  /** Listens, on the same port as before. */
   async start(): Promise<void> {
     const accept = (socket: Socket) => this.#accept(socket);
-    // Where half-open connections are allowed, one that ends within its handshake stays for ever.
+    // TLS sockets with allowHalfOpen stay open for ever after a handshake that the client breaks off.
     const server = this.#tls ? createTlsServer(this.#tls, accept) : createServer({ allowHalfOpen: true }, accept);
     server.on('connection', () => {
       this.tries += 1;
@@ -66,7 +57,7 @@ export class FaultyProxy implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Listens no more, and resets every connection, as the kernel does for a process that is killed. */
+  /** Resets all connections, as the kernel does for a killed process. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -77,13 +68,11 @@ export class FaultyProxy implements AsyncDisposable {
     await closed;
   }
 
-  /** Shows another certificate from now on, to new connections. */
   renew(tls: ServerCertificate): void {
     this.#tls = tls;
     if (this.#server instanceof TlsServer) this.#server.setSecureContext(tls);
   }
 
-  /** Resets every connection. */
   cut(): void {
     for (const socket of this.#open) reset(socket);
   }
@@ -126,17 +115,14 @@ export class FaultyProxy implements AsyncDisposable {
   }
 }
 
-/** Node resets no TLS connection; it is ended without its last words. */
+/** Node cannot reset a TLS connection, so `destroy` closes the connection without close_notify. */
 const reset = (socket: Socket): void =>
   void (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy());
 
-// A network namespace for robots at the far end of a cable, and names that a test changes. Needs root and `ip`. For
-// tests.
-
-/** Names of interfaces have at most 15 characters. */
+/** Numbers the cables, because Linux limits names of interfaces to 15 characters. */
 let cables = 0;
 
-/** Why tests with namespaces are skipped here; empty when they are not. */
+/** Suffix of the test's name that says why the test is skipped; empty if it runs. */
 export const noNamespaces = (() => {
   if (process.getuid?.() !== 0) return ' (skipped: needs root)';
   try {
@@ -156,9 +142,8 @@ function run(program: string, ...words: string[]): void {
 export class Cable implements Disposable {
   readonly #name = `mf${process.pid}-${++cables}`;
   readonly #near = `n${this.#name}`.slice(0, 15);
-  /** A network of this process alone: four addresses. */
+  /** A network per process, so that parallel tests use different addresses. */
   readonly #net = `10.${200 + (process.pid % 50)}.${(process.pid >> 6) % 250}`;
-  /** Address of this side, as the other one reaches it. */
   readonly address = `${this.#net}.1`;
 
   constructor() {
@@ -172,7 +157,7 @@ export class Cable implements Disposable {
     this.plug();
   }
 
-  /** The words before a command that runs at the other end. */
+  /** Words before a command that runs at the far end of the cable. */
   get farEnd(): string[] {
     return ['ip', 'netns', 'exec', this.#name];
   }
@@ -181,7 +166,7 @@ export class Cable implements Disposable {
     run('ip', 'link', 'set', this.#near, 'up');
   }
 
-  /** Every packet is lost from now on, and neither end is told: connections are half open. */
+  /** Loses every packet without telling either end, so connections stay half open. */
   unplug(): void {
     run('ip', 'link', 'set', this.#near, 'down');
   }
@@ -191,10 +176,7 @@ export class Cable implements Disposable {
   }
 }
 
-/**
- * The words before a command that resolves names by the file `hosts` alone, which may change while it runs. Writes both
- * files.
- */
+/** Words before a command that resolves names by the file `hosts` only; tests may change the file. */
 export function withHosts(hosts: string, services: string, names: string): string[] {
   writeFileSync(hosts, names);
   writeFileSync(services, 'hosts: files\n');
@@ -202,14 +184,11 @@ export function withHosts(hosts: string, services: string, names: string): strin
   return ['unshare', '--mount', 'sh', '-c', mounts, 'sh'];
 }
 
-// The wall clock of whole processes, by libfaketime; their steady clock goes on.
-
 const PLACES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib', '/usr/lib64'];
 const library = PLACES.map((place) => `${place}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
-/** Why tests with clocks are skipped here; empty when they are not. */
 export const noFaketime = library === undefined ? ' (skipped: libfaketime is not installed)' : '';
 
-/** The environment of processes whose clock `turn` turns, relative to the true one; `file` is theirs. */
+/** Environment of processes whose wall clock follows `turn`; their monotonic clock keeps going. */
 export function turnableClock(file: string) {
   const turn = (by: string): void => writeFileSync(file, `${by}\n`);
   turn('+0');
@@ -217,7 +196,6 @@ export function turnableClock(file: string) {
   return { turn, env: { LD_PRELOAD: library ?? '', ...settings } };
 }
 
-/** A process and all that it has started, as Linux knows them. */
 export function familyOf(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
