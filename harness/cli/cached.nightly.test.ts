@@ -10,7 +10,6 @@ const at = useFolder();
 const KEY = 'key_0123456789abcdef';
 const CHECKS = ['platform.list.created', 'platform.group.tree', 'platform.list.envelope', 'platform.list.defaults'];
 
-/** Replays the first answer of each GET for `keptMs`, with its old `Date` and an `Age`. */
 function cacheBefore(url: string, keptMs: number) {
   const { origin } = new URL(url);
   const ask = async (request: http.IncomingMessage) => {

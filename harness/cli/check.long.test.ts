@@ -101,8 +101,6 @@ test('130: an interrupt still writes the report, and names what is undecided', a
   expect(reportIn(at('interrupted.json'))).toMatchObject({ interrupted: true, exit_code: 130 });
 });
 
-// A dying target writes its secret, which must reach neither stdout, stderr nor a report.
-
 const SECRET = 'k7Q2-xW9z_Bf4vN8';
 
 function expectNoSecret(texts: Record<string, string>): void {
@@ -189,7 +187,7 @@ test('what an agent writes cannot command the terminal', async () => {
 });
 
 test('3: an exception that nobody catches blocks what was under way', async () => {
-  // A signal raises the fault, so that the test decides when.
+  // A signal throws the error, so that the test chooses the moment.
   const planted = at('planted.mjs');
   const fault = "setImmediate(() => { throw new Error('planted fault'); });";
   writeFileSync(planted, `import process from 'node:process';\nprocess.on('SIGUSR2', () => { ${fault} });\n`);

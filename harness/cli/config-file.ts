@@ -14,9 +14,8 @@ export interface Configured {
 }
 
 /**
- * Options of a command from `named`, else from the nearest `muster.yaml` up to the root of the repository. Skips files
- * that other users can write, because options can start commands. Throws UsageError with file, place and accepted
- * values.
+ * Options from `named`, else from the nearest `muster.yaml` up to the root of the repository. Skips files that other
+ * users can write, because options can start commands. Throws UsageError with file, place and accepted values.
  */
 export async function configured(
   path: readonly string[],
@@ -26,7 +25,6 @@ export async function configured(
   const file = named === undefined ? findConfig(from) : resolve(from, named);
   if (file === undefined) return undefined;
   const shown = relative(from, file);
-  // Loads the YAML parser on demand, as most commands run without a config file.
   const { readYaml } = await import('../common/yaml.ts');
   const all = mapOf(readYaml(named === undefined ? 'options in' : '--config', file, shown).value, shown, 'commands');
   const options = path.reduce<Readonly<Record<string, unknown>> | undefined>((inner, name, depth) => {

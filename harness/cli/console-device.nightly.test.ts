@@ -106,7 +106,7 @@ describeConsole('the console of a device', (open, browser) => {
     await press(page, 'switch');
     await card(page, 'Defects and variants').getByText('1 on').waitFor();
     expect((await robot.api('/health'))?.status).toBe(404);
-    // The defect serves the API below /v0.2.2 as well.
+    // The defect moves the API to /v0.2.2.
     expect((await robot.api('.2/health'))?.status).toBe(200);
   });
 

@@ -7,7 +7,6 @@ import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { muster, useFleetRuns } from './testing/muster.ts';
 
-/** Only root can mount a small disk. */
 const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
 const fleets = useFleetRuns();
 let small: string;

@@ -120,7 +120,7 @@ export class FleetJudge implements AnswerJudge {
     this.#underWay.shift();
   }
 
-  /** The thread reports a finding before it confirms the exchange, so `#underWay[0]` is the judged exchange. */
+  /** The thread reports a finding before confirming the exchange, so `#underWay[0]` is the judged exchange. */
   #found(
     id: string,
     { broken, fault }: PlainJudged,

@@ -7,7 +7,6 @@ import { Running, reportIn, typed, useFolder } from './testing/muster.ts';
 
 const at = useFolder();
 
-/** A small container has 512 MiB. */
 const MOST_BYTES = 512 * 2 ** 20;
 
 const CREDENTIALS = {

@@ -19,7 +19,7 @@ const MIB = 2 ** 20;
 /** Fraction of the requested memory that a shard may fill; its preflight demands the rest free. */
 const USED = 0.85;
 const ROBOTS_PER_CPU = 5000;
-/** Multiple of the expected files, because event logs grow with each roll-out. */
+/** Size of the memory disk as a multiple of the files, because event logs grow with each roll-out. */
 const FILES_SPARE = 3;
 
 export function shardResources(

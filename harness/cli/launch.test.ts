@@ -17,7 +17,6 @@ const { bin, engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'ut
 const needed = engines.node;
 const [major = 0, minor = 0] = needed.replace('>=', '').split('.').map(Number);
 
-/** Runs the launcher on a Node that claims a different version. */
 function launchedOn(version: string, launcher = LAUNCHER): { code: number | null; stdout: string; stderr: string } {
   const disguise = join(folder, 'disguise.cjs');
   writeFileSync(
@@ -83,7 +82,7 @@ describe('as it is installed', () => {
   });
 });
 
-/** Sources that an old Node must parse, and whether TypeScript leaves them unchanged when it compiles for that Node. */
+/** Sources for an old Node; true if TypeScript has nothing to rewrite for that Node. */
 const SOURCES = [
   ['launcher', readFileSync(LAUNCHER, 'utf8'), true],
   ['coalescing', 'exports.name = process.env.NAME ?? "none";', false],

@@ -66,7 +66,7 @@ describe('a client of a Platform API', { timeout: 180_000 }, () => {
     ...['has-more-never', 'offset-ignored', 'total-count-absent', 'ping-never-succeeds', 'key-unchecked'],
     ...['limit-high-refused', 'version-omitted-fails', 'group-rename-lost', 'unauthorized-403', 'created-201'],
   ];
-  /** Survivors whatever the holes, because the tests never cover them. */
+  /** Defects that survive every run, because the tests never cover them. */
   const always = ['group-rename-lost', 'limit-high-refused', 'version-omitted-fails'];
 
   test.each<[holes: string, survived: string[], neverAsked: string[]]>([

@@ -14,7 +14,6 @@ async function publish(control: string, count: number): Promise<void> {
   await client.close();
 }
 
-/** Two defects without influence on each other. */
 const BOTH = ['replay-inclusive', 'malformed-crashes'];
 
 test('runs exactly what failed, with its counterexample', async () => {
@@ -88,7 +87,7 @@ test('a target that Muster started comes back by a replay, and stays up until it
   expect(reportIn(file).target.ended).toBe(true);
   expect(reportIn(file).checks.find(({ id }) => id === ID)).not.toHaveProperty('script');
 
-  // On a slow machine a second check of the requirement may fail, too, but has no events in a replay.
+  // Selects one check: a second check of the requirement may fail on a slow machine, but finds no events in a replay.
   const replay = new Running(['replay', file, '--only', ID, '--keep']);
   const [, socketPath = ''] = await replay.said(/The target is up: unix:(\S+), control/);
   const http = new HttpClient({ endpoint: { origin: 'http://localhost', socketPath }, basePath: '/v0.2' });

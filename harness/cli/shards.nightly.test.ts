@@ -47,7 +47,6 @@ describe('the shards of a run', slow, () => {
     expect(ENDS).toContain(code);
     const [one, two] = [resultOf(1), resultOf(2)].map(({ phases_at }) => Date.parse(phases_at ?? ''));
     expect(Math.abs((one ?? 0) - (two ?? Number.NaN))).toBeLessThan(10_000);
-    // Shard 1 was ready before shard 2 started, and waited.
     expect(one).toBeGreaterThan(Date.parse(resultOf(2).started_at));
     expect(fleets.result(fleets.path('results', 'monday'))).toMatchObject({ run_id: 'monday', robots: 8, shard: null });
   });

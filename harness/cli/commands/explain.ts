@@ -50,7 +50,6 @@ export const explain = command({
   },
 });
 
-/** Throws UsageError with the nearest id when the id is unknown. */
 export function explainText(all: Catalogue, id: string, paint: Paint, columns: number): string {
   const capability = CAPABILITIES.find((name) => name === id);
   if (capability !== undefined) return capabilityText(all, capability, paint, columns);

@@ -144,7 +144,7 @@ async function awaitedRun(
 ): Promise<string> {
   const { createFolders } = await import('../../../simulators/fleet/run/ready.ts');
   const out = resolve(args.out);
-  // Creates folders first: a pod without write access to the volume fails before the wait.
+  // Creates folders first, so that a pod without write access fails before it waits.
   createFolders({ out, stateDir: resolve(args.state) });
   if (mirror !== undefined) {
     const { AccessError } = await import('../../../simulators/fleet/result/mirror.ts');

@@ -134,7 +134,6 @@ function writeNew(file: string, text: string): void {
   process.stdout.write(`wrote ${file}\n`);
 }
 
-/** Asks on the terminal for missing options. Throws UsageError without a terminal. */
 async function answers(asked: Asked) {
   const given = REACHED.filter((name) => asked[name] !== undefined);
   if (given.length > 1) throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')}: give one of them`);

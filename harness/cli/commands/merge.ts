@@ -96,7 +96,6 @@ async function run(args: OptionsOf<typeof options>, signal: AbortSignal): Promis
   );
 }
 
-/** Serves the port to which shards without a shared disk send results. Throws UsageError. */
 async function served(
   args: OptionsOf<typeof options>,
   dir: string,

@@ -1,6 +1,5 @@
 /**
- * `muster replay`: repeats the findings of a JSON report; reuses the report's target only if this machine knows the
- * target from a run.
+ * `muster replay`: repeats the findings of a JSON report; reuses its target only if an earlier run here had the target.
  */
 import { EXIT, exitCodesText, UsageError } from '../../common/usage.ts';
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';

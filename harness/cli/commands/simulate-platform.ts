@@ -167,7 +167,6 @@ async function known() {
   return { simulator: 'platform', defects: platformDefects, variants: platformVariants } as const;
 }
 
-/** Fields masked in logs, in case any code logs a secret. */
 const NAMES = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'];
 const SECRETS = NAMES.flatMap((name) =>
   name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
@@ -214,7 +213,6 @@ export const simulatePlatformCommand = command({
       ...defined({
         mqtt: platform.mqttUrl,
         control: platform.controlUrl,
-        // Leaves out secrets that the user gave.
         control_token: options.control && options.control.token === undefined ? platform.controlToken : undefined,
         ui: platform.uiUrl,
         api_key: options.keys === undefined ? platform.apiKey : undefined,

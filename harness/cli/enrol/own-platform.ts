@@ -247,7 +247,6 @@ export async function openEnrolledDevice(
   return { ...opened, close, [Symbol.asyncDispose]: close };
 }
 
-/** Opens agent and platform as one target, by default with Muster's platform. */
 export async function openSystem(
   args: OptionsOf<typeof systemTargetOptions>,
   { readOnly, ...opening }: Opening & { readOnly: boolean },

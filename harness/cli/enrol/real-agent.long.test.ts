@@ -14,7 +14,6 @@ const FIXTURES = join(import.meta.dirname, '../../../fixtures');
 const TARGET = join(FIXTURES, 'targets/miru-agent.yaml');
 const EXPECTED = join(FIXTURES, 'baselines/miru-agent.yaml');
 
-/** Folders in which checks have the agent write files. */
 const WRITTEN = ['/etc/muster', '/muster'];
 /** The agent uses fixed paths and ports, so each run gets separate namespaces for network and mounts. */
 const OWN =
@@ -105,7 +104,7 @@ describe.skipIf(reason !== undefined)(
         const { code, report } = await check('device', folder);
         expect(listed(unexpected(report))).toBe('');
         expect(ids(report, 'known')).toEqual(expectedRed('device'));
-        // Earlier checks leave a current deployment only by chance; a different check deploys for the shape.
+        // `device.deployment.shape` applies only if an earlier check left a current deployment, which is chance.
         const lacking = ids(report, 'not_applicable').filter((id) => id !== 'device.deployment.shape');
         expect(lacking).toEqual(LACKING.device);
         // The platform deploys too slowly to decide all checks, so exit code 2 is allowed.
@@ -145,7 +144,7 @@ describe.skipIf(reason !== undefined)(
 const DEAF: readonly string[] = [
   ...expectedRed('system'),
   'system.offline.newest',
-  // A busy machine may break the first connection already.
+  // These checks fail, too, if a busy machine breaks the first connection.
   'system.ping',
   'system.ping.offline',
   'system.soak',

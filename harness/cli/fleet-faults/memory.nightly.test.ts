@@ -30,7 +30,7 @@ it('a worker that the kernel ends at the memory limit of the container is told w
   using group = new SmallGroup();
   const words = fleets.words('  - { do: hold, for: 5s }\n', { platform: undefined, robots: '1000', uplink: 'none' });
   const fleet = fleets.start([...words, '--force']);
-  // Joins before the fleet starts a worker, which inherits the group.
+  // The fleet joins the group before it starts a worker, which inherits the group.
   group.take(fleet.child.pid ?? 0);
   const { code, stdout } = await fleet.ended;
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(

@@ -22,7 +22,6 @@ export interface PlatformSetting {
 /** API key with every scope, the same on each platform, so that tests need no new key. */
 const KEY = 'key_mutate_0123456789abcdefghij';
 
-/** Ids of records that every platform with the same seed has. */
 interface KnownContent {
   deviceId?: string;
   releaseId?: string;

@@ -6,7 +6,6 @@ import { CLIENT_VARIABLES } from '../../contract/client.ts';
 import type { Server, Subject } from '../../mutate/subject.ts';
 import type { Requirement, Suite } from '../../runner/types.ts';
 
-/** Requirements by their ids and by the ids of their checks. */
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
 export const requirementsOf = (suites: readonly Pick<Suite<never>, 'checks'>[]): Requirements =>

@@ -17,7 +17,6 @@ import { headersOf, openPlatform, serverOf } from './platform.ts';
 import { faithfulServer, type Requirements, subjectsOf, VARIABLES } from './subjects.ts';
 
 export interface OwnPlatform {
-  /** Base URL of the Platform API. */
   readonly url: string;
   readonly apiKey: string;
   readonly version: string;

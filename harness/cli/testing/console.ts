@@ -59,7 +59,6 @@ export const answerOf = async (socket: string, path: string) => {
   return { status: answer.status, body: JSON.parse(answer.text || '{}') as Record<string, unknown> };
 };
 
-/** First message of an event stream, which holds the whole document. */
 export async function firstMessage(url: string): Promise<string> {
   const stop = new AbortController();
   const response = await fetch(url, { signal: stop.signal });

@@ -19,7 +19,6 @@ export function eventOf(id: number, when = '2026-01-01T00:00:00Z'): Pairs {
   ];
 }
 
-/** `found`: ids of rules, in the order of their findings. */
 export async function judgeOf(api: WatchedApi) {
   const found: string[] = [];
   const outcomes: Record<string, PlainJudged> = {};

@@ -65,7 +65,6 @@ export class Running implements AsyncDisposable {
     });
   }
 
-  /** Resolves with the first line of stdout that fits; rejects if the process ends before. */
   line(fits: (line: string) => boolean): Promise<string> {
     return this.#until(() => this.stdout.split('\n').slice(0, -1).find(fits));
   }
@@ -102,10 +101,7 @@ export class Running implements AsyncDisposable {
 
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
 
-/**
- * Splits a line at blanks. An interpolated text stays within its word, whatever it contains; an interpolated list
- * becomes as many words.
- */
+/** Splits a line at blanks; an interpolated text stays within its word, an interpolated list becomes several words. */
 export function typed(
   line: TemplateStringsArray,
   ...values: readonly (string | number | readonly string[])[]

@@ -35,7 +35,6 @@ const script = (port: number): string =>
 
 const lastCommand = (block: string): string => block.split('\n').at(-1) ?? '';
 
-/** `said`: whole output; `ends` and `expected`: exit code of each block, in words. */
 export async function runReadme(
   home: string,
   env: NodeJS.ProcessEnv,

@@ -39,7 +39,6 @@ export class Watched implements AsyncDisposable {
   readonly traffic: Traffic[] = [];
   readonly relay: Relay;
   device: ClientValues = {};
-  /** Socket of the device, not of the relay. */
   real = '';
   readonly #readers: Readers;
 
@@ -169,7 +168,6 @@ export interface PlatformDay {
   defect?: string;
   clientDefect?: string;
   jobs?: readonly ClientValues[];
-  /** Paths that are requested after the jobs, with `version`. */
   asks?: readonly string[];
   version?: string;
   online?: boolean;

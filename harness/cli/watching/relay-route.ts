@@ -39,7 +39,6 @@ export interface RelayRoute {
 const LOOPBACK = '127.0.0.1';
 const LOOKS_MS = 500;
 
-/** Throws UsageError for missing or contradicting options. */
 export async function relayRouteOf(api: WatchedApi, args: AddressArguments): Promise<RelayRoute> {
   const { socket, discovery, url, listen } = args;
   const given = Object.entries({ socket, discovery, url }).filter(([, value]) => value !== undefined);
@@ -188,7 +187,6 @@ const isAny = (address: string): boolean => address === '0.0.0.0' || address ===
 const addressesOf = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
 
-/** Host and port of `--listen`; the host defaults to loopback. Throws UsageError. */
 function listenPort(text: string): { host: string; port: number } {
   const [, host, digits] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) > 65_535)

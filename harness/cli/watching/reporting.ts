@@ -90,7 +90,6 @@ export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): s
   return [...counted(gone, 'connection'), ...counted(unread, 'body')];
 }
 
-/** Replaces control characters, and ignores a closed standard error. */
 export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'write'> = process.stderr): void {
   try {
     stderr.write(inert(`muster: ${printableLine(text)}\n`));
@@ -105,7 +104,7 @@ interface OutageListener {
   changed(why: string | null): void;
 }
 
-/** Limit of messages about a server that keeps coming and going. */
+/** Limit of messages about a server that keeps failing and returning. */
 const MOST_TOLD = 40;
 
 export function outageReporter({ announce, trouble, changed }: OutageListener) {

@@ -187,7 +187,6 @@ function recordOf(api: WatchedApi, { way, server, address }: RelayRoute, args: W
   return { path, limit, head: { muster_watch: 1, muster: VERSION, api, way, base: server.base, address, started_at } };
 }
 
-/** Judges a recording (`--replay FILE`) without a connection. Throws UsageError. */
 async function judgeAgain(api: WatchedApi, table: OptionTable, args: WatchArguments, file: string): Promise<number> {
   const path = resolve(file);
   const head = await recordingHead(path);

@@ -32,7 +32,7 @@ const start = (...words: string[]): Running =>
 const tls = ['--ca', at('ca'), '--tls-cert', at('cert'), '--tls-key', at('key')];
 await using calls = start('platform', '--url', platform.url, '--listen', 'localhost:0', ...tls);
 const { url } = await calls.ready();
-// The agent's API lies beside the API of clients, at the root of the host.
+// The relay serves the agent's API, too, which has a different path.
 const backend = new URL(platform.agentUrl);
 backend.port = new URL(String(url)).port;
 

@@ -57,7 +57,6 @@ export class FaultyProxy implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Resets all connections, as the kernel does for a killed process. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -142,7 +141,6 @@ function run(program: string, ...words: string[]): void {
 export class Cable implements Disposable {
   readonly #name = `mf${process.pid}-${++cables}`;
   readonly #near = `n${this.#name}`.slice(0, 15);
-  /** A network per process, so that parallel tests use different addresses. */
   readonly #net = `10.${200 + (process.pid % 50)}.${(process.pid >> 6) % 250}`;
   readonly address = `${this.#net}.1`;
 
@@ -157,7 +155,6 @@ export class Cable implements Disposable {
     this.plug();
   }
 
-  /** Words before a command that runs at the far end of the cable. */
   get farEnd(): string[] {
     return ['ip', 'netns', 'exec', this.#name];
   }
