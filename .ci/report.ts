@@ -1,4 +1,4 @@
-/** Results of a run's steps: a table, the slowest parts, the failures, and a summary line. */
+/** Prints the results of a run's steps: a table, the slowest tests, failures and a summary line. */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readableDuration } from '../harness/common/durations.ts';
@@ -8,7 +8,7 @@ export interface EndedStep {
   code: number;
   output: string;
   durationMs: number;
-  /** File in the format of vitest's JSON reporter. A step without this file counts as one test. */
+  /** Path of the step's results as JSON of vitest; a step without the file counts as one test. */
   results: string;
 }
 
@@ -24,7 +24,6 @@ interface Result {
   timed: readonly { what: string; ms: number }[];
 }
 
-/** Format of vitest's JSON reporter, which matrix and fuzzers write too. */
 interface TestResults {
   numPassedTests: number;
   numFailedTests: number;
@@ -44,7 +43,6 @@ interface TestFile {
 const SLOWEST = 20;
 const LONGEST_MESSAGE = 2000;
 
-/** Undefined if the step wrote none. */
 export const testResultsOf = ({ results }: Pick<EndedStep, 'results'>): TestResults | undefined =>
   existsSync(results) ? (JSON.parse(readFileSync(results, 'utf8')) as TestResults) : undefined;
 
@@ -78,7 +76,6 @@ function failuresIn({ name, status, message, assertionResults }: TestFile, step:
   }));
 }
 
-/** Time of a test file, or of each subject if a program runs several in parallel. */
 function timesIn({ name, startTime, endTime, assertionResults }: TestFile, step: string): Result['timed'] {
   if (startTime !== undefined && endTime !== undefined) return [{ what: relative('.', name), ms: endTime - startTime }];
   return assertionResults.map(({ fullName, duration = 0 }) => ({ what: `${step}: ${fullName}`, ms: duration }));
@@ -88,7 +85,6 @@ const WIDTHS = [8, 7, 8, 8];
 const row = (name: string, cells: readonly (string | number)[]): string =>
   `${name.padEnd(24)}${cells.map((cell, column) => String(cell).padStart(WIDTHS[column] ?? 0)).join('')}`;
 
-/** Prints the report with the table of weights; returns the exit code. */
 export function printReport(steps: readonly EndedStep[], weights: readonly string[]): number {
   const results = steps.map((step) => ({ step, ...resultOf(step) }));
   const failures = results.flatMap((result) => result.failures);

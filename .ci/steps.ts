@@ -1,6 +1,6 @@
 /**
- * `node .ci/steps.ts change|nightly FOLDER`, called by `.ci/run`: the gate of a change, or everything. FOLDER holds
- * results, and the file `machine` once the machine is ready.
+ * `node .ci/steps.ts change|nightly FOLDER`: runs the steps for `.ci/run`, writes results into FOLDER, and waits there
+ * for the file `machine`, which sets the environment of the tests.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -31,18 +31,17 @@ const BUILD = atOnce(
 );
 
 const AGENT_TEST = 'harness/cli/enrol/real-agent.long.test.ts';
-/** Tests of durations, which need the machine alone. */
+/** Tests that measure durations, so nothing may run beside them. */
 const TIMED_TESTS = ['harness/cli/readme.nightly.test.ts'];
-/** Mostly waits, so it runs beside everything else. */
+/** The test mostly waits, so it runs beside all other steps. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
-/** Takes one of as many similar subjects. Each requirement keeps a defect, and each kind a subject. */
+/** The matrix runs one of four similar subjects, but a defect of every requirement and a subject of every kind. */
 const SHARE = 4;
 
-/** Changes with the suites, and stays the same when a run is repeated. */
+/** Derived from the suites' folder in git, so a repeated run draws the same sample. */
 const SEED = Number.parseInt(execFileSync('git', ['rev-parse', 'HEAD:suites'], { encoding: 'utf8' }).slice(0, 7), 16);
 
-/** Samples the subjects of an API, `concurrency` in parallel; each change draws another sample. */
 const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
   name: ['matrix', api, ...(kinds === undefined ? [] : [kinds])].join(' '),
   command: [
@@ -51,15 +50,15 @@ const matrix = (api: string, concurrency: number, kinds?: string): Step => ({
   ].join(' '),
 });
 
-/** Apart, because tests and matrix both have time bounds, and either may fill the machine. */
+/** Tests and matrix run one after the other: each has time bounds and can use the whole machine. */
 function change(): Work {
   return atOnce(
     AGENT,
     inOrder(
       { name: 'tests', command: `npm run test:all -- --project short --project long --exclude ${AGENT_TEST}` },
-      // References decide every check; some need more events a second than a full machine gives.
+      // Some checks of references need more events a second than a fully loaded machine delivers.
       matrix('device', 3, 'reference'),
-      // A matrix is one process: devices mostly wait, and each platform fills a processor.
+      // Each matrix is one process: devices mostly wait, while a platform uses a whole processor.
       atOnce(
         matrix('device', 5, 'defect,variant,null,unwilling,starved'),
         inOrder(matrix('client', 12), matrix('system', 8), matrix('platform', 3, 'defect')),
@@ -69,16 +68,16 @@ function change(): Work {
   );
 }
 
-/** Mostly sequential: measurements mean nothing beside other work. */
+/** Steps run in sequence, because other work distorts measurements. */
 function nightly(): Work {
   const elsewhere = [AGENT_TEST, ...TIMED_TESTS].map((file) => `--exclude ${file}`).join(' ');
   const shuffle = `--isolate --sequence.shuffle --sequence.seed ${Date.now() % 2 ** 31}`;
   const alone: Work[] = [
     { name: 'timed tests', command: `npm run test:all -- --no-file-parallelism ${TIMED_TESTS.join(' ')}` },
     { name: 'matrix', command: 'npm run matrix -- --timed 12' },
-    // A new sample every night: all pairs would take days, and all mutants hours.
+    // Pairs and mutants are sampled: all pairs take days, and all mutants hours.
     { name: 'matrix pairs', command: 'npm run matrix -- --fast --pairs 20' },
-    // Lower bound than usual, since the share of a sample varies.
+    // `--least` is below the usual 95 %, because the score of a small sample varies.
     { name: 'mutants', command: 'npm run mutants -- --sample 16 --least 80' },
     { name: 'fuzz', command: 'npm run fuzz -- --minutes 1' },
     { name: 'soak', command: 'npm run soak -- --minutes 10' },
@@ -105,7 +104,6 @@ await run(mode === 'nightly' ? nightly() : change());
 process.exitCode = printReport(done, weightTable());
 if (mode === 'nightly') recordSeconds();
 
-/** Sets the environment of the tests from the file `machine`. */
 async function machinePrepared(): Promise<void> {
   const file = join(folder, 'machine');
   while (!existsSync(file)) await setTimeout(200);
@@ -136,7 +134,7 @@ async function runStep({ name, command }: Step): Promise<EndedStep> {
   return { name, code, output, durationMs, results };
 }
 
-/** Records durations, which order the tests in new checkouts. */
+/** Writes `seconds.json`, by which a fresh checkout starts its longest tests first. */
 function recordSeconds(): void {
   const files = done.flatMap((step) => testResultsOf(step)?.testResults ?? []);
   const took = files.map(({ name, startTime = 0, endTime = 0 }): [string, number] => [

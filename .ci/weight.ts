@@ -1,17 +1,16 @@
-/** Lines and files of TypeScript by folder, beside those of an earlier commit: for information only. */
+/** Counts lines and files of TypeScript by folder and their growth since an earlier commit, for information. */
 import { execFileSync } from 'node:child_process';
 
 const KINDS = ['product', 'checks', 'tests'] as const;
 type Kind = (typeof KINDS)[number];
 type Size = Record<Kind, { lines: number; files: number }>;
 
-/** Seconds before the newest commit that are one change, since a change lands as many commits at once. */
+/** Seconds; commits within four hours of the newest commit count as one change. */
 const CHANGE_SECONDS = 4 * 3600;
 
 const git = (...words: string[]): string =>
   execFileSync('git', words, { encoding: 'utf8', maxBuffer: 2 ** 28, stdio: ['ignore', 'pipe', 'ignore'] });
 
-/** Undefined if the history does not reach that far back. */
 function lastOnMain(): string | undefined {
   const newest = Number(git('log', '-1', '--format=%ct'));
   return git('rev-list', '-1', `--before=${newest - CHANGE_SECONDS}`, 'HEAD').trim() || undefined;
@@ -28,7 +27,6 @@ const empty = (): Size => ({
   tests: { lines: 0, files: 0 },
 });
 
-/** Sizes in a commit by the first two parts of the path. */
 function sizesAt(commit: string): Map<string, Size> {
   const emptyTree = git('hash-object', '-t', 'tree', '/dev/null').trim();
   const sizes = new Map<string, Size>();
@@ -55,7 +53,6 @@ function cell(now: Size, before: Size | undefined, kind: Kind): string {
   return `${lines} / ${files}${change}`;
 }
 
-/** Table of lines, files and their growth, a row a folder. */
 export function weightTable(): string[] {
   const base = lastOnMain();
   const [now, before] = [sizesAt('HEAD'), base === undefined ? undefined : sizesAt(base)];

@@ -1,6 +1,5 @@
 /**
- * Copies the launcher, and files of pages beside TypeScript, into the compiled project: `node .config/plain-files.ts
- * dist`.
+ * `node .config/plain-files.ts dist`: copies the launcher, styles and scripts of pages beside the compiled TypeScript.
  */
 import { cpSync, globSync } from 'node:fs';
 import { join } from 'node:path';
