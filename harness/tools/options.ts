@@ -1,13 +1,10 @@
-/**
- * Command lines of tools: each has a table of options for yargs, so that help and usage errors are uniform. Also writes
- * results for `.ci/`.
- */
+/** Parses the command lines of the tools, and writes their results for `.ci/`. */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import yargs, { type InferredOptionTypes, type Options } from 'yargs';
 import { EXIT } from '../common/usage.ts';
 
-/** Whole number from `least` on: at 0, a tool would do nothing and report success. */
+/** Rejects numbers below `least`: a tool with 0 runs does nothing and reports success. */
 export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -20,10 +17,8 @@ export const count = <D extends number | undefined>(describe: string, otherwise:
   },
 });
 
-/** Random by default. */
 export const seed = (describe: string) => count(`${describe} (drawn, and printed)`, Date.now() % 2 ** 31, 0);
 
-/** Number above 0. */
 export const amount = (describe: string, otherwise: number) => ({
   type: 'number' as const,
   requiresArg: true,
@@ -35,7 +30,6 @@ export const amount = (describe: string, otherwise: number) => ({
   },
 });
 
-/** Names separated by commas; undefined without the option. */
 export const names = <N extends string>(describe: string, known: readonly N[]) => ({
   type: 'string' as const,
   requiresArg: true,
@@ -43,7 +37,6 @@ export const names = <N extends string>(describe: string, known: readonly N[]) =
   coerce: (given: string): N[] | undefined => knownOf(given.split(','), known),
 });
 
-/** Throws with the unknown names. */
 export function knownOf<N extends string>(given: readonly string[], known: readonly N[]): N[] {
   const unknown = given.filter((name) => known.every((one) => one !== name));
   if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: unknown; known are ${known.join(', ')}`);
@@ -51,8 +44,8 @@ export function knownOf<N extends string>(given: readonly string[], known: reado
 }
 
 /**
- * Values of options, and in `_` loose words, each among `loose`. `--help` prints the options and ends the process; a
- * usage error ends it with 64.
+ * `loose`: accepted words without an option, which `_` contains. `--help` ends the process, a usage error with exit
+ * code 64.
  */
 export function toolOptions<O extends Record<string, Options>>(
   usage: string,
@@ -72,7 +65,7 @@ export function toolOptions<O extends Record<string, Options>>(
   return cli.parseSync() as unknown as InferredOptionTypes<O> & { _: string[] };
 }
 
-/** A repeated option comes as a list. */
+/** Yargs gives the values of a repeated option as a list. */
 const once = (name: string, option: Options): Options => ({
   ...option,
   coerce: (given: unknown): unknown => {
@@ -92,7 +85,7 @@ interface Tested {
   failureMessages?: string[];
 }
 
-/** Writes results in vitest's format to the file that `.ci/` names. `passed`: tests passed. */
+/** Writes vitest's JSON format to the file that `.ci/steps.ts` names. `passed`: number of passed tests. */
 export function writeTestResults(file: string, passed: number, tests: readonly Tested[]): void {
   const report = process.env['MUSTER_TEST_RESULTS'];
   if (report === undefined) return;

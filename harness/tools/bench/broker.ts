@@ -1,4 +1,4 @@
-/** Round trips of pings between the platform's broker and robots, beside bare sockets with the same messages. */
+/** Measures round trips of pings between broker and robots, compared with bare sockets that send the same messages. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { systemClock } from '../../../simulators/common/clock.ts';
@@ -28,7 +28,6 @@ export async function benchBroker(): Promise<Figure[]> {
   return [{ ...figure, goal, met: figure.met && broker.lost === 0 }];
 }
 
-/** Runs each end in a process of its own. */
 async function pings(end: 'broker' | 'echo', client: 'client' | 'socket') {
   await using platform = new Task<typeof tasks>(import.meta.url);
   await using robots = new Task<typeof tasks>(import.meta.url);
@@ -38,7 +37,6 @@ async function pings(end: 'broker' | 'echo', client: 'client' | 'socket') {
   return { perSecond: PINGS / (ms / 1000), lost: PINGS - succeeded };
 }
 
-/** Set in the platform's process alone. */
 let pingOnce: (robot: number) => Promise<boolean> = async () => false;
 const robotId = (robot: number) => `dvc_${robot}`;
 
@@ -63,14 +61,14 @@ const clients = {
   socket: async (_robot: number, port: number): Promise<unknown> => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     socket.on('data', (bytes) => {
-      // Skips acknowledgements, which may share a packet with the next ping.
+      // Answers pings only: an acknowledgement is shorter, but may share a packet with a ping.
       if (bytes.length >= PING_BYTES) socket.write(message);
     });
     return await once(socket, 'connect');
   },
 };
 
-/** Tasks of the platform (a broker, or bare sockets that echo) and of the robots. */
+/** The platform's process runs `broker` or `echo`, then `ping`; the robots' process runs `connect`. */
 const tasks = {
   broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);
@@ -96,7 +94,7 @@ const tasks = {
     const server = createServer((socket) => {
       socket.setNoDelay(true).on('error', () => {});
       socket.on('data', () => {
-        // A pong has QoS 1, so the broker acknowledges it.
+        // A real broker acknowledges each pong, which has QoS 1.
         socket.write(acknowledgement);
         waiting.get(socket)?.();
       });

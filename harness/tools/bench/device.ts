@@ -1,6 +1,5 @@
 /**
- * Simulated device: live delivery and log, each beside a floor from the same run. Clients are in a process of their own
- * that only counts bytes; the floor of delivery writes the same preframed bytes to as many raw sockets.
+ * Measures live delivery and the event log of a simulated device, compared with raw sockets and files in the same run.
  */
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -25,7 +24,6 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
 export async function benchDevice(): Promise<Figure[]> {
-  // In sequence, so that no bench disturbs another.
   return [...(await delivering()), await appending(), await opening()];
 }
 
@@ -78,7 +76,7 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   await using clients = await connected(socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
-  // Filler events have one length, so the first shows the bytes of each.
+  // All filler events have one length, so the first event shows the bytes of each.
   const before = await clients.call('settle');
   await device.publish(1);
   const each = ((await clients.call('settle')) - before) / SUBSCRIBERS;
@@ -90,20 +88,19 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   });
 }
 
-/** Clients of one socket in a process of their own, which counts their bytes. */
 async function connected(path: string): Promise<Task<typeof tasks>> {
   const task = new Task<typeof tasks>(import.meta.url);
   await task.call('connect', path);
   return task;
 }
 
-/** Frames a second from `write` (`EVENTS` frames of `bytes` to each client) until clients have read 99 %. */
+/** Sends `EVENTS` frames of `bytes` bytes to each client; returns frames a second until clients have read 99 %. */
 async function framesPerSecond(
   clients: Task<typeof tasks>,
   bytes: number,
   write: () => Promise<void>,
 ): Promise<number> {
-  // Sets the goal first: the count misses earlier bytes.
+  // The goal must be set before the first write, because the count of bytes starts here.
   await clients.call('expect', Math.floor(bytes * EVENTS * SUBSCRIBERS * 0.99));
   const read = clients.call('read');
   const started = performance.now();
@@ -112,7 +109,7 @@ async function framesPerSecond(
   return (EVENTS * SUBSCRIBERS * 0.99 * 1_000) / (performance.now() - started);
 }
 
-/** Durable log of a robot. Throws errors that a robot would only log. */
+/** Throws on a notice, which a robot only logs. */
 const eventLog = (directory: string, retain: number): EventLog =>
   openLog(directory, {
     retain,
@@ -123,7 +120,6 @@ const eventLog = (directory: string, retain: number): EventLog =>
     },
   }).log;
 
-/** Lines of filler events after the id `from`. */
 const fillerLines = (from: number, count: number): StoredEvent[] =>
   fillerEvents(from, count, systemClock).map(({ type, data }, at) =>
     eventLine(from + at + 1, type, '2026-01-01T00:00:00.000Z', data),
@@ -133,10 +129,9 @@ const textOf = (events: readonly StoredEvent[]): string => events.map(({ json })
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Short rounds in turns: other work of the disk slows both measures alike. */
+/** Short rounds alternate, so that other work of the disk slows both measures alike. */
 const APPEND_ROUNDS = 15;
 
-/** Durable appends of many robots at once, beside a raw write and fdatasync of the same bytes and files. */
 async function appending(): Promise<Figure> {
   using home = scratch();
   const { raw, own } = await inTurns(APPEND_ROUNDS, {
@@ -165,14 +160,13 @@ async function logs(directory: string): Promise<number> {
     return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
   });
   const drafts = fillerEvents(0, BATCH, systemClock);
-  // The first append creates the files, so is not measured.
+  // The first append creates files, so its time does not count.
   await Promise.all(open.map((log) => log.append(drafts)));
   const rate = await perSecond(open, (log) => log.append(drafts));
   await Promise.all(open.map((log) => log.close()));
   return rate;
 }
 
-/** Events a second if every robot appends in sequence. */
 async function perSecond<T>(robots: readonly T[], append: (robot: T, at: number) => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await Promise.all(
@@ -187,7 +181,6 @@ const LOG_EVENTS = 1_000_000;
 const PORTION = 10_000;
 const OPEN_ROUNDS = 5;
 
-/** Opens a log of a million events; the floor reads its file once. Both use the page cache. */
 async function opening(): Promise<Figure> {
   using home = scratch();
   await writeLog(home.path);
@@ -225,7 +218,6 @@ function timed(run: () => void): number {
   return performance.now() - started;
 }
 
-/** Clients of this process, and the bytes they have read. */
 let total = 0;
 let from = 0;
 let until = Number.POSITIVE_INFINITY;
@@ -245,7 +237,6 @@ const tasks = {
     });
     await Promise.all(connected);
   },
-  /** Resolves with the bytes after a silence. */
   settle: async (): Promise<number> => {
     for (let before = -1; before !== total; await wait(SETTLE_MS)) before = total;
     return total;

@@ -1,4 +1,4 @@
-/** Cost and speed of a fleet: `muster fleet` as users run it, each figure beside a floor or an absolute goal. */
+/** Measures memory and start of `muster fleet` as users run it, compared with bare sockets or an absolute goal. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -17,15 +17,13 @@ import { pssBytes, serveTask, startMuster, Task, treeOf, wordsOf } from '../meas
 
 interface FleetRun {
   robots: number;
-  /** Default: the command's choice. */
   workers?: number;
-  /** `embedded`, or a URL; absent for robots without an uplink. */
   platform?: string;
   scenario: string;
   meanwhile?(fleet: Running): Promise<void>;
 }
 
-/** Rejects with the output of a command that left no result. */
+/** Rejects with the standard error if the command wrote no result. */
 export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
   const { scenario, meanwhile, ...more } = run;
   using home = scratch();
@@ -45,14 +43,14 @@ export async function fleetCommand(run: FleetRun): Promise<FleetResult> {
 export const untilOnline = (fleet: Running, robots: number): Promise<unknown> =>
   fleet.said(new RegExp(`hold .*robots online ${robots}\\b`));
 
-/** Time of each part, e.g. `parent 4, workers 61, platform 38 s`. Undefined if the result has no costs. */
+/** Text such as `parent 4, workers 61, platform 38 s`; undefined if the result has no costs. */
 export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => number, unit: string): string | undefined {
   if (costs === undefined) return undefined;
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   return `${parts.map(([name, part]) => `${name} ${taken(part).toFixed(0)}`).join(', ')} ${unit}`;
 }
 
-/** Leaves descriptors for a warm-up. */
+/** The limit of open files, less 2,500 for the warm-up, bounds the robots. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
 const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
 const RAMP = 'phases:\n  - { do: ramp, over: 0s }\n';
@@ -62,12 +60,10 @@ const WARM_UP = 100;
 
 interface RobotKind {
   name: string;
-  /** Beginning of a scenario. */
   head: string;
   platform?: string;
-  /** Robots brought up in a second; if connected, as many as a platform on the same machine accepts. */
   perSecond: number;
-  /** KiB of a robot: all memory by robots, and one robot more. */
+  /** KiB per robot: `whole` divides all memory by the robots, `marginal` is the cost of one more robot. */
   goals: { whole: number; marginal: number };
 }
 
@@ -85,24 +81,21 @@ const CONNECTED: RobotKind = {
   goals: { whole: 64, marginal: 40 },
 };
 
-/** Takes minutes to bring robots up. */
 export async function benchFleet(): Promise<Figure[]> {
   const bare = await bytesOf('listen', ROBOTS);
   const connected = await bytesOf('connect', Math.min(ROBOTS, CONNECTED_FLOOR));
   return [...(await weighRobots(IDLE, bare)), ...(await weighRobots(CONNECTED, connected))];
 }
 
-/** One process holds all ends, five descriptors a robot. */
+/** Number of robots; one process holds both ends of their connections, five descriptors per robot. */
 const CONNECTED_FLOOR = 3000;
 
 const tasks = {
-  /** Bare unix sockets that listen in a folder. */
   listen: async (folder: string, from: number, to: number): Promise<void> => {
     for (let number = from; number < to; number += 1)
       await once(createServer({ allowHalfOpen: true }).listen(join(folder, `${number}`)), 'listening');
   },
 
-  /** Adds to each listening socket a client, and a connection to a port of this process. */
   connect: async (folder: string, from: number, to: number): Promise<void> => {
     await tasks.listen(folder, from, to);
     const server = createServer().listen(0, '127.0.0.1');
@@ -114,21 +107,19 @@ const tasks = {
   },
 };
 
-/** Bytes of the barest robot: sockets in the folder that a fleet uses. */
 async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<number> {
   using place = scratch(baseDirFor(count * ROBOT_BYTES));
   await using task = new Task<typeof tasks>(import.meta.url, { flags: WORKER_FLAGS });
-  // The first robots load code and buffers, which later robots do not.
+  // The first robots load code and buffers, so their memory does not count.
   await task.call(kind, place.path, 0, WARM_UP);
   const before = pssBytes([task.pid]);
   await task.call(kind, place.path, WARM_UP, WARM_UP + count);
   return (pssBytes([task.pid]) - before) / count;
 }
 
-/** Milliseconds for the end of the ramp. */
+/** Milliseconds for memory to settle after the ramp. */
 const SETTLE_MS = 10_000;
 
-/** Weighs the whole process tree from outside, beside the command's figure. `floor`: bytes of the barest robot. */
 async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {
   const over = Math.ceil(ROBOTS / kind.perSecond);
   const scenario = `${kind.head}phases:\n  - { do: ramp, over: ${over}s }\n  - { do: hold, for: 1h }\n`;
@@ -162,7 +153,6 @@ async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {
 
 const MANY = 100_000;
 
-/** Takes minutes and several GB. */
 export async function benchFleetMany(): Promise<Figure[]> {
   const workers = Math.ceil((MANY * 1.4) / (descriptorLimit() * 0.85));
   const result = await fleetCommand({ robots: MANY, workers, scenario: `${UNCONNECTED}${RAMP}` });

@@ -1,4 +1,4 @@
-/** Accuracy of Muster's lateness of requests, beside the lateness on the wire. */
+/** Compares the lateness that `muster fleet` reports for its requests with the lateness measured at the server. */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
@@ -10,16 +10,16 @@ const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
 const MEASURED_S = 6;
 const STALL_MS = 500;
-/** Tolerated difference: a share of the wire's figure, or milliseconds. */
+/** Tolerated difference from the server's measurement: the larger of a share and milliseconds. */
 const TOLERANCE = { share: 0.1, ms: 2 };
 
 interface Seen {
   result: FleetResult;
-  /** Milliseconds from due to arrived, ascending, of measured requests. */
+  /** Milliseconds between due time and arrival of each measured request, ascending. */
   wire: number[];
 }
 
-/** Requests a second at which each waits for its own timer. */
+/** Requests a second, few enough that each request waits for its own timer. */
 const AT_REST = 100;
 
 export async function benchLateness(): Promise<Figure[]> {
@@ -61,8 +61,8 @@ async function run(rate: number, stalls: boolean): Promise<Seen> {
 }
 
 /**
- * Milliseconds from due to arrived, ascending, at an even rate. Sender and receiver share no clock, so the promptest
- * request counts as on time.
+ * Milliseconds between due time and arrival, ascending. The processes share no clock, so the promptest request counts
+ * as on time.
  */
 export function latenessOf(arrivals: readonly number[], rate: number): number[] {
   const slot = 1000 / rate;
@@ -76,7 +76,6 @@ export interface Load {
   seconds: number;
 }
 
-/** Runs `muster fleet` with the load, after `warmUpS` unmeasured seconds. */
 export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<FleetResult> {
   const hold = (during: number, measured: boolean): string =>
     `  - { do: hold, for: ${during}s, lists: ${rate}/s, arrivals: constant, measure: ${measured} }\n`;
@@ -86,13 +85,10 @@ export function openLoop({ port, rate, seconds }: Load, warmUpS = 0): Promise<Fl
   return fleetCommand({ robots: 1, workers: 1, platform: `http://127.0.0.1:${port}/beta`, scenario });
 }
 
-/** Requests of measured phases; robots ask for other pages. */
 const LOAD = Buffer.from('GET /beta/devices?limit=100&offset=');
 const END = Buffer.from('\r\n\r\n');
 const arrivals: number[] = [];
-/** Number of the request at which the server stalls. */
 let stallAt: number | undefined;
-/** Sockets without an answer while the server stalls. */
 let held: Socket[] | undefined;
 
 const page = (data: object[]): string =>
@@ -124,7 +120,7 @@ function standStill(): void {
   }, STALL_MS);
 }
 
-/** Answers a few between turns of the event loop, so that arrivals meanwhile are recorded in time. */
+/** Answers 32 sockets per turn of the event loop, so that new arrivals get a timely timestamp. */
 function answerSome(sockets: readonly Socket[], from: number): void {
   for (const socket of sockets.slice(from, from + 32)) socket.write(EMPTY);
   if (from + 32 < sockets.length) setImmediate(answerSome, sockets, from + 32);
@@ -143,18 +139,15 @@ const server = createServer({ noDelay: true }, (socket) => {
 });
 
 const tasks = {
-  /** Port on 127.0.0.1. */
   listen: (at: number | undefined): Promise<number> => {
     stallAt = at;
-    // A stall must refuse no connection.
+    // A backlog above Node's 511, so that no connection is refused during a stall.
     const where = { port: 0, host: '127.0.0.1', backlog: 16_384 };
     return new Promise((resolve) => server.listen(where, () => resolve((server.address() as AddressInfo).port)));
   },
-  /** Milliseconds, in order. */
   arrivals: (): readonly number[] => arrivals,
 };
 
-/** Platform in its own process: answers lists from a constant, and records arrivals. */
 export const arrivalServer = (): Task<typeof tasks> => new Task(import.meta.url);
 
 if (import.meta.main) serveTask(tasks);

@@ -1,6 +1,6 @@
 /**
- * Compares Muster's fleet with other open-loop load generators: requests by processor second, start included, and
- * lateness on the wire. Rounds take turns; a ratio is of one round.
+ * Compares `muster fleet` with k6 and bare loops in Go and Node: requests per processor second, and lateness at the
+ * server.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -15,22 +15,21 @@ import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 const RATES = [5000, 10_000];
 const SECONDS = 10;
 const ROUNDS = 3;
-/** Milliseconds after the due moment that count as on time. */
+/** Milliseconds of lateness that count as on time. */
 const IN_TIME_MS = 10;
-/** Tolerated share of missing requests: tools disagree about the last moment. */
+/** Tolerated share of missing or surplus requests: tools end the load at slightly different moments. */
 const NEARLY_ALL = 0.0001;
-/** Seconds at the start in which a tool warms up. */
+/** Seconds at the start, whose lateness does not count. */
 const WARM_UP_S = 2;
 
 interface Outcome {
   arrived: number;
   perCpuSecond: number;
-  /** Share on time after the warm-up; NaN if any request is missing, since arrivals have no numbers. */
+  /** Share of requests on time; NaN if requests are missing, since no arrival tells which request was lost. */
   inTime: number;
   p99Ms: number;
 }
 
-/** Takes six minutes, and more to build k6 at first. */
 export async function benchPeers(): Promise<Figure[]> {
   const others = await built();
   if (typeof others === 'string') process.stdout.write(`skipped: ${others}\n`);
@@ -109,13 +108,12 @@ const K6 = 'go.k6.io/k6@v1.8.1';
 const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'muster-bench', K6.replaceAll('/', '_'));
 const FOLDER = join(import.meta.dirname, 'peers');
 
-/** `run` resolves at the tool's end. */
 interface Tool {
   name: string;
   run(load: Load): Promise<unknown>;
 }
 
-/** Path that the server counts. */
+/** The arrival server counts requests for this path only. */
 const urlOf = ({ port }: Load): string => `http://127.0.0.1:${port}/beta/devices?limit=100&offset=0`;
 
 const fleet: Tool = { name: 'muster fleet', run: openLoop };
@@ -127,7 +125,6 @@ const node: Tool = {
 
 const wordsOf = (load: Load): string[] => [urlOf(load), String(load.rate), String(load.rate * load.seconds)];
 
-/** Builds the tools in Go once. Resolves with the reason if it cannot. */
 async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
   const bin = join(CACHE, 'bin');
   try {
@@ -152,6 +149,5 @@ async function built(): Promise<{ loop: Tool; k6: Tool } | string> {
   };
 }
 
-/** Rejects with the output of a failed command. */
 const command = (file: string, words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<unknown> =>
   promisify(execFile)(file, words, { env: { ...process.env, ...env } });

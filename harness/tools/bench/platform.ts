@@ -1,4 +1,4 @@
-/** Lists of a platform with a million devices, beside a bare server with bodies of the same size. */
+/** Measures lists of a platform with a million devices, compared with a bare server that sends as many bytes. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -52,10 +52,10 @@ export async function benchPlatform(): Promise<Figure[]> {
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
-  /** Drops the first round, which compiles code, and takes the best: other work only slows a round. */
+  /** Takes the best round, since other work only slows rounds; the first round compiles code, so it does not count. */
   const best = (name: keyof typeof requests): number => Math.max(...(taken[name]?.slice(1) ?? []));
   const rss = (await platform.call('memory')) / 1e6;
-  /** Cost is the inverse of the rate. */
+  /** Microseconds per request, as a multiple of the first page. */
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>
     timesFloor(`platform: ${what} against the first`, 1e6 / best(name), 1e6 / best('first'), times, 'µs');
   return [
@@ -69,15 +69,13 @@ export async function benchPlatform(): Promise<Figure[]> {
   ];
 }
 
-/** Offsets all over the list, more than a round asks for, so that most rows are rendered anew. */
 function scattered(): number[] {
   const offsets: number[] = [];
   for (let offset = 0; offset + 10 <= DEVICES; offset += 10) offsets.push(offset);
-  // 7,919 is prime, so every offset comes once, and neighbours never in sequence.
+  // The prime 7,919 visits every offset once, and neighbours never in sequence.
   return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
 }
 
-/** Servers in their own processes: Muster's platform, or one that answers every request with as many bytes. */
 const tasks = {
   platform: async (): Promise<{ port: number; startMs: number }> => {
     const start = performance.now();
@@ -100,7 +98,7 @@ function bytesOf({ path, headers = {} }: Request): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`);
 }
 
-/** One request at a time on a raw socket: the generator must cost less than any server. */
+/** Raw sockets, because the client must cost less processor time than the server under measurement. */
 async function openLane(port: number) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');
@@ -111,7 +109,7 @@ async function openLane(port: number) {
   socket.on('close', () => answered.reject(new Error('the server closed the connection')));
   socket.on('data', (bytes: Buffer) => {
     received += bytes.length;
-    // The first bytes contain the whole head.
+    // Both servers send the whole head in the first packet.
     expected ??= lengthOf(bytes);
     if (received < expected) return;
     received = 0;
@@ -131,7 +129,6 @@ async function openLane(port: number) {
   };
 }
 
-/** Bytes of an answer, head included. */
 function lengthOf(bytes: Buffer): number {
   const at = bytes.indexOf(LENGTH) + LENGTH.length;
   return bytes.indexOf(HEAD_END) + HEAD_END.length + Number.parseInt(bytes.toString('latin1', at, at + 12), 10);

@@ -1,4 +1,4 @@
-/** Roll-out to connected robots, beside bare sockets and files that do the same work. */
+/** Measures a roll-out to connected robots, compared with bare sockets and files that do the same work. */
 import { once } from 'node:events';
 import { mkdirSync, openSync, renameSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
@@ -16,7 +16,6 @@ import { fleetCommand, partsOf, ROBOT_BYTES } from './fleet.ts';
 
 const ROBOTS = 10_000;
 
-/** Takes two minutes, mostly for keys. */
 export async function benchRollout(): Promise<Figure[]> {
   const floor = await bareSeconds();
   const phases = '  - { do: ramp, over: 25s }\n  - { do: rollout, over: 0s, within: 120s }\n';
@@ -41,10 +40,10 @@ export async function benchRollout(): Promise<Figure[]> {
   ];
 }
 
-/** Robots of a process, four descriptors each. */
+/** Robots per process; each needs four descriptors. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
-/** Seconds of bare ends for the same work: a platform in one process, and robots in as many as needed. */
+/** Seconds of the same work with bare sockets: one process as the platform, several as robots. */
 async function bareSeconds(): Promise<number> {
   using place = scratch(baseDirFor(ROBOTS * ROBOT_BYTES));
   await using stack = new AsyncDisposableStack();
@@ -61,10 +60,10 @@ async function bareSeconds(): Promise<number> {
   return (performance.now() - began) / 1000;
 }
 
-/** Message to a robot and event for its client, about as long as a fleet's. */
+/** About as many bytes as the messages and events of a real fleet. */
 const MESSAGE = Buffer.alloc(150, 'x');
 const EVENT = Buffer.alloc(500, 'x');
-/** Bytes of requests and answers in a roll-out, as a fleet and its robots send them. */
+/** Requests per robot in a roll-out, with the bytes of body and answer in a real fleet. */
 const REQUESTS = [
   { method: 'POST', path: '/deployments', body: 199, answer: 438 },
   { method: 'GET', path: '/agent/deployments', body: 0, answer: 931 },
@@ -76,7 +75,7 @@ const LANES = 64;
 interface BareRobot {
   folder: string;
   log: number;
-  /** Connection to the platform, and both ends of the client's connection. */
+  /** `uplink` leads to the platform; `stream` and `client` are the two ends of the client's connection. */
   uplink: Socket;
   stream: Socket;
   client: Socket;
@@ -86,7 +85,6 @@ let pool: Pool;
 const robots: BareRobot[] = [];
 
 const tasks = {
-  /** Answers requests, and notifies a robot once its deployment is posted. */
   platform: async (): Promise<{ http: number; uplink: number }> => {
     const uplinks = new Map<string, Socket>();
     const broker = createServer((socket) => {
@@ -107,7 +105,6 @@ const tasks = {
     return { http: (api.address() as AddressInfo).port, uplink: (broker.address() as AddressInfo).port };
   },
 
-  /** Connected robots, each with a client. */
   robots: async (place: string, from: number, to: number, ports: { http: number; uplink: number }): Promise<void> => {
     pool = new Pool(`http://127.0.0.1:${ports.http}`, { connections: LANES });
     const numbers = Array.from({ length: to - from }, (_, index) => from + index);
@@ -125,7 +122,6 @@ const tasks = {
     });
   },
 
-  /** Resolves when every client has its event. */
   rollout: async (): Promise<void> => void (await Promise.all(robots.map(receive))),
 };
 
@@ -148,7 +144,7 @@ async function send({ method, path, body }: (typeof REQUESTS)[number], { folder 
   return await answer.body.bytes();
 }
 
-/** Config files behind a symbolic link, and state beside: the minimum that survives any crash. */
+/** Renames the link and the state file into place: the least work that survives a crash. */
 function putInPlace({ folder }: BareRobot, content: Uint8Array): void {
   const [set, state] = [join(folder, 'set'), join(folder, 'state')];
   mkdirSync(set);

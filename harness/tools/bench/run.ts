@@ -1,4 +1,4 @@
-/** `npm run bench`: every figure beside a floor from the same run. */
+/** `npm run bench`: prints each figure beside its floor, what bare sockets or files reach in the same run. */
 import process from 'node:process';
 import type { Figure } from '../measure/figure.ts';
 import { names, toolOptions } from '../options.ts';
@@ -12,7 +12,7 @@ import { benchRollout } from './rollout.ts';
 import { benchStart } from './start.ts';
 import { benchWatch } from './watch.ts';
 
-/** Benches with a summary. Those marked * take minutes or most of the memory, so run only by name. */
+/** A summary that begins with * marks a bench of minutes or much memory, which runs only by name. */
 const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> = {
   device: [benchDevice, 'appends, opening a log, delivery to 1,000 subscribers'],
   platform: [benchPlatform, 'pages of a list of a million devices'],

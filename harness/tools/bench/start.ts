@@ -1,4 +1,4 @@
-/** Processor time of a command up to its work, beside a Node that does nothing. */
+/** Measures the processor time that a command needs to start, compared with a Node that does nothing. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,6 @@ const ROUNDS = 5;
 /** Seconds of processor time. */
 const GOALS = { device: 0.4, check: 0.5, fleet: 0.9 };
 const SUITE = import.meta.resolve('../../../suites/device/index.ts');
-/** Loads the code for a check of a device, and runs nothing. */
 const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;
 
 export async function benchStart(): Promise<Figure[]> {
@@ -39,7 +38,7 @@ export async function benchStart(): Promise<Figure[]> {
     },
     fleet: () => untilUp(fleet, (started) => untilOnline(started, 1)),
   };
-  // Fills Node's compile cache, as the first use of a command does; not measured.
+  // The first run fills Node's compile cache, so its time does not count.
   await inTurns(1, starts);
   const taken = await inTurns(ROUNDS, starts);
   const floor = median(taken.bare);
@@ -62,7 +61,6 @@ async function untilEnd(run: () => Promise<unknown>): Promise<number> {
   return cpuSecondsOfEnded() - before;
 }
 
-/** Processor time of a command and its children until it is up. */
 async function untilUp(words: readonly string[], up: (started: Running) => Promise<unknown>): Promise<number> {
   await using started = startMuster(words);
   await up(started);

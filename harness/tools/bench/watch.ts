@@ -1,7 +1,6 @@
 /**
- * Cost of muster watch: throughput beside nginx and HAProxy as plain HTTP proxies, and latency of a thousand requests a
- * second beside a thousand open streams. A bare relay in Node is measured too. Needs nginx, haproxy and wrk (Debian
- * packages of these names).
+ * Measures throughput and added latency of `muster watch`, compared with nginx, HAProxy and a bare relay in Node. Needs
+ * the Debian packages nginx, haproxy and wrk.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -109,7 +108,7 @@ async function requestsPerSecond(port: number): Promise<number> {
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 }
 
-/** Additional milliseconds of the slowest hundredth of requests. */
+/** Milliseconds that `muster watch` adds to the 99th percentile. */
 async function latency(): Promise<Figure> {
   await using server = new Task<typeof tasks>(import.meta.url);
   const origin = await server.call('serve');
@@ -122,7 +121,6 @@ async function latency(): Promise<Figure> {
     `a bare relay of Node adds ${(bare.through - bare.direct).toFixed(2)} ms`;
   const name = `muster watch: added to p99 of 1,000 requests/s beside ${STREAMS} streams`;
   const figure = atMost(name, through - direct, 1, 'ms', { why });
-  // On a noisy machine, a millisecond more or less is chance.
   if (direct <= STEADY_MS) return figure;
   return { ...figure, value: Number.NaN, met: false, why: `this machine is too busy to tell: ${why}` };
 }
@@ -132,7 +130,6 @@ async function bareSlowest(origin: number): ReturnType<typeof slowest> {
   return await slowest(origin, await relay.call('relay', origin));
 }
 
-/** Milliseconds of the slowest hundredth, direct and through the relay, which has the streams. */
 async function slowest(origin: number, port: number): Promise<{ direct: number; through: number }> {
   await using client = new Task<typeof tasks>(import.meta.url);
   await client.call('follow', port);
@@ -143,17 +140,16 @@ async function slowest(origin: number, port: number): Promise<{ direct: number; 
   return { direct: median(taken.direct), through: median(taken.through) };
 }
 
-/** Milliseconds above which a difference of 1 ms means nothing. */
+/** Milliseconds of direct latency above which a difference of 1 ms is noise. */
 const STEADY_MS = 3;
 
 const tasks = {
-  /** Port of a server whose streams get a comment each second. */
   async serve(): Promise<number> {
     const body = JSON.stringify(DEPLOYMENT);
     const server = createServer((request, response) => {
       if (request.url !== '/v0.2/events') return void response.setHeader('content-type', 'application/json').end(body);
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      // Gives each stream a rhythm from its own start, as an agent does.
+      // Each stream sends heartbeats from its own start on, as streams of an agent do.
       const beat = setInterval(() => response.write(': heartbeat\n\n'), 1000);
       response.once('close', () => clearInterval(beat));
     });
@@ -162,7 +158,6 @@ const tasks = {
     return (server.address() as AddressInfo).port;
   },
 
-  /** Port of a bare relay. */
   async relay(to: number): Promise<number> {
     const half = { allowHalfOpen: true, noDelay: true };
     const server = createPlain(half, (client) => {
@@ -188,12 +183,11 @@ const tasks = {
       const request = get({ port, host: '127.0.0.1', path: '/v0.2/events', agent: false });
       const [response] = await once(request, 'response');
       response.resume();
-      // Spreads over a second or more.
+      // Waits between requests, so that the heartbeats of the streams spread over a second.
       await wait(1);
     }
   },
 
-  /** Milliseconds: 99th percentile of a thousand requests a second, each sent when due. */
   async slowest(port: number): Promise<number> {
     const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
     const took: number[] = [];

@@ -1,7 +1,4 @@
-/**
- * Hostile answers against the harness's HTTP client and its raw exchange: each must end with an answer, or with an
- * error that names the culprit.
- */
+/** Sends hostile answers to the HTTP client and the raw exchange: each must end with an answer or a known error. */
 
 import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
@@ -33,7 +30,7 @@ const inputs: fc.Arbitrary<AnswersInput> = fc.record({
   method: fc.constantFrom('GET', 'GET', 'HEAD'),
 });
 
-/** Milliseconds above any wait, as the server always ends the connection. */
+/** Milliseconds; longer than any wait, because the server always closes the connection. */
 const TIMEOUT_MS = 20_000;
 
 function open(): Promise<Subject<AnswersInput>> {
@@ -75,10 +72,7 @@ async function attack(http: HttpClient, bytes: Buffer, method: string): Promise<
   return splitWrong(bytes, method);
 }
 
-/**
- * Accepts printable lines only: other bytes, such as a lone carriage return, have several readings (RFC 9112, section
- * 2.2), and no check asks for one.
- */
+/** Parsers read unprintable bytes, such as a lone carriage return, differently (RFC 9112, section 2.2). */
 const hasPlainHead = (bytes: Buffer): boolean => {
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
   return head.split('\r\n').every((line) => /^[ -~]*$/.test(line));
@@ -88,7 +82,7 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 const isExpected = (error: Error): boolean =>
   [NoAnswer, Unreachable, LimitReached].some((kind) => error instanceof kind);
 
-/** Further bytes must not change a complete or hopeless answer. */
+/** Once the parser reports an answer or a malformed head, further bytes must not change the result. */
 function splitWrong(bytes: Buffer, method: string): string | undefined {
   const whole = parseResponse(bytes, method, false);
   const step = Math.max(1, Math.floor(bytes.length / 200));

@@ -1,4 +1,4 @@
-/** Bytes as inputs: strings of characters up to U+00FF, in pieces and with damage. */
+/** Inputs of bytes as strings of characters up to U+00FF, with functions that cut and damage the strings. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
@@ -7,19 +7,17 @@ import fc from 'fast-check';
 
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** Splits rows at broken bars, which separate texts. */
 export const wordsOfRows = (...rows: readonly string[]): string[] => rows.flatMap((row) => row.split('¦'));
 
-/** Bytes of a text in UTF-8, as a string. */
+/** Encodes a text in UTF-8, as a string with a character per byte. */
 export const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 export const anyBytes = (maxLength: number): fc.Arbitrary<string> =>
   fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
 
-/** Positions to cut bytes at, as parts of 2^16. */
+/** Positions of cuts, in 65,536ths of the length. */
 export const cuts = fc.array(fc.nat(0xffff), { maxLength: 12 });
 
-/** Pieces of bytes, none empty. */
 export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
   const edges = [...new Set(at.map((part) => Math.floor((part * bytes.length) / 0x10000)))].toSorted((a, b) => a - b);
   return [0, ...edges]
@@ -27,7 +25,6 @@ export function piecesOf(bytes: Buffer, at: readonly number[]): Buffer[] {
     .filter(({ length }) => length > 0);
 }
 
-/** Writes the parts in turn until the other side hangs up. */
 export async function writeParts(stream: Writable, parts: readonly Buffer[]): Promise<void> {
   for (const part of parts) {
     if (stream.destroyed) return;
@@ -36,7 +33,6 @@ export async function writeParts(stream: Writable, parts: readonly Buffer[]): Pr
   }
 }
 
-/** Resolves with true if the connection closes in time, for whatever reason. */
 export async function isClosedWithin(socket: Socket, withinMs: number): Promise<boolean> {
   if (socket.closed) return true;
   const late = new AbortController();
@@ -46,14 +42,13 @@ export async function isClosedWithin(socket: Socket, withinMs: number): Promise<
   return !late.signal.aborted;
 }
 
-/** `at` is a part of 2^16 of the text. */
+/** `at` is a position in 65,536ths of the text; `length` counts characters. */
 export type Damage =
   | { do: 'cut' | 'remove' | 'double' | 'swap'; at: number; length: number }
   | { do: 'insert' | 'replace'; at: number; text: string };
 
 const at = fc.nat(0xffff);
 
-/** Some damages insert one of the words. */
 export const damagesFrom = (words: readonly string[]): fc.Arbitrary<Damage> =>
   fc.oneof(
     fc.record({
@@ -68,7 +63,6 @@ export const damagesFrom = (words: readonly string[]): fc.Arbitrary<Damage> =>
     }),
   );
 
-/** Text with every damage done in turn. */
 export function withDamages(text: string, damages: readonly Damage[]): string {
   return damages.reduce((all, damage) => {
     const start = Math.floor((damage.at * (all.length + 1)) / 0x10000);

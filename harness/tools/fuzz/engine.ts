@@ -1,4 +1,4 @@
-/** Fuzzers (inputs and a subject), sessions that attack until the time is up, and files of finds. */
+/** Runs fuzzers against their subjects until time is up, and keeps failing inputs in files. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, ftruncateSync, mkdirSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -6,33 +6,27 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc, { type Arbitrary } from 'fast-check';
 
-/** Target of inputs, such as a server process or a parser. */
 export interface Subject<T> extends AsyncDisposable {
   /**
-   * Resolves with the failure in words that every run repeats; undefined if the subject held. An error is a failure
-   * too. Must end by itself, whatever the input.
+   * Resolves with the failure in words that every run repeats, or undefined; an error counts as a failure. Must end for
+   * any input.
    */
   attack(input: T): Promise<string | undefined> | string | undefined;
-  /** Keeps the subject after a find; otherwise a new one replaces it. */
+  /** True if the subject survives a failure; otherwise a fresh subject replaces it. */
   readonly unharmed?: boolean;
 }
 
 export interface Fuzzer<T> {
-  /** Name, also of the folder of finds. */
   name: string;
-  /** Subject and inputs, for the help. */
   about: string;
-  /** A fresh subject takes seconds. */
   slow?: boolean;
-  /** JSON values, to keep finds in files. Bytes are strings of characters up to U+00FF. */
+  /** Values that JSON can store; bytes are strings of characters up to U+00FF. */
   inputs: Arbitrary<T>;
-  /** Fresh subject, disposed of after a find and at the end. */
   open(): Promise<Subject<T>>;
 }
 
 export type AnyFuzzer = Fuzzer<unknown>;
 
-/** Forgets the type of inputs, which the fuzzer alone makes and takes. */
 export const fuzzer = <T>(it: Fuzzer<T>): AnyFuzzer => it as unknown as AnyFuzzer;
 
 export const pureSubject = <T>(attack: Subject<T>['attack']): Promise<Subject<T>> =>
@@ -41,14 +35,12 @@ export const pureSubject = <T>(attack: Subject<T>['attack']): Promise<Subject<T>
 export interface Find {
   fuzzer: string;
   wrong: string;
-  /** Smallest input that fails. */
   input: unknown;
 }
 
-/** Folder of finds, one for each fuzzer; a test repeats all finds. */
+/** Holds a folder of finds per fuzzer; a test repeats all finds. */
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/fuzz', import.meta.url));
 
-/** Writes a find to its own file; returns the path. */
 export function writeFind({ fuzzer, wrong, input }: Find, folder: string): string {
   const text = JSON.stringify(input);
   const file = join(folder, fuzzer, `${createHash('sha256').update(text).digest('hex').slice(0, 12)}.json`);
@@ -57,7 +49,6 @@ export function writeFind({ fuzzer, wrong, input }: Find, folder: string): strin
   return file;
 }
 
-/** Finds of a fuzzer, by name. */
 export function readFinds(fuzzer: string, folder = FIXTURES): { file: string; wrong: string; input: unknown }[] {
   const own = join(folder, fuzzer);
   if (!existsSync(own)) return [];
@@ -70,39 +61,30 @@ export function readFinds(fuzzer: string, folder = FIXTURES): { file: string; wr
 }
 
 export interface SessionOptions {
-  /** The same seed gives the same inputs. */
   seed: number;
   ms: number;
-  /** Finds that end the session. */
   finds?: number;
-  /** File that receives each input before its attack, in case the process hangs or dies. */
+  /** Descriptor of a file that keeps the current input, in case the process hangs or dies. */
   inputFd?: number;
-  /** Called after each attack with the attacks so far. */
   onAttack?(tried: number): void;
-  /** Called with each find, shrunk. */
   onFind(find: { wrong: string; input: unknown }): void;
 }
 
 export interface SessionResult {
-  /** Attacks, those of the shrinking included. */
   tried: number;
-  /** Attacks whose failure was known. */
   repeated: number;
 }
 
-/** Inputs of a run of fast-check, whose values grow from first to last. */
+/** Inputs per run of fast-check, which makes values larger towards the end of a run. */
 const RUN = 500;
 const SHRINK_MS = 30_000;
 
-/** Kind of a find: words without numbers and quotes. */
+/** Failures of one kind differ only in numbers and quoted texts. */
 const kindOf = (wrong: string): string => wrong.replaceAll(/'[^']*'|"[^"]*"|\d+/g, '#');
 
 class Wrong extends Error {}
 
-/**
- * Attacks until the time is up. Shrinks each find, and looks for no other of its kind. Rejects if the subject cannot be
- * opened.
- */
+/** Attacks until time is up, and shrinks the first find of each kind. Rejects if the subject does not open. */
 export async function runSession(fuzzer: AnyFuzzer, options: SessionOptions): Promise<SessionResult> {
   const over = performance.now() + options.ms;
   const result: SessionResult = { tried: 0, repeated: 0 };
@@ -139,7 +121,7 @@ export async function runSession(fuzzer: AnyFuzzer, options: SessionOptions): Pr
   return result;
 }
 
-/** Replaces the subject after each find. `currentFd`: `inputFd` of a session. */
+/** Replaces a subject that a find has harmed. `currentFd`: descriptor of the file for the current input. */
 export async function openAttack(fuzzer: AnyFuzzer, currentFd?: number) {
   let subject = await fuzzer.open();
   const note = (input: unknown): void => {

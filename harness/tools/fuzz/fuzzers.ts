@@ -1,4 +1,4 @@
-/** All fuzzers, each in its own process, which a find may hang or kill. */
+/** Lists all fuzzers, each run in its own process, which an input may hang or kill. */
 import { openSync } from 'node:fs';
 import { noteTask, serveTask } from '../measure/process.ts';
 import { answers } from './answers.ts';
@@ -10,7 +10,6 @@ import { sse, streams } from './sse.ts';
 
 export const FUZZERS: readonly AnyFuzzer[] = [json, http, answers, logLines, sse, streams];
 
-/** Note of an attacking process: progress, or a find. */
 export type FuzzNote = { tried: number } | { find: { wrong: string; input: unknown } };
 
 const TELL_MS = 1_000;

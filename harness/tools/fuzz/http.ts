@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 framing against four servers: none fails, answers a request in a body, or keeps the connection. Requests,
- * and answers for `answers.ts`, state lengths in every way, right and wrong.
+ * Fuzzes HTTP/1.1 framing against four servers: a server must not fail, answer a request hidden in a body, or keep the
+ * connection open.
  */
 
 import type { Socket } from 'node:net';
@@ -123,7 +123,6 @@ const requestLine = (targets: readonly string[]): fc.Arbitrary<string> =>
     )
     .map((words) => words.join(' '));
 
-/** Bytes of a request, mostly almost correct. `own`: headers always present. */
 export const requestText = (targets: readonly string[], own: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(requestLine(targets), fc.boolean(), fc.array(header, { maxLength: 4 }), lineEnd, body)
@@ -181,8 +180,8 @@ export const answerText: fc.Arbitrary<string> = fc
   .map(([first, headers, end, content]) => whole(first, headers, end, content));
 
 /**
- * Methods of valid requests before the first invalid one; the last body may be broken or unfinished, since a server may
- * answer after the head. Strictly after RFC 9112: a server that sees more requests also sees requests in bodies.
+ * Methods of the valid requests before the first invalid request, by a strict reading of RFC 9112. The body of the last
+ * request may be incomplete, since a server may answer after the head.
  */
 export function plainRequests(text: string): string[] {
   const methods: string[] = [];
@@ -201,10 +200,10 @@ const MOST_LENGTH = 2n ** 64n - 1n;
 function firstOf(text: string): { method: string; rest: string | undefined } | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
-  // Without a version, a mere line feed ends the first line for Node's parser.
+  // Node's parser lets a lone line feed end a first line that has no version.
   const head = text.slice(0, end).replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
   const [first = '', ...lines] = head.split('\r\n');
-  // Node's parser takes several spaces for one, and versions 0.9 and 2.0, RTSP and none for HTTP/1.1.
+  // Node's parser accepts several spaces, and HTTP 0.9 or 2.0, RTSP 1.0 or no version at all.
   const [, method] = /^([!#$%&'*+.^_`|~\w-]+) +[^ ]+(?: +HTTP\/(?:0\.9|1\.[01]|2\.0)| +RTSP\/1\.0)?$/.exec(first) ?? [];
   if (method === undefined) return undefined;
   const headers = lines.map((line) => /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(line));
@@ -215,7 +214,7 @@ function firstOf(text: string): { method: string; rest: string | undefined } | u
   const after = text.slice(end + 4);
   if (codings.length > 0) {
     if (lengths.length > 0) return undefined;
-    // Chunks show the end of a body only if their coding comes last, and once (RFC 9112, 6.1 and 6.3).
+    // Chunked coding delimits a body only if applied once and last (RFC 9112, sections 6.1 and 6.3).
     const applied = codings
       .join(',')
       .toLowerCase()
@@ -251,7 +250,7 @@ interface HttpInput {
   cuts: number[];
 }
 
-/** Stands for the credentials in a request. */
+/** Placeholder in requests for the server's credentials. */
 const CREDENTIALS = '@credentials';
 const TARGETS: Readonly<Record<ServerName, readonly string[]>> = {
   device: ['/v0.2/health', '/v0.2/device', '/v0.2/deployments/current', '/v0.2/device/sync'],
@@ -273,7 +272,7 @@ const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...names).chain((server)
   }),
 );
 
-/** Milliseconds above any wait: a server answers and hangs up long before. */
+/** Milliseconds; longer than any server waits before it closes the connection. */
 const LONGEST_MS = 40_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -294,7 +293,6 @@ async function attack(
   return wrongAnswers(bytes, plainRequests(text), server);
 }
 
-/** Undefined if the server does not hang up. */
 async function answersOn(socket: Socket): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -309,7 +307,7 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
   const answers: RawResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const found = parseResponse(rest, methods[answers.length] ?? 'GET', true);
-    // A server that hangs up on unread bytes may lose the end of its answer.
+    // TCP may drop the end of an answer when a server closes with unread bytes.
     if (found === undefined) break;
     if (found === 'malformed') return `${server} answers with a wrong framing`;
     rest = rest.subarray(found.length);

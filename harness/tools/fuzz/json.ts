@@ -1,6 +1,6 @@
 /**
- * JSON and odd calls against every operation of the four HTTP APIs: the server never fails, and always answers with its
- * envelope. Texts have the shapes of JSONTestSuite (valid, invalid and implementation-defined), made by a grammar.
+ * Fuzzes every operation of the four HTTP APIs with JSON of all shapes (as in JSONTestSuite): a server must answer with
+ * its envelope and never fail.
  */
 
 import fc from 'fast-check';
@@ -73,13 +73,12 @@ const utf16 = (text: string, low: boolean): string => {
   return (low ? bytes : bytes.swap16()).toString('latin1');
 };
 
-/** JSON as text, rarely valid; a string of bytes. */
+/** JSON text, mostly invalid, as a string with a character per byte. */
 export const jsonValue: fc.Arbitrary<string> = fc.oneof(
   { weight: 8, arbitrary: value },
   { weight: 1, arbitrary: deep },
 );
 
-/** Document: a JSON value, damaged or in another encoding. */
 export const jsonText: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: jsonValue },
   { weight: 2, arbitrary: fc.constantFrom(...raw) },
@@ -99,7 +98,6 @@ export interface Call {
   method: string;
   path: string;
   query: string;
-  /** Bytes. */
   body?: string | undefined;
   type: string;
   version?: string;
@@ -109,7 +107,6 @@ interface Operation {
   server: ServerName;
   method: string;
   path: string;
-  /** Fields that the body may have. */
   fields: readonly string[];
 }
 
@@ -161,7 +158,6 @@ const sensible = fc.constantFrom(
 );
 const text = fc.string({ maxLength: 12 }).map((it) => utf8(JSON.stringify(it)));
 
-/** Body with fields of the operation, each valid or not. */
 const bodyOf = (fields: readonly string[]): fc.Arbitrary<string> =>
   fc
     .array(
@@ -233,10 +229,9 @@ const call: fc.Arbitrary<Call> = operation.chain(({ server, method, path, fields
   }),
 );
 
-/** Calls in sequence, as later calls may use earlier resources. */
+/** Later calls may use resources that earlier calls created. */
 export const calls: fc.Arbitrary<Call[]> = fc.array(call, { minLength: 1, maxLength: 5 });
 
-/** Newest id of each kind in any answer. */
 type Ids = Map<string, string>;
 
 async function attack(servers: Servers, ids: Ids, all: readonly Call[]): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-/** Suite's reader of a target's event log, whatever is in the files. */
+/** Fuzzes the suite's reader of a target's event log with damaged files. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { anyBytes, bytesOf, type Damage, damagesFrom, utf8, withDamages } from '
 import { fuzzer } from './engine.ts';
 
 interface LinesInput {
-  /** Files of the log, oldest first; several make a folder of segments. */
+  /** Contents of the log's files, oldest first; several files form a folder of segments. */
   files: string[];
   damages: Damage[];
   id: number;
@@ -37,7 +37,6 @@ const fileInputs: fc.Arbitrary<LinesInput> = fc.record({
   id: fc.nat(99),
 });
 
-/** The suite's reader must read whole lines and find their events, whatever else is in the files. */
 async function attackReader(path: string, { files, damages, id }: LinesInput): Promise<string | undefined> {
   rmSync(path, { recursive: true, force: true });
   const written = files.map((text, index) => (index === files.length - 1 ? withDamages(text, damages) : text));
@@ -55,7 +54,7 @@ async function attackReader(path: string, { files, damages, id }: LinesInput): P
   if (lines.map(({ text }) => text).join('\n') !== expected.join('\n')) return 'the reader gives other lines';
   for (const found of lines) {
     if (found.json !== isJson(found.text)) return 'a line is taken for JSON, or is not';
-    // Takes the whole line: damage may join two into JSON with a second id, which then counts.
+    // Only an undamaged line must be found: damage may join two lines into JSON with two ids.
     if (found.text === eventLine(id) && !storesEvent(found, BigInt(id))) return 'an event is not found in its line';
   }
   return undefined;

@@ -1,6 +1,5 @@
 /**
- * `npm run fuzz`: hostile inputs against servers, clients and parsers, each fuzzer in its own process. Shrinks finds,
- * and keeps these in `fixtures/fuzz/`, where a test repeats them.
+ * `npm run fuzz`: attacks servers, clients and parsers with hostile inputs, and keeps shrunk finds in `fixtures/fuzz/`.
  */
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -21,7 +20,7 @@ interface FuzzResult {
   finds: (Find & { file: string })[];
 }
 
-/** Milliseconds above the longest attack; kills only a blocked process. */
+/** Milliseconds of silence after which a process counts as blocked; longer than any attack. */
 const SILENCE_MS = 240_000;
 
 const NAMES = FUZZERS.map(({ name }) => name);
@@ -72,11 +71,11 @@ writeTestResults(
 );
 process.exitCode = finds.length > 0 ? 1 : 0;
 
-/** Resolves at the end of the process: by itself, by a find, or after too long a silence. */
+/** Runs a fuzzer in its own process; an input that kills or blocks the process is a find. */
 async function runFuzzer(name: string): Promise<FuzzResult> {
   using folder = scratch();
   const current = join(folder.path, 'current.json');
-  // Holds folders of subjects, which a dying process leaves.
+  // Temporary folders of a killed process are removed with this folder.
   const tmp = join(folder.path, 'tmp');
   mkdirSync(tmp);
   const result: FuzzResult = { name, tried: 0, repeated: 0, finds: [] };

@@ -1,4 +1,4 @@
-/** Simulators as processes, watched for their end and for changes to shared prototypes. */
+/** Starts simulators as processes, and notices when a process ends or changes shared prototypes. */
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import type { Server as NetServer } from 'node:net';
@@ -10,7 +10,7 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { PROBE, startMuster } from '../measure/process.ts';
 import type { Subject } from './engine.ts';
 
-/** Milliseconds for a server to end. */
+/** Milliseconds for a server to stop before it is killed. */
 const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
@@ -19,11 +19,10 @@ type Ready = Record<string, unknown>;
 export interface Server extends AsyncDisposable {
   readonly ready: Ready;
   readonly pid: number;
-  /** Failure of the process, if any. */
   readonly trouble: string | undefined;
 }
 
-/** Resolves once it serves. Rejects with the output if it ends before. `env` also has the probe's settings. */
+/** Rejects with the output of a server that ends before it is ready. */
 export async function startServer(words: readonly string[], tmp: string, env: NodeJS.ProcessEnv): Promise<Server> {
   const loaded = { TMPDIR: tmp, NODE_OPTIONS: `--import=${PROBE}`, ...env };
   const running = startMuster(['simulate', ...words, '--log-level', 'silent'], loaded);
@@ -38,7 +37,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
       return stderr === '' ? undefined : `the process says: ${lastLines(stderr)}`;
     },
     [Symbol.asyncDispose]: async () => {
-      // Kills a server that an earlier, reported input has hung.
+      // A server that hangs on an earlier input does not stop by itself.
       const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
       await running[Symbol.asyncDispose]();
       clearTimeout(late);
@@ -46,7 +45,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
   };
 }
 
-/** Leaves out stacks, which vary between runs. */
+/** Leaves out stack traces, which vary between runs. */
 const lastLines = (text: string): string =>
   text
     .split('\n')
@@ -59,29 +58,22 @@ export const platformWords = (devices: number, ...more: readonly string[]): stri
   ...more,
 ];
 
-/** Client options for a device or its control API. */
 export const onSocket = (socketPath: string, basePath = ''): HttpClientOptions => ({
   endpoint: { origin: 'http://localhost', socketPath },
   basePath,
 });
 
-/** Client options for a platform, by its ready line. */
 export function onPlatform({ url }: Ready): HttpClientOptions {
   const { origin, pathname } = new URL(String(url));
   const headers = { 'x-api-key': API_KEY, 'service-version': NEWEST_VERSION };
   return { endpoint: { origin }, basePath: pathname, headers };
 }
 
-/** Client options for a platform's control API, by its ready line. */
 export const onPlatformControl = ({ control, control_token: token }: Ready): HttpClientOptions => ({
   endpoint: { origin: String(control) },
   headers: { authorization: `Bearer ${String(token)}` },
 });
 
-/**
- * Server of the fuzzer attacks clients of this process. Each `attack` gets a client with its own recorder, which waits
- * up to `longestMs`.
- */
 export async function attackClients<T>(
   server: HttpServer | NetServer,
   longestMs: number,
@@ -106,11 +98,8 @@ export async function attackClients<T>(
 
 export type ServerName = 'device' | 'deviceControl' | 'platform' | 'platformControl';
 
-/** Device and platform, each with its control API. */
 export interface Servers extends AsyncDisposable {
-  /** Client with a recorder of its own. */
   client(name: ServerName): HttpClient;
-  /** Failure of a process, or of its answer to a plain request. */
   trouble(): Promise<string | undefined>;
 }
 
@@ -155,10 +144,9 @@ async function startServers(): Promise<Servers> {
   };
 }
 
-/** Attacks after which servers start afresh, because their state grows. */
+/** Attacks between restarts of the servers, whose state grows. */
 const FRESH_AFTER = 5_000;
 
-/** Simulators under attack. A failure of a simulator outranks the attack's own. */
 export async function againstServers<T>(
   attack: (servers: Servers, input: T) => Promise<string | undefined>,
 ): Promise<Subject<T>> {

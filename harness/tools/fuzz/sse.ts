@@ -1,4 +1,4 @@
-/** Event streams against all parsers and readers, compared with a model of the standard. */
+/** Fuzzes all parsers of event streams, compared with a model of the WHATWG standard. */
 
 import { isUtf8 } from 'node:buffer';
 import { createServer } from 'node:http';
@@ -14,16 +14,15 @@ import { anyBytes, bytesOf, cuts, piecesOf, utf8, wordsOfRows, writeParts } from
 import { fuzzer, pureSubject, type Subject } from './engine.ts';
 import { attackClients } from './servers.ts';
 
-/** Event that a client dispatches. */
 export interface Dispatched {
   id: string;
   event: string;
   data: string;
 }
 
-/** Events that a client dispatches for complete `bytes`, by the WHATWG standard, step by step over the whole text. */
+/** Events that a client must dispatch for the bytes, by the WHATWG standard. */
 export function dispatchedOf(bytes: Uint8Array): Dispatched[] {
-  // Decoding strips one byte order mark. An unfinished line does not count.
+  // Decoding removes the byte order mark; the last line is unfinished, so it does not count.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);
   lines.pop();
   const events: Dispatched[] = [];
@@ -65,7 +64,6 @@ const piece = fc.oneof(
   { weight: 1, arbitrary: fc.nat(3000).map((length) => 'x'.repeat(length)) },
 );
 
-/** Bytes of a stream, and positions to cut at. */
 export interface StreamInput {
   bytes: string;
   cuts: number[];
@@ -92,7 +90,7 @@ const dispatchedBy = (frames: readonly SseFrame[]): Dispatched[] =>
     .filter(({ dispatched }) => dispatched)
     .map(({ lastEventId, event, data = '' }) => ({ id: lastEventId, event: event || 'message', data }));
 
-/** Parser of the `eventsource` package, which ends a line at a carriage return only once it knows the next byte. */
+/** The `eventsource` parser ends a line at a carriage return only after the next byte, so a line feed follows. */
 function theirs(chunks: readonly Buffer[]): Dispatched[] {
   const events: Dispatched[] = [];
   let id = '';
@@ -107,9 +105,7 @@ function theirs(chunks: readonly Buffer[]): Dispatched[] {
   return events;
 }
 
-/**
- * Reader of a fleet's robots, which expect no lone carriage return and no byte order mark, as from simulated devices.
- */
+/** Reads with the fleet's parser, which supports neither a lone carriage return nor a byte order mark. */
 function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   const events: Omit<Dispatched, 'id'>[] = [];
   const reader = new SseReader({
@@ -124,7 +120,6 @@ function robots(chunks: readonly Buffer[]): Omit<Dispatched, 'id'>[] {
   return events;
 }
 
-/** Every chunking of the bytes must give the standard's events. */
 function attack({ bytes: text, cuts }: StreamInput): string | undefined {
   const bytes = bytesOf(text);
   const chunks = piecesOf(bytes, cuts);
@@ -153,7 +148,6 @@ export const sse = fuzzer<StreamInput>({
 const LONGEST_MS = 20_000;
 const LAST = 'the-last-event';
 
-/** Compares the suite's stream and the `eventsource` client over a real socket with the standard. */
 function openStreams(): Promise<Subject<StreamInput>> {
   let chunks: Buffer[] = [];
   const server = createServer((_request, response) => {
@@ -161,7 +155,6 @@ function openStreams(): Promise<Subject<StreamInput>> {
     void writeParts(response, chunks);
   });
   return attackClients(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
-    // Closing block, which shows that everything before was read.
     const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
     const expected = dispatchedOf(all);
     chunks = piecesOf(all, cuts);
@@ -185,7 +178,7 @@ async function suite(http: HttpClient, expected: readonly Dispatched[]): Promise
 }
 
 async function client(http: HttpClient, expected: readonly Dispatched[]): Promise<string | undefined> {
-  // The DOM handles `error` and `open` itself, so no server may send these.
+  // The DOM dispatches `error` and `open` itself, so events of these names are ambiguous.
   const types = new Set(expected.map(({ event }) => event));
   if (types.has('error') || types.has('open')) return undefined;
   const source = new EventSourceClient(http, { path: '/', types: [...types] });

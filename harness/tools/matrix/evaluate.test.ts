@@ -1,4 +1,4 @@
-/** Failures of the matrix, for each way in which a suite can be wrong. */
+/** Tests that the matrix reports every way in which a suite can be wrong. */
 
 import { describe, expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';
@@ -176,7 +176,6 @@ const one = sampleFailure({ id: 'device.one', requirement_id: 'device.one' });
 const other = sampleFailure({ id: 'device.other', requirement_id: 'device.other' });
 const unseen = sampleResult({ id: 'device.other' });
 
-/** Verdict on a pair of defects that break `device.one` and `device.other`. */
 function verdictOnPair(checks: CheckResult[], change: Partial<Report> = {}): Promise<Verdict> {
   const members = ['one', 'other'].map((name) => subjectOf('defect', [], { name, breaks: [`device.${name}`] }));
   const breaks = members.flatMap((member) => member.breaks ?? []);

@@ -1,4 +1,4 @@
-/** Evaluates the findings on one subject, and the matrix as a whole. */
+/** Judges the report of a suite on a subject of the matrix: problems of the suite, and defects that stay hidden. */
 import { defined } from '../../common/defined.ts';
 import { isFinding, rateInWords } from '../../runner/attempts.ts';
 import { leadsFirst } from '../../runner/causes.ts';
@@ -9,26 +9,21 @@ import type { Subject } from './subjects.ts';
 export interface Verdict {
   subject: Subject;
   passed: number;
-  /** Checks that failed or warned. */
   red: readonly string[];
-  /** First finding of the whole suite on a defect; absent if `--fast` left out the checks that show it. */
+  /** First finding of the whole suite on a defect; absent if `--fast` left out the checks that show the defect. */
   headline?: Headline;
   /** Defects of a pair that no finding shows, though their checks ran. */
   hidden?: readonly string[];
-  /** Essential check that failed on a pair, so that the other defect was not asked about. */
+  /** Id of a failed check that blocked the checks of the other defect of a pair. */
   essential?: string;
-  /** Checks that others blocked, with the whole suite on a defect or a pair. */
   blockedByOthers?: number;
   durationMs: number;
-  /** Problems of this row with advice; empty if the row is ok. */
   problems: readonly Problem[];
 }
 
-/** Finding that a reader sees first. */
 export interface Headline {
-  /** Check of the finding; undefined without a finding. */
   id: string | undefined;
-  /** True if it names a requirement that the defect breaks. */
+  /** True if the finding names a requirement that the defect breaks. */
   right: boolean;
 }
 
@@ -38,13 +33,11 @@ export interface Problem {
 }
 
 export interface RunConditions {
-  /** Runs the whole suite on a defect, beyond the requirements it breaks. */
+  /** Runs the whole suite on a defect, not only the checks of the requirements that the defect breaks. */
   whole?: boolean;
-  /** Runs the whole suite on pairs of defects. */
   pairs?: boolean;
-  /** Leaves out checks that wait. */
   fast?: boolean;
-  /** Holds each subject to its time; needs the machine alone. */
+  /** Reports a subject that takes too long; needs an otherwise idle machine. */
   timed?: boolean;
 }
 
@@ -65,7 +58,7 @@ export async function evaluateSubject(
     const narrowed = subject.kind === 'defect' && !whole;
     const report = await subject.run({
       fast,
-      // A correct target must give no finding in any form.
+      // A correct target must answer unusual forms of requests, too.
       varied: subject.kind === 'reference' || subject.kind === 'variant',
       ...(narrowed && breaks !== undefined ? { only: [...breaks, ...beside] } : {}),
       ...(narrowed && rate !== undefined ? { tries: true } : {}),
@@ -89,13 +82,9 @@ export async function evaluateSubject(
   }
 }
 
-/**
- * Seconds for the suite on any subject, right or wrong: without checks that wait, and with them. A system waits for an
- * effect four times as long as for an answer.
- */
+/** Most seconds that a suite may take. The system suite waits four times as long for an effect as for an answer. */
 const BOUNDS = { fast: 15, fastSystem: 45, whole: 75, slow: 180 };
 
-/** An unwilling control and a starved harness have limits of calls instead. */
 function tooLong({ api, kind, slow = false }: Subject, tookMs: number, fast: boolean): Problem[] {
   if (kind === 'unwilling' || kind === 'starved') return [];
   const inFast = api === 'system' ? BOUNDS.fastSystem : BOUNDS.fast;
@@ -105,7 +94,6 @@ function tooLong({ api, kind, slow = false }: Subject, tookMs: number, fast: boo
   return [{ what, todo: 'learn once what must fail: name a premise, or wait for less after a time-out' }];
 }
 
-/** Defects of a pair whose checks all ran and found nothing. */
 function hidingIn({ members = [] }: Subject, { checks, unreachable }: Report): Pick<Verdict, 'hidden' | 'essential'> {
   const unseen = members.filter(
     ({ breaks = [] }) =>
@@ -132,7 +120,6 @@ function headlineOf({ breaks = [] }: Subject, { checks }: Report): { headline?: 
   return { headline: { id: first?.id, right } };
 }
 
-/** True if options left out all checks of `broken`. */
 const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
   const due = checks.filter((check) => concerns(check, broken));
   return due.length > 0 && due.every(wasLeftOut);
@@ -140,7 +127,7 @@ const isLeftOut = (checks: readonly CheckResult[], broken: string): boolean => {
 
 const wasLeftOut = ({ reason }: CheckResult): boolean => reason?.startsWith('not run: ') === true;
 
-/** True if a check of the requirement found the defect, or another of its checks, on which the first rests. */
+/** A blocked check counts, if the failed check belongs to a requirement that the defect breaks. */
 function isCaught({ breaks = [] }: Subject, checks: readonly CheckResult[], broken: string): boolean {
   const breaksIt = (id: string): boolean =>
     checks.some((check) => check.id === id && breaks.some((each) => concerns(check, each)));
@@ -201,7 +188,6 @@ const PROBLEMS: Record<Subject['kind'], (subject: Subject, report: Report) => Pr
 
 const inFile = ({ file }: Subject): string => (file === undefined ? '' : ` in ${file}`);
 
-/** Findings need words, and the defect's own. */
 function wordProblems(subject: Subject, red: readonly CheckResult[]): Problem[] {
   const { tells } = subject;
   const wordless = red.filter(
@@ -220,7 +206,6 @@ function wordProblems(subject: Subject, red: readonly CheckResult[]): Problem[] 
   ];
 }
 
-/** Failure rates need the words that the defect asks for. */
 function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   const { rate: due } = subject;
   const rates = checks.flatMap(({ id, rate }) => (rate === undefined ? [] : [`${id}: ${rateInWords(rate)}`]));
@@ -229,7 +214,7 @@ function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
-/** The target is correct, so nothing may be red; but the hindrance must show, or the subject proves nothing. */
+/** The target is correct, so no check may be red, and a check must be blocked for the expected reason. */
 function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
@@ -245,7 +230,7 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   ];
 }
 
-/** Blocked checks that would decide something. A slow target may lack the time, if the reason gives the arithmetic. */
+/** A slow target may leave checks undecided for lack of time; their reason begins with `not decided`. */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
   report.checks
     .filter(({ level }) => level !== 'INFO')
@@ -261,7 +246,7 @@ const notAsDeclared = ({ declarations }: Report): Problem[] =>
 const concerns = ({ id, requirement_id }: CheckResult, broken: string): boolean =>
   requirement_id === broken || id === broken || id.startsWith(`${broken}.`);
 
-/** Checks green on every defect: nothing proves that they can fail. */
+/** Checks that no defect turns red, so nothing proves that they can fail. */
 export function neverRed(verdicts: readonly Verdict[], ids: readonly string[]): string[] {
   const red = new Set(verdicts.filter(({ subject }) => subject.kind === 'defect').flatMap((verdict) => verdict.red));
   return ids.filter((id) => !red.has(id));

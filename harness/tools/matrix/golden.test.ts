@@ -1,4 +1,4 @@
-/** Classes of changes to golden outcomes. */
+/** Tests how changes of golden outcomes are classified. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
@@ -16,7 +16,6 @@ const open = (id: string): CheckResult => ({ ...passes(id), outcome: 'undecided'
 const [A, B, C] = ['device.a', 'device.b', 'device.c'];
 const FIRST_SEED = 11;
 
-/** Outcomes of one subject with the first seed, and with the second where that differs. */
 async function recorded(
   kind: SubjectKind,
   first: CheckResult[],

@@ -1,7 +1,4 @@
-/**
- * Golden outcomes of every check on every subject, with two fixed seeds, in a file; and the gains and losses against
- * it.
- */
+/** Records the outcome of every check on every subject in a file, with two fixed seeds, and compares later runs. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { defined } from '../../common/defined.ts';
 import { inParallel } from '../../common/parallel.ts';
@@ -9,38 +6,32 @@ import { leadsFirst } from '../../runner/causes.ts';
 import type { CheckResult } from '../../runner/types.ts';
 import type { Subject, SubjectKind } from './subjects.ts';
 
-/** Seeds; every run of the matrix has the first. */
 const SEEDS = [11, 23];
 const NONE = 'none';
-/** Separates outcomes if the two seeds differ. */
 const OR = ' / ';
 
-/** A red outcome is named by its level. */
+/** `MUST` and `SHOULD` are findings, named by the level of the requirement. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
-/** `narrowed` runs only checks of the requirements that a defect breaks, other kinds the whole suite. */
+/** `narrowed`: a defect that meets only the checks of the requirements it breaks. */
 type Kind = SubjectKind | 'narrowed';
 
-/**
- * Unusual outcomes of a subject by check id, with the leading finding as `first`. Both seeds' states if these differ.
- */
+/** Unusual outcomes of a subject by check id, and the id of the leading finding as `first`. */
 type Row = Readonly<Record<string, string>>;
 
-/** Sums over both seeds; shown, never compared. */
 type Cost = readonly [requests: number, seconds: number];
 
-/** Rows by subject, e.g. `device defect frame-without-event`. */
+/** Keys of the records are subjects, e.g. `device defect frame-without-event`. */
 export interface Golden {
-  /** All checks: a row lists only unusual outcomes. */
   checks: readonly string[];
   subjects: Record<string, Row>;
   costs: Record<string, Cost>;
 }
 
-/** Outcomes from best to worst: red is best on a defect, and worst on a correct target. */
+/** Outcomes from best to worst: a defect should turn checks red, a correct target should not. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
-/** Outcomes that vary with the machine and overlapping checks, so none is a loss. */
+/** Outcomes that depend on the speed of the machine, so a change among them is no loss. */
 const GREEN: readonly string[] = ['pass', 'not applicable', 'undecided'];
 const RANKS: Record<Kind, readonly State[]> = {
   reference: CORRECT,
@@ -51,7 +42,6 @@ const RANKS: Record<Kind, readonly State[]> = {
   unwilling: ['as due', 'SHOULD', 'MUST'],
   starved: ['as due', 'SHOULD', 'MUST'],
 };
-/** Outcome that rows leave out, by kind of subject. */
 const USUAL: Readonly<Partial<Record<Kind, State>>> = {
   narrowed: 'not asked',
   null: 'as due',
@@ -63,18 +53,16 @@ const usualOf = (kind: Kind): State => USUAL[kind] ?? 'pass';
 function stateOf(kind: Kind, { outcome, level, reason = '' }: CheckResult): State {
   const words = { fail: 'MUST', warn: 'SHOULD', not_applicable: 'not applicable' } as const;
   const state = outcome in words ? words[outcome as keyof typeof words] : (outcome as State);
-  // Left-out checks, and checks of a choice, have no outcome.
+  // `not run:` marks a check that an option left out, `needs` a check of an absent capability.
   const isLeftOut = state === 'not applicable' && /^(not run: |needs )/.test(reason);
   return RANKS[kind].includes(state) && !isLeftOut && level !== 'INFO' ? state : usualOf(kind);
 }
 
 const kindOf = ({ kind }: Subject, whole: boolean): Kind => (kind === 'defect' && !whole ? 'narrowed' : kind);
 
-/** E.g. `device defect ids-go-back`, `device narrowed ids-go-back`. */
 export const titleOf = (subject: Subject, whole: boolean): string =>
   `${subject.api} ${kindOf(subject, whole)} ${subject.name}`;
 
-/** Whole suites run without checks that wait. */
 async function resultsOf(subject: Subject, whole: boolean, seed: number): Promise<readonly CheckResult[]> {
   const { kind, breaks = [], beside = [] } = subject;
   const varied = kind === 'reference' || kind === 'variant';
@@ -82,7 +70,6 @@ async function resultsOf(subject: Subject, whole: boolean, seed: number): Promis
   return (await subject.run({ varied, seed, ...choice })).checks;
 }
 
-/** Row of the results with each seed. */
 export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Row {
   const words = (states: readonly string[]): string =>
     [...new Set(states)].length > 1 ? states.join(OR) : `${states[0]}`;
@@ -97,11 +84,10 @@ export function rowOf(kind: Kind, runs: readonly (readonly CheckResult[])[]): Ro
   };
 }
 
-/** Requests as far as known: of a red check, the exchanges of its finding. */
+/** A red check counts no requests, so the exchanges of its finding stand for the number. */
 const requestsOf = ({ saw, exchanges = [] }: CheckResult): number =>
   saw?.['requests'] ?? exchanges.reduce((sum, { times = 1 }) => sum + times, 0);
 
-/** Runs subjects with each seed. `each` receives a row, or the error of a subject that could not run. */
 export async function recordGolden(
   subjects: readonly Subject[],
   { whole, concurrency }: { whole: boolean; concurrency: number },
@@ -123,16 +109,15 @@ export async function recordGolden(
   });
 }
 
-/** File of requests and seconds, which differ with every run. */
+/** Costs have their own file, because they differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
-/** Costs are only shown, so that a file without them will do. @throws when there is no such file */
+/** Throws if the file is missing; the file of costs may be missing. */
 export function readGolden(file: string): Golden {
   const read = (from: string) => JSON.parse(readFileSync(from, 'utf8'));
   return { ...read(file), costs: existsSync(costsOf(file)) ? read(costsOf(file)) : {} };
 }
 
-/** Writes a line for each subject and check, sorted for diffs. */
 export function writeGolden(file: string, { checks, subjects, costs }: Golden): void {
   const sorted = <T>(table: Record<string, T>) => Object.entries(table).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const golden = { seeds: SEEDS.join(OR), subjects: Object.fromEntries(sorted(subjects)), checks: checks.toSorted() };
@@ -142,20 +127,18 @@ export function writeGolden(file: string, { checks, subjects, costs }: Golden): 
 }
 
 /**
- * `lost`, `gained`: worse or better with every seed than with any before. `moved`: another requirement leads on a
- * defect, and the check is blocked or not asked. `unsteady`: one seed alone shows it, or it is green but undecided.
+ * `lost`, `gained`: both seeds are worse, or better, than before. `moved`: a check is blocked or not run, because
+ * another finding leads now. `unsteady`: any other change.
  */
 const CHANGES = ['lost', 'moved', 'unsteady', 'gained'] as const;
 export interface Change {
   what: (typeof CHANGES)[number];
   subject: string;
-  /** Check, or `first`. */
   id: string;
   was: string;
   is: string;
 }
 
-/** Changes of the subjects in `after`, and subjects no longer `known`. */
 export function compareGolden(before: Golden, after: Golden, known: ReadonlySet<string>): Change[] {
   const about = { id: 'subject', was: 'there', is: 'there' };
   const gone = Object.keys(before.subjects).filter((name) => !known.has(name));
@@ -180,7 +163,7 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
   const changeOf = (id: string): Change | undefined => {
     const was = old[id] ?? usual;
     const is = row[id] ?? (checks.has(id) ? usual : 'not asked');
-    // An unasked check matters only if it is, or was, red on a defect.
+    // A check that one of the runs left out counts as changed only if red on a defect.
     const isOpen = (state: string, other: string) =>
       state === 'not asked' && !(RANKS[kind] === FOUND && /MUST|SHOULD/.test(other));
     if (was === is || isOpen(was, is) || isOpen(is, was)) return undefined;
@@ -198,7 +181,6 @@ function changesOf(subject: string, old: Row, row: Row, checks: ReadonlySet<stri
 
 const seedwise = (states: string): string[] => states.split(OR);
 
-/** Line for each requirement and change with its subjects, and the cost of all these. */
 export function changesInWords(changes: readonly Change[], before: Golden, after: Golden): string[] {
   const grouped = Object.groupBy(changes, ({ what, id, was, is }) => `${what.padEnd(8)}  ${id}: ${was} → ${is}`);
   const groups = Object.entries(grouped).map(([line, group = []]) => ({ line, group }));
@@ -214,7 +196,6 @@ export function changesInWords(changes: readonly Change[], before: Golden, after
   return [
     ...lines,
     `${names.length} subjects: ${counts.join(', ')}`,
-    // Seconds of parallel subjects add up.
     `requests: ${sum(before, 0)} → ${sum(after, 0)}; seconds: ${sum(before, 1)} → ${sum(after, 1)}`,
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * `muster replay` runs exactly the counterexample of a report again. Once for each API, check and replay are processes,
- * as users run them; the other runs share this process, since starting one takes longer than such a run.
+ * Tests that `muster replay` repeats the counterexample of a report: once per API as a process, otherwise in this
+ * process, which is faster.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Exit codes and results of a check and of the replay of its report. */
 async function checkAndReplay(muster: RunMuster, api: string, only: string, place: readonly string[], env: Env = {}) {
   using folder = scratch();
   const [first, second] = [join(folder.path, 'run.json'), join(folder.path, 'again.json')];
@@ -55,7 +54,7 @@ function resultOf(file: string, id: string): CheckResult {
   return found;
 }
 
-/** Requests contain ids that their own run created. */
+/** Counterexamples contain ids of resources, which differ between runs. */
 const withoutIds = (text: string): string => text.replaceAll(/\b([a-z]+_)[a-z0-9]{20}\b/g, '$1…');
 
 function expectTheSame(found: CheckResult, again: CheckResult): void {
@@ -94,10 +93,10 @@ describe('a counterexample is replayed', () => {
   ] as const)('of a platform: %s by %s', async ([defect, only, muster, kind]) => {
     const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
     await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
-    // A report holds no key, so a replay takes it from the environment.
+    // A report contains no API key, so the replay takes the key from the environment.
     const key = { MUSTER_API_KEY: platform.apiKey };
     const { codes, found, again } = await checkAndReplay(muster, 'platform', only, ['--url', platform.url], key);
-    // An exploration may come upon another request that shows it.
+    // An exploration may find a different request that shows the defect.
     if (kind === 'directed') expectTheSame(found, again);
     else expect(again).toMatchObject({ outcome: found.outcome, counterexample: expect.any(String) });
     expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);

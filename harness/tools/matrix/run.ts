@@ -1,6 +1,6 @@
 /**
- * `npm run matrix`: the broken requirements must catch every defect, every check must turn red on a defect, no variant
- * may turn a MUST red, and no null server may pass a MUST.
+ * `npm run matrix`: runs the suites on references, variants, defects and null servers, and fails if a suite misses a
+ * defect, rejects a correct target or passes a null server.
  */
 
 import { existsSync } from 'node:fs';
@@ -69,7 +69,7 @@ if (subjects.length < asked.length)
   process.stdout.write(`${subjects.length} of ${asked.length} subjects, with --seed ${seed}\n`);
 if (subjects.length === 0) exitWithUsage('no subject is left to run');
 
-// Starts whole suites first, which take longest.
+// Whole suites take longest, so they start first.
 const LONGEST_FIRST: readonly SubjectKind[] = ['unwilling', 'starved', 'null', 'variant', 'reference', 'defect'];
 const turn = ({ kind, slow }: Subject): number => (slow === true ? -1 : LONGEST_FIRST.indexOf(kind));
 if (values.against !== undefined && values.with !== undefined) {
@@ -95,7 +95,6 @@ const queue = (values.pairs > 0 ? pairs : [...bundles, ...subjects.filter(({ kin
   (a, b) => turn(a) - turn(b),
 );
 
-/** Records golden outcomes, and compares them. Returns true if each subject ran and nothing is lost. */
 async function recordAndCompare(): Promise<boolean> {
   const { json, against } = values;
   const known = new Set(ALL.flatMap((subject) => [titleOf(subject, true), titleOf(subject, false)]));
@@ -105,7 +104,6 @@ async function recordAndCompare(): Promise<boolean> {
   const kept = json !== undefined && existsSync(json) ? readGolden(json) : { ...after };
   const isKnown = ([name]: [string, unknown]): boolean => known.has(name);
   let failed = 0;
-  // A file of one API needs no --api.
   const filed = Object.keys(before?.subjects ?? {}).map((name) => name.split(' ')[0]);
   const due = filed.length === 0 ? subjects : subjects.filter(({ api }) => filed.includes(api));
   const inTurn = due.toSorted((a, b) => turn(a) - turn(b));
@@ -129,7 +127,7 @@ async function recordAndCompare(): Promise<boolean> {
   return (before === undefined || reportChanges(before, after, known)) && failed === 0;
 }
 
-/** Returns true if nothing is lost. */
+/** Returns true if no outcome is worse. */
 function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
   const changes = compareGolden(before, after, known);
   const lines = changesInWords(changes, before, after);
@@ -152,7 +150,6 @@ await inParallel(queue, concurrency, async (subject) => {
   if (process.stderr.isTTY) process.stderr.write(`\r${verdicts.length} of ${queue.length}\r`);
 });
 
-/** Times a sample alone on the machine: all subjects would take too long. */
 const { next } = random(seed);
 const sample = subjects
   .filter(({ kind }) => kind === 'defect' || kind === 'null')
@@ -182,7 +179,7 @@ const everyDefect = values.pairs === 0 && values.sample === 1 && only === undefi
 const order = new Map(subjects.map((subject, index) => [subject, index]));
 const place = ({ subject }: Verdict): number => order.get(subject.members?.[0] ?? subject) ?? 0;
 const parts = suites.map(({ api, checks }): Part => {
-  // Requirements outside the newest set do not run.
+  // A requirement with `until` belongs to an older set of requirements, which the matrix does not run.
   const decisive = (checks as readonly { id: string; requirement: { level: Level; until?: string } }[])
     .filter(({ requirement }) => requirement.level !== 'INFO' && requirement.until === undefined)
     .map(({ id }) => id);

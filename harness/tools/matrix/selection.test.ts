@@ -1,4 +1,4 @@
-/** Samples of similar subjects, bundles of variants, and pairs of defects. */
+/** Tests samples of subjects, bundles of variants, and pairs of defects. */
 
 import { describe, expect, it } from 'vitest';
 import { random } from '../../../simulators/common/random.ts';
@@ -43,11 +43,8 @@ describe('a sample', () => {
   });
 });
 
-// A wrong variant must not hide behind others of its bundle.
-
 const namesIn = ({ device = [] }: Changes): string[] => device.map(({ name }) => name);
 
-/** Variants whose run is red when `isRed` holds for the names in it. */
 function variants(names: readonly string[], isRed: (names: readonly string[]) => boolean = () => false) {
   const runs: string[][] = [];
   const run = async (changes: Changes): Promise<Report> => {

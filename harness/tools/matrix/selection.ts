@@ -1,4 +1,4 @@
-/** Samples of similar subjects, bundles of variants, and pairs of defects. */
+/** Selects subjects of the matrix: samples of similar subjects, bundles of variants, and pairs of defects. */
 
 import { ConflictError } from '../../../simulators/defects/define.ts';
 import { FLOODS } from '../../../simulators/defects/null.ts';
@@ -8,8 +8,8 @@ import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts
 import type { Subject } from './subjects.ts';
 
 /**
- * Subjects of one API and kind form a family, defects by their first broken requirement. References and variants have
- * none, so that no sample drops them: a false red is the worst bug.
+ * A sample keeps a share of each family. References and variants have no family, so a sample keeps all: false findings
+ * are the worst bugs.
  */
 const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
   if (kind === 'reference' || kind === 'variant') return undefined;
@@ -18,8 +18,8 @@ const familyOf = ({ api, kind, name, breaks }: Subject): string | undefined => {
 };
 
 /**
- * Sample of one in `share` subjects of each family, rounded up, in random order; `next` gives numbers from 0 to 1.
- * Leaves out slow subjects, which take minutes.
+ * Keeps one in `share` subjects of each family, rounded up, and no slow subject, which takes minutes. `next` returns
+ * random numbers from 0 to 1.
  */
 export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
   if (share === 1) return subjects;
@@ -36,16 +36,13 @@ export function sampleOf(subjects: readonly Subject[], share: number, next: () =
   return subjects.filter((subject) => chosen.has(subject));
 }
 
-// One run proves that no variant in a bundle turns a MUST red. A bundle that is not ok is split until the guilty
-// variant is known.
+// A bundle is one run with several variants. If the run is red, halves of the bundle run until the guilty variant is
+// known.
 
-/** Variants in a bundle: more hide each other, fewer cost more runs. */
+/** Variants per bundle: in larger bundles, variants hide each other; smaller bundles take more runs. */
 const MOST_TOGETHER = 6;
 
-/**
- * Bundles compatible variants in random order, so that each seed makes others meet; `next` gives numbers from 0 to 1.
- * Leaves other subjects as they are.
- */
+/** Each seed combines other variants. `next` returns random numbers from 0 to 1. */
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const drawn = subjects
     .map((subject) => ({ subject, order: next() }))
@@ -64,7 +61,6 @@ function fits(subject: Subject, members: readonly Subject[]): boolean {
   const all = [subject, ...members];
   if (all.some(({ api, together, slow }) => together === undefined || slow === true || api !== subject.api))
     return false;
-  // A run has one transport.
   if (new Set(all.flatMap(({ together }) => together?.changes.transport ?? [])).size > 1) return false;
   try {
     behavioursWith(changesOf(all));
@@ -86,7 +82,6 @@ function changesOf(members: readonly Subject[]): Changes {
   };
 }
 
-/** Subject of all members; a single member stays itself. */
 export function bundleOf(members: readonly Subject[]): Subject {
   const [first] = members;
   if (first?.together === undefined || members.length === 1) return first as Subject;
@@ -103,10 +98,6 @@ export function bundleOf(members: readonly Subject[]): Subject {
   };
 }
 
-/**
- * Up to `most` compatible pairs of defects with different broken requirements, in random order: no defect may hide
- * another. `next` gives numbers from 0 to 1.
- */
 export function pairsOf(defects: readonly Subject[], next: () => number, most: number): Subject[] {
   const all = defects.flatMap((one, index) => defects.slice(index + 1).map((other) => ({ one, other, order: next() })));
   const drawn = all.toSorted((a, b) => a.order - b.order).values();
@@ -120,7 +111,6 @@ export function pairsOf(defects: readonly Subject[], next: () => number, most: n
 const isSameRequirement = ({ breaks = [] }: Subject, other: Subject): boolean =>
   breaks.some((broken) => other.breaks?.some((id) => id.startsWith(broken) || broken.startsWith(id)));
 
-/** Verdict on a subject; for a failed bundle, on its parts, down to the guilty variants. */
 export async function evaluateApart(subject: Subject, manner?: RunConditions): Promise<Verdict[]> {
   const verdict = await evaluateSubject(subject, manner);
   const { members = [] } = subject.kind === 'variant' ? subject : {};

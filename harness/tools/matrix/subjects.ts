@@ -1,4 +1,7 @@
-/** Subjects of the kill matrix: references, also with each defect and variant, and null servers. */
+/**
+ * Lists the subjects of the matrix: references, defects, variants, null servers, unwilling controls and starved
+ * harnesses.
+ */
 import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { agentDefects, agentVariants } from '../../../simulators/defects/agents.ts';
@@ -35,33 +38,29 @@ import { behavioursWith, type Changes, startRobot, startWorkspace } from '../sub
 export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null', 'unwilling', 'starved'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-/** Implementation that a suite runs against. */
 export interface Subject {
   api: Api;
   kind: SubjectKind;
   name: string;
   summary: string;
-  /** Requirements that a defect breaks; some check of each must turn red. */
+  /** Requirements that a defect breaks; a check of each must turn red. */
   breaks?: readonly string[];
   tells?: RegExp;
-  /** Words of the failure rate, for which findings are retried. */
+  /** Expected words about how often the defect shows, e.g. `2 of 3`. */
   rate?: RegExp;
-  /** Checks to run beside those of the broken requirements. */
   beside?: readonly string[];
-  /** Marks a defect that need not show among all checks. */
+  /** Marks a rare defect, which the whole suite may miss. */
   seldom?: true;
-  /** File that declares it, if not the matrix. */
   file?: string;
   reason?: RegExp;
-  /** Checks that a reference may lack. Default: any. */
+  /** Ids of checks that may be not applicable on a reference; default: all. */
   notApplicable?: RegExp;
-  /** Checks that may not pass on a null server. Default: all. */
+  /** Ids of checks that must not pass on a null server; default: all. */
   proves?: RegExp;
-  /** Runs each check on a null server regardless of premises; then no SHOULD may pass either. */
+  /** Runs each check even if a check that it depends on failed; then no SHOULD may pass on a null server. */
   alone?: boolean;
-  /** May take longer, because it is slow but correct. */
   slow?: boolean;
-  /** Changes of a defect or variant, and a run that takes them or more. */
+  /** Changes of a defect or variant, and a run that accepts further changes. */
   together?: { changes: Changes; run: RunWith };
   /** Variants of a bundle, or both defects of a pair. */
   members?: readonly Subject[];
@@ -69,21 +68,21 @@ export interface Subject {
 }
 
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
-/** Milliseconds of patience with a null server, which never sends what a check waits for. */
+/** Milliseconds to wait for a null server, which never sends what a check expects. */
 const NULL_PATIENCE_MS = 1000;
-/** Milliseconds of patience if no premise blocks, so that every check waits. */
+/** Milliseconds to wait if every check runs: none gets what it expects from a null server. */
 const ALONE_PATIENCE_MS = 200;
-/** Milliseconds of patience with a defect: each attempt to shrink waits for withheld data. */
+/** Milliseconds to wait for a defect: short, because each attempt to shrink waits for missing data. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
-  /** As long for an answer, four times as long for an effect, which many defects suppress. */
+  /** The suite waits four times as long for an effect, which many defects suppress. */
   system: 3000,
-  /** The client runs in this process, so a busy machine delays it too. */
+  /** The client shares this process, so a busy machine delays the client as well. */
   client: 3000,
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-/** Leaves out null servers on which a suite always takes minutes. */
+/** Leaves out null servers that drip bytes, on which a suite takes minutes. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
@@ -102,7 +101,7 @@ const RUN_WITH: Record<Api, RunWith> = {
     ),
 };
 
-/** Transport that alone shows a defect or variant. */
+/** The only transport on which the defect or variant shows; otherwise undefined. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
@@ -112,7 +111,6 @@ function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): C
 const changesBy = (change: Declared): Changes =>
   ({ [change.side]: [change], ...defined({ transport: transportOf(change) }) }) as Changes;
 
-/** `prefixed`: puts the side before the name. */
 const titleOf = ({ name, summary, side }: Declared, prefixed: boolean) => ({
   name: prefixed ? `${side} ${name}` : name,
   summary,
@@ -135,7 +133,6 @@ const defective = (api: Api, defects: readonly Declared[], prefixed = false): Su
     };
   });
 
-/** Variant that may run together with others. */
 export const variantSubject = (
   api: Api,
   { name, summary }: Pick<Subject, 'name' | 'summary'>,
@@ -153,7 +150,7 @@ export const variantSubject = (
 const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject[] =>
   all.map((variant) => ({
     ...variantSubject(api, titleOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
-    // A slow byte stream makes no difference to a system: a deployment takes no longer.
+    // Slow streams of a device do not slow the deployments that the system suite waits for.
     slow: api !== 'system' && SLOW_FILE.test(variant.file),
   }));
 
@@ -174,17 +171,14 @@ const nulls = (
     run: (choice) => run(name, { patienceMs: NULL_PATIENCE_MS, ...choice }),
   }));
 
-/** More events than a check may read repeatedly. */
 const LONG_LOG = 100_000;
 
-/** Checks that a reference with every capability lacks. */
 const NOTHING = /^$/;
 
-/** Checks that any reference may lack, and those given. */
 const lackedBut = ({ source }: RegExp): RegExp =>
   new RegExp(`\\.retained$|slow-reader(\\.complete)?$|^device\\.deployment\\.shape$|${source}`);
 
-/** Checks of the other transport, or that depend on overlap, history or machine. */
+/** Patterns of inapplicable checks: of the absent transport, or dependent on history or machine. */
 const LACKED_ON_ROBOTS = {
   'unix socket': lackedBut(/^device\.(loopback\.|socket\.permissions$|.*after-wins\.zero$)/),
   loopback: lackedBut(/^device\.(socket\.|loopback\.only$|.*after-wins\.zero$)/),
@@ -197,7 +191,7 @@ async function runOnRobot(options: Parameters<typeof startRobot>[0], choice: Run
   return await runDeviceSuite(robot.place, choice);
 }
 
-/** `willing`: adds a control API that agrees to everything and does nothing. */
+/** `willing` adds a control API that agrees to every request and does nothing. */
 async function runDeviceNull(name: NullServerName, willing: boolean, choice: RunChoice): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(scratch());
@@ -208,7 +202,7 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** Milliseconds: enough for a slow control, too few if it hinders every check. */
+/** Milliseconds; enough if a slow control delays some checks, too few if it delays every check. */
 const UNWILLING_MS = 150_000;
 
 async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Promise<Report> {
@@ -221,10 +215,7 @@ async function runUnwilling(unwilling: UnwillingControl, choice: RunChoice): Pro
   return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
 }
 
-/**
- * An endless event stream honestly answers a request for one. A slow machine may not read the bound of a body from it,
- * so checks that only open streams may pass.
- */
+/** An endless event stream correctly answers a request for a stream, so checks that only open streams may pass. */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
 const deviceSubjects = (): Subject[] => [
@@ -291,8 +282,8 @@ async function runPlatformNull(name: NullServerName, choice: RunChoice): Promise
 }
 
 /**
- * An empty platform may honestly answer a list with an empty one, and no other request. Any answer in time keeps the
- * limit of a ping.
+ * A server of empty lists may be an empty platform, so checks of lists may pass; any fast answer keeps the limit of a
+ * ping.
  */
 const NOT_OF_LISTS =
   /auth|walk|has-more|ping\.(?!limit$)|deployment|group|slug|provisioning|clamp.(high|low|offset|huge)/;
@@ -310,7 +301,6 @@ const platformSubjects = (): Subject[] => [
   ),
 ];
 
-/** Variants that could disturb the way from the platform to an event and back. */
 const DISTURBING: Readonly<Partial<Record<Declared['side'], readonly string[]>>> = {
   platform: [
     ...['created-201', 'fields-beyond-the-published', 'drift-when-deployed', 'timestamps-with-offset', 'by-id'],

@@ -1,4 +1,4 @@
-/** Matrix for readers: a line for each API, and the problems. */
+/** Prints the results of the matrix: a row per API, the slowest subjects, and the problems. */
 import { readableDuration } from '../../common/durations.ts';
 import type { Paint } from '../../common/terminal.ts';
 import { lines } from '../../reports/findings.ts';
@@ -6,15 +6,13 @@ import type { Api } from '../../runner/types.ts';
 import { neverRed, type Problem, type Verdict } from './evaluate.ts';
 import type { SubjectKind } from './subjects.ts';
 
-/** Subjects of an API, and its checks that can turn red. */
 export interface Part {
   api: Api;
   verdicts: readonly Verdict[];
-  /** Absent if only some of the defects ran. */
+  /** Ids of all checks; absent if only some defects ran. */
   checks?: readonly string[];
 }
 
-/** Counts subjects, each in a bundle by itself. */
 export const subjectsIn = (verdicts: readonly Verdict[]): number =>
   verdicts.reduce((sum, { subject: { members } }) => sum + (members?.length ?? 1), 0);
 
@@ -23,15 +21,14 @@ const countOk = (verdicts: readonly Verdict[]): number =>
 const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
-/** Required share of defects whose first finding names a requirement that they break. */
+/** Required share of defects whose first finding names a broken requirement. */
 const RIGHT_HEADLINES = 0.95;
 
-/** Required share of pairs that show both defects. */
+/** Required share of pairs whose findings show both defects. */
 const SHOWN_PAIRS = 0.98;
 
 const shareOf = (some: number, all: number): string => `${some} of ${all} (${Math.floor((100 * some) / all)} %)`;
 
-/** Share of findings that others hide: a line for pairs of defects, and one for single defects. */
 function hidingShares({ api, verdicts }: Part): string[] {
   const whole = verdicts.filter(({ blockedByOthers }) => blockedByOthers !== undefined);
   const free = whole.filter(({ blockedByOthers }) => blockedByOthers === 0);
@@ -50,7 +47,7 @@ function hidingShares({ api, verdicts }: Part): string[] {
   );
 }
 
-/** A few pairs prove nothing about the share. */
+/** Tolerates one pair, because a few pairs prove nothing about the share. */
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
@@ -62,14 +59,12 @@ function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   }));
 }
 
-/** First findings of whole suites on defects: the number of right ones, and the wrong ones. */
 function headlinesOf(part: Part): { right: number; wrong: Verdict[] } {
   const judged = verdictsOn(part, 'defect').filter(({ headline }) => headline !== undefined);
   const wrong = judged.filter(({ headline }) => headline?.right === false);
   return { right: judged.length - wrong.length, wrong };
 }
 
-/** Line for each API whose defects met the whole suite. */
 const headlineShares = (parts: readonly Part[]): string[] =>
   parts.flatMap((part) => {
     const { right, wrong } = headlinesOf(part);
@@ -78,7 +73,7 @@ const headlineShares = (parts: readonly Part[]): string[] =>
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
 
-/** Checks never red. Whole suites are left out: their premises block most checks, which proves nothing. */
+/** A run of the whole suite proves no check, because failed checks block most other checks. */
 const unproven = ({ verdicts, checks = [] }: Part): string[] =>
   verdicts.some(({ headline }) => headline !== undefined) ? [] : neverRed(verdicts, checks);
 
@@ -89,7 +84,6 @@ const countOn =
     return [countOk(verdicts), subjectsIn(verdicts)];
   };
 
-/** Rows that are ok, and all rows. Headings are wider than any number. */
 const COLUMNS: Readonly<Record<string, (part: Part) => [ok: number, all: number]>> = {
   conformant: countOn('reference'),
   'defects caught': countOn('defect'),
@@ -146,7 +140,6 @@ interface TableProblem extends Problem {
 
 export const placeOf = ({ api, kind, name }: Verdict['subject']): string => `${api} ${kind} ${name}`;
 
-/** Problems in the order of the table. */
 export function problemsOf(parts: readonly Part[]): TableProblem[] {
   return parts.flatMap((part) => [
     ...part.verdicts.flatMap(({ subject, problems }) =>
@@ -162,7 +155,6 @@ export function problemsOf(parts: readonly Part[]): TableProblem[] {
   ]);
 }
 
-/** A few defects prove nothing about the share. */
 function headlineProblems(part: Part): TableProblem[] {
   const { right, wrong } = headlinesOf(part);
   if (part.checks === undefined || right >= RIGHT_HEADLINES * (right + wrong.length)) return [];

@@ -1,8 +1,7 @@
-/** Figures of benches: their printed line, and measurements in turns. */
+/** Figures of benches with their goals, and measurements in alternating order. */
 export const KIB = 1024;
 export const MIB = 2 ** 20;
 
-/** Measurement beside a floor from the same run, as `npm run bench` prints it. */
 export interface Figure {
   name: string;
   value: number;
@@ -10,15 +9,12 @@ export interface Figure {
   floor?: number;
   /** Default: `value / floor`. */
   ratio?: number;
-  /** Goal in words, e.g. `≥ 0.9 × floor`. */
   goal: string;
   unit: string;
   met: boolean;
-  /** Explains a missed goal. */
   why?: string;
 }
 
-/** Goal: at least a share of the floor. */
 export const ofFloor = (name: string, value: number, floor: number, share: number, unit: string): Figure => ({
   name,
   value,
@@ -28,7 +24,6 @@ export const ofFloor = (name: string, value: number, floor: number, share: numbe
   met: value >= share * floor,
 });
 
-/** Goal: at most a multiple of the floor. */
 export const timesFloor = (name: string, value: number, floor: number, times: number, unit: string): Figure => ({
   name,
   value,
@@ -38,7 +33,6 @@ export const timesFloor = (name: string, value: number, floor: number, times: nu
   met: value <= times * floor,
 });
 
-/** Goal: an upper limit, whatever the floor. */
 export const atMost = (
   name: string,
   value: number,
@@ -48,8 +42,8 @@ export const atMost = (
 ): Figure => ({ name, value, ...beside, goal: `≤ ${limit} ${unit}`, unit, met: value <= limit });
 
 /**
- * Values of each measurement, one a round. Every second round reverses the turns, so that other work of the machine
- * affects all alike.
+ * Runs every measurement once per round; every second round reverses the order, so that other work of the machine slows
+ * all alike.
  */
 export async function inTurns<K extends string, T = number>(
   rounds: number,
@@ -63,7 +57,7 @@ export async function inTurns<K extends string, T = number>(
   return taken;
 }
 
-/** 0 for no values. */
+/** Returns 0 for no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -1,4 +1,4 @@
-/** Processes of the tools: shipped commands and tasks, and Linux's counts of both. */
+/** Starts processes for the tools (commands and tasks), and reads their memory and time from Linux's /proc. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -6,31 +6,28 @@ import { fileURLToPath } from 'node:url';
 import { Running } from '../../cli/testing/muster.ts';
 
 /**
- * Runs `muster` as a user does, with the compile cache that it chooses, whose cost counts; ended by Ctrl-C as the tool
- * is.
+ * Runs `muster` with the compile cache of a user's command, since loading is part of the cost. Ctrl-C ends the command
+ * with the tool.
  */
 export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
 
-/** Module for `node --import` in a server. */
+/** Module that `node --import` loads into a server to sample its memory. */
 export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 
 export const wordsOf = (options: object): string[] =>
   Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 
-/** End of a task's process before its answer. */
 export class TaskEnded extends Error {
   override name = 'TaskEnded';
 }
 
-/** Functions that another process runs, by name. */
 // biome-ignore lint/suspicious/noExplicitAny: each has parameters of its own.
 type Functions = Record<string, (...values: any[]) => unknown>;
 
 interface TaskOptions {
   flags?: readonly string[];
   env?: NodeJS.ProcessEnv;
-  /** Receives notes of a task at work. */
   // biome-ignore lint/suspicious/noExplicitAny: the module knows what it notes.
   onNote?(value: any): void;
 }
@@ -44,7 +41,7 @@ interface Reply {
 
 const LAST_WORDS = 2_000;
 
-/** Process that runs functions of a module. As main module, it serves these with `serveTask`. */
+/** Process that runs the functions of a module; the module must call `serveTask` if it is the main module. */
 export class Task<F extends Functions> implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<string>;
@@ -52,13 +49,12 @@ export class Task<F extends Functions> implements AsyncDisposable {
   #said = '';
   #calls = 0;
 
-  /** `module`: its `import.meta.url`. */
   constructor(module: string, { flags = [], env = {}, onNote }: TaskOptions = {}) {
     this.#child = fork(fileURLToPath(module), {
       execArgv: [...flags],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      // A process group of its own, to end children too.
+      // A separate process group, so that the end of the task also ends its children.
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -95,7 +91,6 @@ export class Task<F extends Functions> implements AsyncDisposable {
     this.#child.kill('SIGKILL');
   }
 
-  /** Ends the process with its children. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     await this.#ended;
@@ -103,7 +98,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
   }
 }
 
-/** Runs functions for the parent process, until the parent closes the channel. */
+/** Answers calls of the parent process, and exits when the parent disconnects. */
 export function serveTask(functions: Functions): void {
   process.on('message', async ({ number, name, values }: { number: number; name: string; values: unknown[] }) => {
     const reply = await Promise.try(() => functions[name]?.(...values)).then(
@@ -118,15 +113,13 @@ export function serveTask(functions: Functions): void {
   });
 }
 
-/** Sends a note to the parent process before the answer. */
 export const noteTask = (note: unknown): void => void process.send?.({ number: 0, note });
 
-/** Kills the rest of a process group. */
 export function endGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // The group is empty.
+    // No process of the group is left.
   }
 }
 
@@ -135,11 +128,11 @@ export const childrenOf = (pid: number): number[] =>
 
 export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 
-/** Bytes of memory, each process with its share of common pages. */
+/** Bytes; each process counts its proportion of shared memory (PSS). */
 export const pssBytes = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + (memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
 
-/** Bytes by name in a file of /proc; undefined if missing. */
+/** Returns bytes. `file`: text of a file in /proc, in which values are in kB. */
 export function memoryOf(file: string, name: string): number | undefined {
   const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(file) ?? [];
   return value === undefined ? undefined : Number(value) * 1024;
@@ -147,12 +140,11 @@ export function memoryOf(file: string, name: string): number | undefined {
 
 export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + secondsAt(pid, OWN), 0);
 
-/** Processor seconds of ended children and their own children. */
 export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
 
-/** Ticks a second of times in /proc. */
+/** Ticks per second of the times in /proc. */
 const TICKS = 100;
-/** Fields after the name: user time, which system time follows; then those of ended children. */
+/** Index of user time in /proc/PID/stat, counted after the name; system time follows. */
 const OWN = 11;
 const OF_CHILDREN = 13;
 
@@ -162,7 +154,7 @@ function secondsAt(pid: number | 'self', first: number): number {
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
-/** Empty if the process has ended. */
+/** Returns an empty text if the process has ended. */
 export function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

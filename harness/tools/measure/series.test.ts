@@ -19,7 +19,6 @@ it('finds a leak in noise, with its rate', () => {
   expect(slope?.high).toBeGreaterThan(1);
 });
 
-/** Contents of a server that fills and empties every minute, with more each time. */
 const full = (minute: number): number => (minute % 1) * minute;
 
 it('finds a leak below what comes and goes', () => {

@@ -1,4 +1,6 @@
-/** Samples of processes and folders over time, and growth of their series. */
+/**
+ * Samples memory and other figures of processes over time, and tells whether they grow; also the probe inside servers.
+ */
 
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +11,17 @@ import { sparkline } from '../../common/terminal.ts';
 import { MIB, median } from './figure.ts';
 import { memoryOf, textOf } from './process.ts';
 
-// Probe loaded into servers. Writes heap and active resources to a file in MUSTER_SOAK every MUSTER_SOAK_EVERY
-// milliseconds; with MUSTER_WATCH it reports changes to shared prototypes.
+// Probe that `--import` loads into servers: writes heap and active resources to a file in MUSTER_SOAK every
+// MUSTER_SOAK_EVERY milliseconds; with MUSTER_WATCH, reports changes to shared prototypes.
 
-/** Heap bytes, timers, and all resources that keep this process busy. */
+/** Heap in bytes, number of timers, and number of resources that keep this process alive. */
 export function ownFigures(): { heap: number; timers: number; resources: number } {
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === 'Timeout' || name === 'Immediate').length;
   return { heap: process.memoryUsage().heapUsed, timers, resources: resources.length };
 }
 
-/** Bytes retained after a full collection, in the heap and in buffers outside. */
+/** Bytes in the heap and in buffers outside after a full garbage collection. */
 function retainedBytes(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -28,7 +30,7 @@ function retainedBytes(): number {
 }
 
 const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
-/** Collects for every tenth sample, as a collection stops the process for 30 ms. */
+/** Samples per garbage collection, which stops the process for 30 ms. */
 const COLLECT_EVERY = 10;
 const folder = process.env['MUSTER_SOAK'];
 if (folder !== undefined) {
@@ -43,7 +45,7 @@ if (folder !== undefined) {
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);
     } catch {
-      // The soak is over, and its folder gone.
+      // The soak has ended and removed the folder.
     }
   }, EVERY_MS).unref();
   process.once('exit', () => rmSync(file, { force: true }));
@@ -62,20 +64,17 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
   }, WATCH_EVERY_MS).unref();
 }
 
-/** Seconds since the start, and the value. */
 export type Sample = readonly [seconds: number, value: number];
 
-/** Bounds that a gain must both exceed to be growth. */
+/** Only a gain above `least` units and above `share` of the median counts as growth. */
 export interface Noise {
-  /** In the unit of the values. */
   least: number;
-  /** Share of the median. */
   share: number;
-  /** Tolerates a single step of growth. */
+  /** Tolerates a single step, as of memory that a process keeps. */
   steps?: boolean;
 }
 
-/** Slope in units a minute, with its interval of 95 %. */
+/** Slope in units per minute, with its confidence interval of 95 %. */
 export interface Slope {
   perMinute: number;
   low: number;
@@ -85,17 +84,15 @@ export interface Slope {
 }
 
 const BLOCKS = 20;
-/** Share of the time in which caches fill and code is compiled. */
+/** Share of the samples to ignore while caches fill and code is compiled. */
 const WARM_UP = 1 / 3;
 const FEWEST = 8;
 const Z_95 = 1.96;
 
 /**
- * Growth of a series; undefined for too few samples. After the warm-up, medians of blocks stand for samples, because
- * neighbours are alike. The slope is Theil and Sen's median of slopes between blocks, with Kendall's interval of 95 %.
- * A series grows if its whole interval lies above 0 and its gain exceeds the noise. A series in steps (pages that a
- * process keeps) must also grow in each half. A series that falls back has not grown: its minimum in the last third
- * must exceed that of the first.
+ * Undefined for too few samples. The slope is Theil and Sen's over medians of blocks after the warm-up, with Kendall's
+ * interval of 95 %. A series grows if the interval is above 0, the gain exceeds the noise and the minimum rises; with
+ * `steps`, each half must also grow.
  */
 export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
@@ -114,7 +111,7 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
   const grows =
     all.low > 0 &&
     gain > tooMuch &&
-    // A steady growth gains two thirds between the outer thirds.
+    // Steady growth raises the minimum by two thirds of the gain between the outer thirds.
     risen > tooMuch / 2 &&
     halves.every((part) => trend(blocks(part)).low > 0);
   return { ...all, median: middle, grows };
@@ -123,7 +120,6 @@ export function slopeOf(samples: readonly Sample[], noise: Noise): Slope | undef
 const least = (samples: readonly Sample[]): number =>
   samples.reduce((lowest, [, value]) => Math.min(lowest, value), Number.POSITIVE_INFINITY);
 
-/** Slope of points in units a minute, with its interval. */
 function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'high'> {
   const slopes = points
     .flatMap(([x, y], index) => points.slice(index + 1).map(([later, value]) => (60 * (value - y)) / (later - x)))
@@ -146,7 +142,6 @@ function blocks(samples: readonly Sample[]): Sample[] {
   return all;
 }
 
-/** Samples with their unit and noise. */
 export interface Series {
   subject: string;
   what: string;
@@ -155,7 +150,6 @@ export interface Series {
   samples: Sample[];
 }
 
-/** Figures that a process gives of itself, and paths to others. */
 interface ProcessState {
   pid: number;
   told: Record<string, number | undefined>;
@@ -178,13 +172,11 @@ const KINDS: readonly Kind[] = [
 ];
 const SIZE = { what: 'disk', unit: 'MiB', noise: { least: 0.5, share: 0.1 } };
 
-/** Samples processes by pid, their oldest child process (a device's agent), and folders. */
 export class Sampler {
   readonly series = new Map<string, Series>();
   readonly #started = performance.now();
   readonly #probes: string;
 
-  /** `probes`: folder for figures of the probes. */
   constructor(probes: string) {
     this.#probes = probes;
   }
@@ -221,7 +213,6 @@ function namesIn(folder: string): string[] | undefined {
   }
 }
 
-/** A folder that disappears meanwhile has no size. */
 function sizeOf(path: string): number {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory() !== true) return stat?.size ?? 0;
@@ -229,7 +220,6 @@ function sizeOf(path: string): number {
 }
 
 export interface JudgedSeries extends Series {
-  /** Undefined after too short a time. */
   slope: Slope | undefined;
 }
 
@@ -240,7 +230,6 @@ const SPARK_COUNT = 24;
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
 
-/** E.g. `flat 85.10 MiB, 0.01 MiB/min (-0.02 to 0.04)`. */
 export function verdictOf({ unit, slope }: JudgedSeries): string {
   if (slope === undefined) return 'too short to say';
   const { perMinute, low, high, median, grows } = slope;
@@ -251,7 +240,6 @@ export function verdictOf({ unit, slope }: JudgedSeries): string {
   );
 }
 
-/** Line for each series: name, course, verdict. */
 export function tableOf(all: readonly JudgedSeries[]): string {
   const width = Math.max(...all.map(({ subject, what }) => subject.length + what.length + 1));
   return all

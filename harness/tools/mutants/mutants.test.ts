@@ -1,4 +1,4 @@
-/** Mutants are switched on by one environment variable; equivalent ones are named by their code. */
+/** Tests that an environment variable activates one mutant, and that code patterns match equivalent mutants. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Mutants: small changes of a source file, each switched on by an environment variable; and the equivalent ones. */
+/**
+ * Makes mutants of a source file (small changes that an environment variable activates), and sorts out equivalent ones.
+ */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
@@ -7,19 +9,17 @@ import { readYaml } from '../../common/yaml.ts';
 export const PLAIN_APIS = ['device', 'platform'] as const;
 export type PlainApi = (typeof PLAIN_APIS)[number];
 
-/** Names the active mutant. */
+/** Environment variable that holds the id of the active mutant. */
 export const ACTIVE_MUTANT = '__STRYKER_ACTIVE_MUTANT__';
 
 export interface Mutant {
   id: string;
   file: string;
-  /** From 1. */
   line: number;
-  /** Kind of change, e.g. `ConditionalExpression`. */
   mutator: string;
   was: string;
   now: string;
-  /** First line of the mutant, and of the top-level statement around it. */
+  /** `text`: first line of the mutant; `within`: first line of the top-level statement around the mutant. */
   text: string;
   within: string;
 }
@@ -32,7 +32,6 @@ const LOGGER = {
   isFatalEnabled: off,
 };
 
-/** Plain server with all its mutants. */
 export function instrumentedServer(api: PlainApi): Promise<Instrumented> {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
   return withMutants(source, readFileSync(source, 'utf8'));
@@ -43,7 +42,6 @@ interface Instrumented {
   mutants: Mutant[];
 }
 
-/** Source with all mutants inactive, and the mutants. */
 export async function withMutants(name: string, source: string): Promise<Instrumented> {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
   const files = [{ name, mutate: true, content: source }];
@@ -69,7 +67,7 @@ interface Position {
 
 function between(lines: readonly string[], start: Position, end: Position): string {
   const whole = lines.slice(start.line, end.line + 1);
-  // Cuts the end first: it may be in the same line.
+  // Cuts the end first, because start and end may be in the same line.
   whole.push((whole.pop() ?? '').slice(0, end.column));
   return [(whole.shift() ?? '').slice(start.column), ...whole].join('\n');
 }
@@ -79,13 +77,12 @@ const inOneLine = (code: string): string => code.replaceAll(/\s+/g, ' ').trim();
 const SHOWN = 100;
 const shortened = (code: string): string => (code.length > SHOWN ? `${code.slice(0, SHOWN)}…` : code);
 
-/** E.g. `device.ts:17 BooleanLiteral: true → false`. */
 export const mutantText = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
 /**
- * Mutants that match every pattern, and that no test can see for the reason given. Patterns are of code, since line
- * numbers move.
+ * Mutants that match all patterns, and that no test can detect, for the reason in `why`. Patterns match code, since
+ * line numbers change.
  */
 export interface Equivalent {
   file: string;
@@ -107,7 +104,6 @@ export function isEquivalent(mutant: Mutant, equivalent: Equivalent): boolean {
   return equivalent.file === mutant.file && fits;
 }
 
-/** Mutants that a suite has to find, and equivalent ones. */
 export function splitEquivalents(mutants: readonly Mutant[], equivalents: readonly Equivalent[]) {
   const isOne = (mutant: Mutant): boolean => equivalents.some((each) => isEquivalent(mutant, each));
   return { visible: mutants.filter((mutant) => !isOne(mutant)), equivalent: mutants.filter(isOne) };

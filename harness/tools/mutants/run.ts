@@ -1,6 +1,6 @@
 /**
- * `npm run mutants`: small changes of the plain servers, each for a suite to find. A survivor shows a sentence of the
- * specification that no check covers, or belongs in `equivalent.yaml` with its reason.
+ * `npm run mutants`: runs a suite on mutants of the plain servers. A survivor shows a requirement without a check, or
+ * belongs in `equivalent.yaml`.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -42,14 +42,12 @@ const LONGEST_MS = 240_000;
 
 interface Verdict {
   mutant: Mutant;
-  /** Check or other symptom that found it; undefined for a survivor. */
   by: string | undefined;
   durationMs: number;
 }
 
 type Way = (start: string, dir: string, choice: RunChoice) => Promise<Report>;
 
-/** Ways to run a server, the usual first: each may show other mutants. */
 const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
   device: [
     (start, dir, choice) => runDevice(`${start} --socket {socket} --dir '${dir}'`, choice),
@@ -67,7 +65,6 @@ const WAYS: Readonly<Record<PlainApi, readonly Way[]>> = {
 const runDevice = (start: string, choice: RunChoice): Promise<Report> =>
   runDeviceSuite({ command: `${start} --control {control} --heartbeat 1` }, choice);
 
-/** Undefined if the server reports an impossible address. */
 async function reportFrom(run: Way, ...given: Parameters<Way>): Promise<Report | undefined> {
   try {
     return await run(...given);
@@ -77,7 +74,6 @@ async function reportFrom(run: Way, ...given: Parameters<Way>): Promise<Report |
   }
 }
 
-/** Check or symptom that shows the mutant, if any. Ends the run at the first finding. */
 async function foundBy(api: PlainApi, program: string, id: string): Promise<string | undefined> {
   const start = `export ${ACTIVE_MUTANT}=${id}; exec '${process.execPath}' '${program}'`;
   for (const run of WAYS[api]) {
@@ -105,7 +101,7 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
   return undefined;
 }
 
-/** Difference of the verdict without a finding. */
+/** A run without findings can still reveal the mutant: a check is blocked, or the run does not pass. */
 function otherVerdict({ checks, exit_code, profile_coverage }: Report): string | undefined {
   const blocked = checks.find(({ outcome }) => outcome === 'blocked');
   if (blocked !== undefined) return `blocked: ${blocked.id}`;
@@ -122,7 +118,7 @@ interface Server {
 
 async function serverOf(api: PlainApi, folder: string): Promise<Server> {
   const { code, mutants } = await instrumentedServer(api);
-  // `.mts`, because no package.json declares a module here.
+  // Node runs `.mts` as a module, although the folder has no package.json.
   const program = join(folder, `${api}.mts`);
   writeFileSync(program, code);
   const { visible, equivalent } = splitEquivalents(mutants, readEquivalents());
@@ -152,7 +148,6 @@ async function verdictsOn({ api, program, mutants }: Server): Promise<Verdict[]>
   return verdicts;
 }
 
-/** Mutants that each requirement found; for one server, most first. */
 function byRequirement(verdicts: readonly Verdict[]): string[] {
   const counts = Map.groupBy(verdicts, ({ by }) => by ?? 'survived');
   return [...counts]

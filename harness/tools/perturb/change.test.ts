@@ -1,4 +1,4 @@
-/** Changes by kind. */
+/** Tests the changes of JSON, requests, pages and event streams, by kind. */
 import { describe, expect, it } from 'vitest';
 import { changeMember, changePage, writtenAs } from './change.ts';
 import { changedStreamRequest } from './device.ts';
@@ -73,7 +73,7 @@ const event = (id: number, minute: number, type = 'deployment.removed'): string 
     envelope: { object: 'event', id, type, occurred_at, data: { deployment_id: `d${id}`, text: AWKWARD } },
   });
 };
-/** Replay of three events, and two live ones. */
+/** Three replayed events, two live events and two heartbeats. */
 const STREAM = [
   event(1, 0),
   event(2, 1),
@@ -84,7 +84,6 @@ const STREAM = [
   ': heartbeat',
 ];
 
-/** Text of the stream for a client, with the letters of the trace. */
 function streamed(it: Pick<Perturbation, 'kind'> & Partial<Perturbation>): [string, string] {
   let [text, letters] = ['', ''];
   const trace: Trace = (letter) => {
@@ -103,7 +102,7 @@ function streamed(it: Pick<Perturbation, 'kind'> & Partial<Perturbation>): [stri
   return [text, letters];
 }
 
-/** Blocks of `STREAM` by their numbers, and `.` for a heartbeat; `=` for a block of its own. */
+/** Digits stand for events of `STREAM`, `.` for a heartbeat, `=` for the block `own`. */
 const sent = (blocks: string, own = ''): string => {
   const named: Readonly<Record<string, string | undefined>> = { '.': ': heartbeat', '5': STREAM[5], '=': own };
   return [...blocks].map((each) => `${named[each] ?? STREAM[Number(each) - 1]}\n\n`).join('');

@@ -1,4 +1,4 @@
-/** Changes of JSON values by kind, independent of any API. */
+/** Changes JSON values by the kind of a perturbation. */
 import type { Item, Kind } from './perturbation.ts';
 
 export type Json = Record<string, unknown>;
@@ -17,7 +17,6 @@ export const isTime = (value: unknown): boolean => typeof value === 'string' && 
 const shifted = (text: string): string =>
   text.replace(HOUR, (_, hour: string) => `T${String((Number(hour) + 23) % 24).padStart(2, '0')}`);
 
-/** Words of a vocabulary replace each other. */
 const VOCABULARIES = [
   ['staged', 'queued', 'deployed', 'removing', 'archived', 'drifted'],
   ['none', 'retrying', 'failed'],
@@ -41,7 +40,7 @@ function retyped(value: unknown): unknown {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Changes a member in place. `other`: value in another record or event, for kinds that use it. */
+/** `other`: value of the member in another record or event, for the kinds `foreign` and `stale`. */
 export function changeMember(root: unknown, path: readonly string[], kind: Kind, other?: unknown): void {
   const holder = valueAt(root, path.slice(0, -1)) as Json | undefined;
   const name = path.at(-1) ?? '';
@@ -55,19 +54,16 @@ export function changeMember(root: unknown, path: readonly string[], kind: Kind,
   else if (other !== undefined) holder[name] = other;
 }
 
-/** Restores an earlier record's values in members that both have. */
 export function makeStale(record: Json, before: Json): void {
   for (const name of Object.keys(record)) if (Object.hasOwn(before, name)) record[name] = before[name];
 }
 
-/** Items of a page to change. `one`: id of the record `one`. */
 export function itemsOf(page: readonly unknown[], item: Item, one: string | undefined): unknown[] {
   if (item === 'first') return page.slice(0, 1);
   if (item === 'last') return page.slice(-1);
   return item === 'each' ? [...page] : page.filter((each) => valueAt(each, ['id']) === one);
 }
 
-/** Replacements of one or two items in a row. */
 const ITEM_CHANGES: Partial<Record<Kind, [length: number, change: (here: unknown, next: unknown) => unknown[]]>> = {
   'item-lost': [1, () => []],
   'item-doubled': [1, (here) => [here, here]],
@@ -75,7 +71,6 @@ const ITEM_CHANGES: Partial<Record<Kind, [length: number, change: (here: unknown
   'items-swapped': [2, (here, next) => [next, here]],
 };
 
-/** Changes items at an end of a page in place, unless the page is too short. */
 export function changePage(page: unknown[], kind: Kind, item: Item): void {
   const [length, change] = ITEM_CHANGES[kind] ?? [];
   if (length === undefined || change === undefined || page.length < length) return;
@@ -92,7 +87,7 @@ const reversed = (value: unknown): unknown => {
 
 const TIME = /"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(Z|\+00:00)"/g;
 const otherForm = (_: string, time: string, zone: string): string => `"${time}${zone === 'Z' ? '+00:00' : 'Z'}"`;
-/** Marks text to replace in the output of `JSON.stringify`. */
+/** Private character that marks text to replace in the output of `JSON.stringify`. */
 const MARK = '\uE000';
 const integers = (_: string, value: unknown): unknown =>
   Number.isSafeInteger(value) ? `${MARK}${value}.0${MARK}` : value;
@@ -111,5 +106,5 @@ const WRITINGS: Partial<Record<Kind, (value: unknown) => string>> = {
   'time-form': (value) => JSON.stringify(value).replaceAll(TIME, otherForm),
 };
 
-/** Equivalent JSON, with at most one member more; undefined for kinds that change something else. */
+/** Equivalent JSON text; undefined for kinds that change the meaning. */
 export const writtenAs = (kind: Kind, value: unknown): string | undefined => WRITINGS[kind]?.(value);

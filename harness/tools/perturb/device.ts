@@ -1,4 +1,4 @@
-/** Proxy of a Device API with two routes. Forwards the control API, and learns from it. */
+/** Changes the exchanges of a Device API, and learns the state of the device from its control API. */
 import type http from 'node:http';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { changeMember, type Json, makeStale, valueAt } from './change.ts';
@@ -37,7 +37,6 @@ export function changedStreamRequest({ kind, value = '' }: Perturbation, exchang
   return { ...exchange, headers: withHeader(headers, LAST, earlier) };
 }
 
-/** Stream to forward; `isIn`: its frames are to be changed. */
 export interface Stream {
   stream: http.IncomingMessage;
   isIn: boolean;
@@ -46,9 +45,8 @@ export interface Stream {
 
 export class DeviceChanges extends Changes {
   #restarted: boolean;
-  /** Current deployment before the last call of control. */
+  /** Current deployment before the last call of the control API. */
   #before: Json = {};
-  /** Newest event id on any stream. */
   #newest = 0;
   #streams = 0;
 
@@ -104,7 +102,6 @@ export class DeviceChanges extends Changes {
     return { stream, isIn: isIn && isFramed, headers: media };
   }
 
-  /** Notes event ids in a piece of a stream. */
   noteIds(text: string): void {
     for (const [, id] of text.matchAll(/^id: (\d+)$/gm)) this.#newest = Math.max(this.#newest, Number(id));
   }

@@ -1,4 +1,4 @@
-/** Draws a perturbation of a Device API. */
+/** Draws a random perturbation of a Device API from a seed. */
 import type { Random } from '../../../simulators/common/random.ts';
 import { deployedPayload, deploymentFields, eventEnvelope } from '../../contract/device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, EVENT_TYPES } from '../../contract/enums.ts';
@@ -35,7 +35,6 @@ function currentChange(chance: Random): Drawn {
   return { kind: chance.pick(name === 'object' ? kinds : [...kinds, 'stale']), cell, path: [name] };
 }
 
-/** Streams by their requests, or a single stream. */
 function streamCell(chance: Random): Cell {
   const operation = 'GET /events';
   const stream = sometimes(chance, 0.2, [1, 2, 3, 5]);
@@ -66,7 +65,7 @@ function requestChange(chance: Random): Drawn {
     case 'cursor-inclusive':
       return { kind, cell: { ...cell, typed, cursor: sometimes(chance, 0.4, WITH_CURSOR) } };
     case 'let-through':
-      // A cursor expires long after the first streams.
+      // No cursor can expire on the first streams, so the cell has no stream number.
       return { kind, cell: { operation: 'GET /events', cursor: sometimes(chance, 0.6, WITH_CURSOR) } };
     default: {
       const value = kind === 'refused' ? chance.pick(['410', '500', '404']) : undefined;
@@ -76,7 +75,6 @@ function requestChange(chance: Random): Drawn {
   }
 }
 
-/** Member of an event to change. */
 function eventPath(chance: Random, kind: Kind): string[] {
   if (kind === 'shifted') return chance.chance(0.7) ? ['occurred_at'] : ['data', 'deployed_at'];
   if (kind === 'foreign') return ['data', chance.pick(['deployment_id', 'release_id'])];
@@ -101,7 +99,8 @@ function eventChange(chance: Random): Drawn {
   };
   if (isFrame) return { kind, cell };
   const path = eventPath(chance, kind);
-  // The payload of a removal is not specified, so only the unchanged event shows a change.
+  // The specification leaves the payload of `deployment.removed` open, so a wide change is limited to
+  // `deployment.deployed`.
   const isWide = phase === undefined && stream.stream === undefined;
   const isDeployed = path[1] === 'deployed_at' || (path.length > 1 && isWide);
   return { kind, cell: isDeployed ? { ...cell, type: 'deployment.deployed' } : cell, path };

@@ -1,6 +1,6 @@
 /**
- * Draws a perturbation of a Platform API. Changes members beyond the specification only if another exchange with the
- * same server shows them unchanged.
+ * Draws a random perturbation of a Platform API; other answers of the server must show a client that the answer is
+ * wrong.
  */
 import type { Random } from '../../../simulators/common/random.ts';
 import type { Operation } from '../../contract/platform/operation.ts';
@@ -18,7 +18,6 @@ interface Draw {
 const PING = 'POST /devices/{device_id}/ping';
 /** Members of a list (section 2.6). */
 const ENVELOPE = ['object', 'limit', 'offset', 'has_more', 'data', 'total_count'];
-/** Members that a write to a record changes. */
 const WRITTEN = /^(name|slug|parent_id|(activity_|target_)?status|(queued|deployed|archived)_at)$/;
 const USUAL = ['dropped', 'null', 'retyped'] as const;
 const KINDS_BY_TYPE: Readonly<Record<Leaf['type'], readonly Kind[]>> = {
@@ -37,7 +36,6 @@ const readsIn = (survey: Survey): string[] => [...survey.keys()].filter((line) =
 const listsIn = (survey: Survey): string[] => readsIn(survey).filter(isList);
 const nameOf = (path: readonly string[]): string => path.join('.');
 
-/** Members in an answer, in `version` or in the newest that has the operation. */
 const leavesIn = (survey: Survey, operation: string, version?: string): readonly Leaf[] =>
   [...(survey.get(operation) ?? [])].findLast(([each]) => each === (version ?? each))?.[1] ?? [];
 
@@ -56,8 +54,8 @@ export function platformChange(draw: Draw): Drawn | undefined {
 }
 
 /**
- * True if the specification leaves this answer to a key without scopes free. It determines only pings, and that a
- * served read agrees with all others.
+ * True if the specification leaves the answer to a key without scopes open; only pings and the agreement of reads are
+ * specified.
  */
 function isFreeForLimited({ kind, cell: { key, operation = '', form }, path: [first = ''] = [] }: Drawn): boolean {
   if (key !== 'limited' || kind === 'let-through') return false;
@@ -65,7 +63,7 @@ function isFreeForLimited({ kind, cell: { key, operation = '', form }, path: [fi
   return !isRead || form === 'expanded' || Object.hasOwn(resourceOf(operation).expansions, first);
 }
 
-/** Cell of an operation: mostly in one version, sometimes with a form, kind of connection or key. */
+/** `fixed`: probability that the cell has a version. */
 function cellOf({ chance, survey }: Draw, operation: string, forms: readonly Form[] = [], fixed = 0.75): Cell {
   return {
     operation,
@@ -96,13 +94,13 @@ function memberChange(draw: Draw): Drawn | undefined {
     ({ path: [first = ''] }) => !Object.hasOwn(expansions, first) || (cell.form ?? 'expanded') === 'expanded',
   );
   const { path, type } = chance.pick(leaves);
-  // Sections 2 and 2.6 promise both of every resource.
+  // Sections 2 and 2.6 promise `object` and `id` for every resource.
   if (!['object', 'id'].includes(nameOf(path)) && !isShownElsewhere(survey, cell, path)) return undefined;
   const kind = chance.pick(KINDS_BY_TYPE[type].filter((each) => each !== 'foreign' || path.at(-1) !== 'object'));
   return { kind, cell, path, item: isList(operation) ? chance.pick(ITEMS) : undefined };
 }
 
-/** True if another operation or version, or the expanded resource, shows the member outside the cell. */
+/** True if an unchanged answer also shows the member, so that a client can notice the change. */
 function isShownElsewhere(survey: Survey, cell: Cell, path: readonly string[]): boolean {
   const { operation = '', version, form, connection, key } = cell;
   if (form !== undefined || connection !== undefined || key !== undefined) return true;
@@ -120,7 +118,7 @@ function isShownElsewhere(survey: Survey, cell: Cell, path: readonly string[]): 
   );
 }
 
-/** Changes the answer to a ping (section 2.5). */
+/** Section 2.5 defines the answer to a ping. */
 function pingChange(draw: Draw): Drawn {
   const name = draw.chance.pick(['code', 'round_trip_nanos'] as const);
   const kinds: readonly Kind[] = name === 'code' ? [...USUAL, 'altered'] : USUAL;
@@ -144,7 +142,7 @@ function pageChange(draw: Draw): Drawn {
   return { kind, cell: whole, item: chance.pick(['first', 'last'] as const) };
 }
 
-/** Changes a request. The specification determines one scope, `devices:read`. */
+/** The specification defines only one scope, `devices:read`. */
 function requestChange(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   const kind = 'let-through';
@@ -193,7 +191,6 @@ function lostQuery(draw: Draw): Drawn {
   return { kind: 'query-lost', cell: cellOf(draw, operation, [], 0.6), value };
 }
 
-/** Ignores an optional member of a body that the answer or a refusal shows. */
 function lostBody(draw: Draw): Drawn | undefined {
   const { chance, survey, server } = draw;
   const optional = OPERATIONS.filter((each) => server.writes.test(lineOf(each))).flatMap((each) => {
@@ -207,7 +204,6 @@ function lostBody(draw: Draw): Drawn | undefined {
   return { kind: 'body-lost', cell: cellOf(draw, operation), value };
 }
 
-/** Shows a record, or one member, as before its change: in reads, and in answers to writes. */
 function staleness(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   const changed = new Set([...survey.keys()].filter((line) => /^P.*\}/.test(line)).map(resourceOf));
@@ -220,12 +216,12 @@ function staleness(draw: Draw): Drawn | undefined {
   return { kind: 'stale', cell: cellOf(draw, operation), path: member?.path, item };
 }
 
-/** Changes status or media type, which the specification determines for lists and pings alone. */
+/** The specification defines status and media type only for lists and pings. */
 function statusChange(draw: Draw): Drawn {
   const { chance, survey } = draw;
   const kind = chance.pick(kindsOf('status'));
   const operation = chance.chance(0.2) ? PING : chance.pick((kind === 'refused' ? readsIn : listsIn)(survey));
-  // A server may lack an operation, so may refuse it in all versions.
+  // A server may refuse an operation in every version, so only a refusal in a single version is a deviation.
   const forms = operation === PING ? [] : listForms(draw, operation);
   const cell = cellOf(draw, operation, forms, kind === 'media' ? 0.5 : 1);
   if (kind === 'media') return { kind, cell };

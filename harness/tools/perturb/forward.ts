@@ -1,4 +1,4 @@
-/** HTTP as the proxy forwards it, and changes of whole answers for both APIs. */
+/** Forwards HTTP through the proxy, and changes whole answers of both APIs. */
 import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { isObject, type Json, writtenAs } from './change.ts';
@@ -18,28 +18,26 @@ export interface Exchange {
 export interface Answer {
   status: number;
   reason: string;
-  /** Alternating names and values. */
   headers: string[];
   body: Buffer;
-  /** Content-Length of the server. */
+  /** `Content-Length` of the server; an answer to HEAD has no body. */
   length?: string | undefined;
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect', 'upgrade']);
-/** Milliseconds until a server with a full queue of connections accepts another. */
+/** Milliseconds before another attempt if the server's queue of connections is full. */
 const QUEUE_MS = 5;
 
-/** Leaves out headers of a single connection. */
+/** Leaves out hop-by-hop headers (RFC 9110, section 7.6.1). */
 export const endToEnd = (raw: readonly string[]): string[] =>
   raw.filter((_, n) => !HOP_BY_HOP.has((raw[n - (n % 2)] ?? '').toLowerCase()));
 
-/** First value of a header; the name in lower case. */
 export function headerOf(raw: readonly string[], name: string): string | undefined {
   const index = raw.findIndex((each, n) => n % 2 === 0 && each.toLowerCase() === name);
   return index === -1 ? undefined : raw[index + 1];
 }
 
-/** Sets a header to `value` alone; undefined removes it. */
+/** Undefined removes the header. */
 export function withHeader(raw: readonly string[], name: string, value: string | undefined): string[] {
   const others = raw.filter((_, n) => raw[n - (n % 2)]?.toLowerCase() !== name);
   return value === undefined ? others : [...others, name, value];
@@ -47,7 +45,7 @@ export function withHeader(raw: readonly string[], name: string, value: string |
 
 export const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'));
 
-/** URL without a parameter; `expand.NAME` drops NAME alone. Keeps the writing of all others. */
+/** `expand.NAME` removes only NAME from the list of `expand`. The text of other parameters stays as it is. */
 export function withoutParameter(url: string, parameter: string): string {
   const [path = '', ...rest] = url.split('?');
   const [name, one] = parameter.split('.');
@@ -63,7 +61,6 @@ export function withoutParameter(url: string, parameter: string): string {
   return left.length === 0 ? path : `${path}?${left.join('&')}`;
 }
 
-/** Undefined unless the answer is JSON. */
 export function jsonOf({ headers, body }: Answer): unknown {
   if (headerOf(headers, 'content-type')?.includes('json') !== true) return undefined;
   try {
@@ -73,7 +70,7 @@ export function jsonOf({ headers, body }: Answer): unknown {
   }
 }
 
-/** Records `v` for each exchange of the class, and `a` for each change. */
+/** Receives `v` for each exchange in the cell, and `a` for each change. */
 export type Trace = (letter: 'v' | 'a') => void;
 
 export abstract class Changes {
@@ -87,7 +84,6 @@ export abstract class Changes {
     this.trace = trace;
   }
 
-  /** Sends a request on its own connection. Resolves at the head of the answer. */
   protected async open(
     { method, url, headers, body }: Exchange,
     upstream = this.upstream,
@@ -118,7 +114,6 @@ export abstract class Changes {
     return this.whole(await this.open(exchange, upstream));
   }
 
-  /** Reads JSON of the server for the proxy's own use; undefined for an error. */
   protected async read(url: string, headers: string[]): Promise<unknown> {
     const answer = await this.ask({ method: 'GET', url, headers, body: Buffer.alloc(0), connection: 'new' });
     return answer.status === 200 ? jsonOf(answer) : undefined;
@@ -135,7 +130,6 @@ export abstract class Changes {
     return this.applied({ status: Number(this.it.value), reason: '', headers, body });
   }
 
-  /** Answer with another status, media type or writing, refused, or with its body after `change`. */
   protected changed(answer: Answer, change: (body: Json) => void): Answer {
     const { kind, value } = this.it;
     if (kind === 'refused') return this.refusal();

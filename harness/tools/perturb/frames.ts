@@ -1,4 +1,4 @@
-/** Changes an event stream block by block: its frames by kind, and the frames of a cell. */
+/** Changes the blocks of an event stream by the kind of a perturbation. */
 import { changeMember, isObject, type Json, valueAt, writtenAs } from './change.ts';
 import type { Trace } from './forward.ts';
 import { type Cell, type Perturbation, subjectOf } from './perturbation.ts';
@@ -9,7 +9,6 @@ interface Frame {
   envelope: Json;
 }
 
-/** Undefined for a comment, or another block without an event. */
 function frameIn(block: string): Frame | undefined {
   const fields = new Map(
     block
@@ -33,7 +32,6 @@ const OTHER_TYPE: Readonly<Record<string, string>> = {
   'deployment.removed': 'deployment.deployed',
 };
 
-/** Changes a frame, but neither number nor order of frames. `before`: previous event. */
 function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: Json | undefined): Frame {
   const { id, event, envelope } = frame;
   if (kind === 'id-altered') return { ...frame, id: String(Number(id) + 1) };
@@ -45,7 +43,7 @@ function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: J
   return { id, event, envelope: made };
 }
 
-/** Writes a block as a legal kind does. Text may hold U+2028, which ends a line in a pattern, but not in a stream. */
+/** Splits at line feeds, because U+2028 ends a line of a regular expression, but not of a stream. */
 function writtenBlock({ kind }: Perturbation, block: string): string {
   const lines = block.split('\n');
   if (kind === 'comment-added') return `: note\n${block}`;
@@ -54,7 +52,7 @@ function writtenBlock({ kind }: Perturbation, block: string): string {
   if (kind === 'line-ends') return `${block}\n\n`.replaceAll('\n', '\r\n');
   if (kind === 'fields-reversed') return lines.reverse().join('\n');
   const frame = frameIn(block);
-  // A line feed would end the field.
+  // The kind `whitespace` adds line feeds to JSON, and a line feed ends a field of a stream.
   if (frame === undefined || kind === 'whitespace') return block;
   const text = kind === 'data-split' ? JSON.stringify(frame.envelope, undefined, 1) : writtenAs(kind, frame.envelope);
   const data = text?.split('\n').map((line) => `data: ${line}`);
@@ -64,7 +62,6 @@ function writtenBlock({ kind }: Perturbation, block: string): string {
 /** Milliseconds without an event that end a replay. */
 const QUIET_MS = 50;
 
-/** Blocks of a stream on their way to the client. */
 export class Frames {
   readonly #it: Perturbation;
   readonly #opened = Date.now();
@@ -74,9 +71,7 @@ export class Frames {
   #text = '';
   #heartbeats = 0;
   #before: Json | undefined;
-  /** Blocks held back until the next event. */
   #kept: string[] = [];
-  /** Event that may be the last of the replay. */
   #candidate: { block: string; frame: Frame; timer: NodeJS.Timeout } | undefined;
 
   constructor(it: Perturbation, send: (text: string) => void, trace: Trace) {
@@ -125,7 +120,6 @@ export class Frames {
     else this.#pass(block, frame);
   }
 
-  /** Sends the candidate, changed if it was the replay's last event. */
   #settle(isLast = false): void {
     if (this.#candidate === undefined) return;
     const { block, frame, timer } = this.#candidate;
@@ -145,7 +139,6 @@ export class Frames {
     const { kind } = this.#it;
     this.#trace('v');
     if (kind === 'late' || kind === 'reordered') {
-      // An event that waits comes with this event.
       if (this.#kept.length > 0) this.#pass(block, frame);
       else {
         this.#kept.push(block);
@@ -161,7 +154,6 @@ export class Frames {
   }
 }
 
-/** `nth`: number of the stream, from 1. */
 export function streamInCell(
   cell: Cell,
   { query, header, nth }: { query: URLSearchParams; header: boolean; nth: number },

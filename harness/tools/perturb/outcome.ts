@@ -1,4 +1,4 @@
-/** Runs the suite through the proxy, as a user does, for the outcome of a perturbation. */
+/** Runs a suite through the proxy, as a user does, and determines the outcome of a perturbation. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ import type { Plan } from './proxy.ts';
 import { KEYS_OF_ALL } from './servers.ts';
 
 /**
- * `red`, `warned`: found after a change. `unseen`: not found. `never visited`: no exchange changed. `incomplete`: not
- * found, but the run does not pass. `false red`: found without a change.
+ * `red`, `warned`: a finding after a change. `incomplete`: no finding, but the run does not pass. `unseen`: no finding.
+ * `never visited`: no exchange was changed. `false red`: a finding without a change.
  */
 export const OUTCOMES = ['red', 'warned', 'incomplete', 'unseen', 'never visited', 'false red'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -20,11 +20,9 @@ export type Outcome = (typeof OUTCOMES)[number];
 export interface Tried {
   perturbation: Perturbation;
   outcome: Outcome;
-  /** Checks, the leading first. */
   found: string[];
-  /** Leading finding in words. */
   why?: string | undefined;
-  /** Exchanges of the class; with `changed`, at most 200. */
+  /** Number of exchanges in the cell, and of changed exchanges; together at most 200. */
   visited: number;
   changed: number;
   durationMs: number;
@@ -34,7 +32,7 @@ const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
 const PROXY = fileURLToPath(new URL('proxy.ts', import.meta.url));
 const LONGEST_MS = 600_000;
 
-/** Runs the suite through a proxy of the server that `line` starts. `whole`: goes on after the first finding. */
+/** `line`: shell line that starts the server. `whole`: continues after the first finding. */
 export async function tryOut(perturbation: Perturbation, line: string, whole = false): Promise<Tried> {
   using folder = scratch();
   const inFolder = (name: string): string => join(folder.path, name);
@@ -59,7 +57,6 @@ export async function tryOut(perturbation: Perturbation, line: string, whole = f
   return { ...common, ...outcomeOf(JSON.parse(readFileSync(report, 'utf8')) as Report, changed) };
 }
 
-/** Resolves with standard error, whatever the exit code. */
 function runMuster(words: readonly string[], cwd: string): Promise<string> {
   const env = { ...process.env, XDG_STATE_HOME: cwd };
   const { promise, resolve } = Promise.withResolvers<string>();

@@ -1,4 +1,4 @@
-/** The suites through the proxy: what is wrong is red, what is legal is not. */
+/** Tests that a suite finds a wrong answer through the proxy, and accepts a legal change. */
 import { expect, it } from 'vitest';
 import { useFolder } from '../../cli/testing/muster.ts';
 import { type Tried, tryOut } from './outcome.ts';

@@ -1,32 +1,27 @@
-/** Perturbation: one change of one class of exchanges, as data that the seed draws and the proxy applies. */
+/** Defines perturbations: one change of one class of exchanges, which a seed draws and the proxy applies. */
 import type { Api } from '../../../fixtures/servers/languages.ts';
 import type { Random } from '../../../simulators/common/random.ts';
 
-/** Query: none, `limit` or `offset`, `expand=total_count`, another expansion, or a filter. */
+/** Kind of query: none, `limit` or `offset`, `expand=total_count`, another expansion, or a filter. */
 export type Form = 'plain' | 'paged' | 'counted' | 'expanded' | 'filtered';
 
-/** Class of exchanges. An absent dimension matches all. */
+/** Class of exchanges; an absent field matches every exchange. */
 export interface Cell {
-  /** E.g. `GET /devices/{device_id}`; of a device `GET /deployments/current` or `GET /events`. */
+  /** E.g. `GET /devices/{device_id}` or `GET /events`. */
   operation?: string | undefined;
-  /** Value of the version header. */
   version?: string | undefined;
   /** `none` is a missing or unknown key. */
   key?: 'full' | 'limited' | 'none' | undefined;
   form?: Form | undefined;
   /** `kept` is a connection with an earlier request. */
   connection?: 'new' | 'kept' | undefined;
-  /** True after a restart of the agent, false before any. */
   restarted?: boolean | undefined;
-  /** Activity status of the deployment in the answer. */
   activity?: string | undefined;
-  /** Source of a stream's cursor. */
+  /** Part of the request for a stream that states the cursor. */
   cursor?: 'none' | 'query' | 'header' | 'both' | undefined;
-  /** True if a stream is asked for by type. */
   typed?: boolean | undefined;
-  /** Number of the stream, from 1. */
   stream?: number | undefined;
-  /** Events from before or after the request. */
+  /** `replay`: events from before the request for the stream. */
   phase?: 'replay' | 'live' | undefined;
   /** Number of the event in its phase, from 1; or the last of a replay. */
   place?: number | 'last' | undefined;
@@ -40,22 +35,18 @@ export type Item = (typeof ITEMS)[number];
 export interface Drawn {
   kind: Kind;
   cell: Cell;
-  /** Path of a member, from the record, or from the envelope of a list or event. */
+  /** Path of a member in a record, or in the envelope of a list or event. */
   path?: readonly string[] | undefined;
-  /** Items of a list that the path begins at. */
   item?: Item | undefined;
-  /** Argument of the kind: parameter, version or status. */
   value?: string | undefined;
 }
 
 export interface Perturbation extends Drawn {
   api: Api;
   seed: number;
-  /** Name in `SERVERS`. */
   server: string;
 }
 
-/** Kinds by their subject, with a description of the change. */
 const KINDS = {
   member: {
     dropped: 'without the member',
@@ -139,14 +130,12 @@ export function kindsOf(...subjects: readonly Subject[]): Kind[] {
 export const descriptionOf = (kind: Kind): string =>
   (KINDS[subjectOf(kind)] as Readonly<Record<string, string>>)[kind] ?? '';
 
-/** Legal kinds break no promise of the specification, and contradict no unchanged answer. */
+/** True for legal kinds, which break no promise of the specification. */
 export const isOpen = (kind: Kind): boolean => ['json', 'bytes', 'stream'].includes(subjectOf(kind));
 
-/** A value with that probability, else undefined. */
 export const sometimes = <T>(chance: Random, probability: number, values: readonly T[]): T | undefined =>
   chance.chance(probability) ? chance.pick(values) : undefined;
 
-/** Cell in one line: operation, and each fixed dimension. */
 export function cellText({ cell: { operation = 'any operation', ...rest }, path, item, value }: Drawn): string {
   const fixed = Object.entries(rest).flatMap(([name, one]) => (one === undefined ? [] : [`${name}=${one}`]));
   const members = path === undefined ? [] : [`${item === undefined ? '' : `${item} item: `}${path.join('.')}`];

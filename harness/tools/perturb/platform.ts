@@ -1,4 +1,4 @@
-/** Proxy of a Platform API. Knows routes, versions and the records that it has forwarded. */
+/** Changes the exchanges of a Platform API, with the help of records that the proxy has forwarded. */
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
 import { changeMember, changePage, isObject, itemsOf, type Json, makeStale, valueAt } from './change.ts';
 import {
@@ -75,12 +75,9 @@ export function changedRequest({ kind, value = '' }: Perturbation, exchange: Exc
 
 export class PlatformChanges extends Changes {
   readonly #keys: Keys;
-  /** Last two records of each kind. */
   readonly #seen = new Map<unknown, Json[]>();
-  /** Records before their last write, by version and id. */
   readonly #before = new Map<string, Json>();
   readonly #created = new Set<unknown>();
-  /** Record to change in every list. */
   #one: string | undefined;
 
   constructor(it: Perturbation, upstream: Upstream, trace: Trace, keys: Keys) {
@@ -96,7 +93,7 @@ export class PlatformChanges extends Changes {
     if (!requestInCell(cell, exchange, this.#keys)) return this.#forward(exchange);
     this.trace('v');
     if (subject === 'request') return this.#changedByRequest(exchange);
-    // A refused write has no effect.
+    // A refused write must have no effect, so the server does not receive the request.
     if (kind === 'refused' && exchange.method !== 'GET') return this.refusal();
     const answer = await this.#forward(exchange);
     if (subject !== 'json' && answer.status >= 300) return answer;
@@ -118,7 +115,6 @@ export class PlatformChanges extends Changes {
     return isSame || (this.it.kind === 'let-through' && answer.status >= 300) ? answer : this.applied(answer);
   }
 
-  /** Changes the body of an answer in place. */
   #change(body: Json, exchange: Exchange): void {
     const { kind, path, item } = this.it;
     const page = Array.isArray(body['data']) && body['object'] === 'list' ? (body['data'] as unknown[]) : undefined;
@@ -148,7 +144,6 @@ export class PlatformChanges extends Changes {
     }
   }
 
-  /** Keeps the last different records of each kind. */
   #remember({ method, url }: Exchange, body: unknown): void {
     if (!isObject(body)) return;
     const records = Array.isArray(body['data']) ? body['data'] : [body];
@@ -160,7 +155,6 @@ export class PlatformChanges extends Changes {
     if (method === 'POST' && /^\/\w+$/.test(parts(url).path)) this.#created.add(body['id']);
   }
 
-  /** Reads a record before its write, in each version of the cell. */
   async #lookBefore({ url }: Exchange): Promise<void> {
     const { base, path } = parts(url);
     const [, collection, id = ''] = path.split('/');
@@ -169,7 +163,7 @@ export class PlatformChanges extends Changes {
       const headers = ['Host', 'platform', KEY, this.#keys.full, VERSION, each];
       const read = (to: string): Promise<unknown> => this.read(`${base}/${to}`, headers);
       let record = await read(`${collection}/${id}`);
-      // Some servers have no route for one record.
+      // Some servers have no route for a single record.
       for (let offset = 0; record === undefined && offset < 300; offset += 100) {
         const data = valueAt(await read(`${collection}?limit=100&offset=${offset}`), ['data']);
         if (!Array.isArray(data) || data.length === 0) break;

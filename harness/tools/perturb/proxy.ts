@@ -1,6 +1,6 @@
 /**
- * Starts a server, and a proxy that changes one class of exchanges: `node proxy.ts PLAN`, for a device with its socket,
- * control socket and folder. Shares the server's process group, so that a signal ends both.
+ * `node proxy.ts PLAN`: starts a server and a proxy that changes one class of exchanges; a signal to the process group
+ * ends both.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,15 +16,12 @@ import { Frames } from './frames.ts';
 import { type Kind, type Perturbation, subjectOf } from './perturbation.ts';
 import { type Keys, PlatformChanges } from './platform.ts';
 
-/** Settings of the proxy, from a JSON file. */
 export interface Plan {
   perturbation: Perturbation;
-  /** Shell line without the paths of a device; the server prints a line of JSON once it serves. */
+  /** Shell line without the paths of a device; the server must print a line of JSON once ready. */
   server: string;
-  /** Folder for the sockets of a device. */
   folder: string;
   keys: Keys;
-  /** File for the trace. */
   trace: string;
 }
 
@@ -45,11 +42,10 @@ function write(kind: Kind | undefined, response: http.ServerResponse, bytes: Buf
   for (let from = 0; from < bytes.length; from += length) response.write(bytes.subarray(from, from + length));
 }
 
-/** Sends an answer, changed by the kind; answers of control have no kind. */
 function send(kind: Kind | undefined, response: http.ServerResponse, answer: Answer): void {
   const { status, reason, headers, body, length } = answer;
   const own = headersFor(kind, headers);
-  // An answer to HEAD has the length of its GET.
+  // An answer to HEAD has no body, but the length of the answer to GET.
   const bytes = body.length === 0 ? (length ?? '0') : String(body.length);
   if (kind !== 'split' && status !== 204 && status !== 304) own.push('Content-Length', bytes);
   if (kind === 'closed') own.push('Connection', 'close');
@@ -58,7 +54,6 @@ function send(kind: Kind | undefined, response: http.ServerResponse, answer: Ans
   response.end();
 }
 
-/** Forwards a stream to its end. Rejects if either side breaks off. */
 async function pipe(
   it: Perturbation,
   { stream, isIn, headers }: Stream,
@@ -91,13 +86,11 @@ async function exchangeOf(request: http.IncomingMessage): Promise<Exchange> {
   return { method, url, headers: endToEnd(rawHeaders), body: Buffer.concat(await request.toArray()), connection };
 }
 
-/** Answers by `respond`; an error breaks the client's connection, as it broke the server's. */
 async function listen(at: string | ListenOptions, respond: Responder): Promise<http.Server> {
-  // Only clients close idle connections: a server would race with their requests.
+  // No timeouts: a server that closes an idle connection may lose a request that is on its way.
   const server = http.createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, async (request, response) => {
     const over = new AbortController();
     response.once('close', () => over.abort());
-    // A client may leave at any moment.
     response.on('error', () => {});
     try {
       await respond(await exchangeOf(request), response, over.signal);
@@ -110,7 +103,7 @@ async function listen(at: string | ListenOptions, respond: Responder): Promise<h
   return server;
 }
 
-/** Resolves with the server's line of JSON. This process ends with the server. */
+/** This process ends when the server ends. */
 async function started(line: string): Promise<Record<string, unknown>> {
   const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   child.once('exit', (code) => process.exit(code ?? 1));
@@ -124,7 +117,6 @@ async function started(line: string): Promise<Record<string, unknown>> {
   return promise;
 }
 
-/** Sends an answer or stream of either API. */
 const responder =
   (it: Perturbation, api: PlatformChanges | DeviceChanges, trace: Trace): Responder =>
   async (exchange, response, signal) => {
@@ -156,7 +148,7 @@ async function beforeDevice(
   let proxy: http.Server | undefined;
   await listen(control, async (exchange, response) => {
     const answer = await api.control(exchange, { socketPath: controlPath });
-    // The proxy is down, or up, before the caller learns that the agent is.
+    // The proxy stops and starts with the agent, before the caller receives the answer.
     if (exchange.url === '/stop' && answer.status < 300) {
       proxy?.close().closeAllConnections();
       proxy = undefined;

@@ -1,7 +1,4 @@
-/**
- * `npm run perturb`: share of deviations from a correct server that a suite notices. The suite runs from the command
- * line, as for a user, through a proxy that changes one class of exchanges, drawn by the seed.
- */
+/** `npm run perturb`: measures which share of deviations from a correct server a suite notices. */
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
@@ -33,7 +30,6 @@ const lineFor = (it: Perturbation): string => `${it.api} ${it.seed} ${it.server}
 
 const OPEN_SHARE = 0.2;
 
-/** Draws a perturbation that some exchange can show, and a client can notice. */
 function drawPerturbation(api: Perturbation['api'], seed: number, servers: readonly [Server, Survey][]): Perturbation {
   const chance = random(`${api}/${seed}`);
   const [server, survey] = chance.pick(servers.flatMap((one) => Array.from({ length: one[0].weight }, () => one)));
@@ -50,7 +46,6 @@ function drawPerturbation(api: Perturbation['api'], seed: number, servers: reado
   }
 }
 
-/** Perturbations by outcome, a row a kind. */
 function table(all: readonly Tried[]): string[] {
   const row = (name: string, some: readonly Tried[]): string => {
     const cells = OUTCOMES.map((each) => {
@@ -68,7 +63,6 @@ function table(all: readonly Tried[]): string[] {
   return [`${'kind'.padEnd(24)}  ${OUTCOMES.join('  ')}`, ...byKind(false), ...byKind(true)];
 }
 
-/** Share of determined perturbations that were found, and the others with their cells. */
 function summary(all: readonly Tried[]): string[] {
   const due = all.filter(({ perturbation }) => !isOpen(perturbation.kind));
   const red = due.filter(({ outcome }) => outcome === 'red');

@@ -1,4 +1,4 @@
-/** Correct servers to perturb, in three languages and our simulator: their start, and a survey of their answers. */
+/** Correct servers to perturb: plain servers in three languages, and the simulator. */
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { type Api, GO, LANGUAGES, type Language, startServer } from '../../../fixtures/servers/languages.ts';
@@ -13,22 +13,17 @@ const MUSTER = `'${process.execPath}' '${file('harness/cli/launch.cjs')}'`;
 
 export interface Server {
   name: string;
-  /** Relative frequency. */
   weight: number;
   missing: string | undefined;
-  /** Shell line without addresses. `folder` is for built programs. */
   start(api: Api, folder: string): string;
-  /** Writes of the Platform API; the survey finds its reads. */
   writes: RegExp;
-  /** Serves filters and orders of the reference. */
   filters?: boolean;
 }
 
 const ALL = '(devices|groups|config_types|config_schemas|config_instances|releases|deployments)';
 const ON_ONE = 'groups/{group_id}/move|deployments/{deployment_id}/(deploy|archive)';
-/** Writes to records of a run whose bodies section 9 shows; other bodies are a server's own. */
+/** Writes whose bodies section 9 shows; a server may define other bodies. */
 const NAMED = /^(POST \/groups|PATCH \/groups\/\{\w+\})$/;
-/** Writes of the reference that the plain server in Node accepts. */
 const PLAIN = new RegExp(`^(POST /(${ALL}|${ON_ONE})|PATCH /(devices|groups|config_types)/{\\w+})$`);
 const WRITES: Readonly<Record<string, RegExp>> = { Node: PLAIN, Python: NAMED, Go: /^$/ };
 
@@ -64,7 +59,6 @@ export interface Leaf {
   type: 'string' | 'number' | 'boolean' | 'time' | 'array' | 'object';
 }
 
-/** Members of a Platform API's records, by operation and version. */
 export type Survey = ReadonlyMap<string, ReadonlyMap<string, readonly Leaf[]>>;
 
 export const lineOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => `${method} ${path}`;
@@ -72,7 +66,6 @@ export const lineOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): st
 const typeOf = (value: unknown): Leaf['type'] =>
   Array.isArray(value) ? 'array' : isTime(value) ? 'time' : (typeof value as Leaf['type']);
 
-/** Members of a record that are not null, nested ones too. */
 function leavesOf(record: unknown, path: readonly string[] = []): Leaf[] {
   if (!isObject(record)) return [];
   return Object.entries(record).flatMap(([name, value]) => {
@@ -92,7 +85,6 @@ function leavesOfAll(records: readonly unknown[]): Leaf[] {
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, leaf]) => leaf);
 }
 
-/** Reads the list and a record of each kind, with all expansions, in each version. */
 async function surveyAt(base: string, { writes }: Server): Promise<Survey> {
   const survey = new Map<string, Map<string, readonly Leaf[]>>();
   const combinations = Object.values(RESOURCES).flatMap((one) =>

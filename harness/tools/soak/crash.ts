@@ -1,6 +1,5 @@
 /**
- * Crashes of the device's event log, mark and last id at every step of append, compaction and commit. A log runs on a
- * recorded disk with failing operations; the real code opens the state after a kill or power loss at any step.
+ * Simulates kills and power losses at any step of writes to the device's event log, and checks the events that survive.
  */
 import { constants, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ import { type Failure, open, RecordedDisk } from '../../../simulators/device/log
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
-/** Folder in memory, if any: computed states need no durability. */
+/** Folder in memory, for speed: a computed crash needs no real disk. */
 const MEMORY = '/dev/shm';
 
 export const crash = {
@@ -33,16 +32,14 @@ export const crash = {
 interface CrashResult {
   /** Injected faults by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
   injected: Record<string, number>;
-  /** Problems, each with the seed and point that repeat it. */
   violations: string[];
 }
 
 const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
 const RETAIN = 60;
-/** Crashes that share a log. */
 const POINTS_OF_A_LOG = 50;
 
-/** Knowledge of clients after a number of disk steps. */
+/** Event that clients know after `step` steps of the disk. */
 interface Delivered {
   step: number;
   id: number;
@@ -54,15 +51,14 @@ interface LogHistory {
   rules: LogBehaviour;
   disk: RecordedDisk;
   delivered: Delivered[];
-  /** Every text ever written under an id. */
   written: Map<number, Set<string>>;
-  /** First ids that compactions wanted to keep, with the step of their start. */
+  /** First id that each compaction keeps, with the step of the disk at its start. */
   cuts: { step: number; from: number }[];
 }
 
 /**
- * Crashes and their problems, the same for the same seed. `dir`: an empty folder, which the caller removes. `rules`: a
- * faulty log, to prove that faults are found.
+ * The same seed gives the same crashes. `dir`: empty folder, which the caller removes. `rules`: a faulty log, for tests
+ * of this function.
  */
 export async function crashMatrix(
   { seed, points, dir }: { seed: number; points: number; dir: string },
@@ -84,7 +80,7 @@ export async function crashMatrix(
       inject(kind);
       const folder = join(dir, `point${done}`);
       mkdirSync(folder);
-      // The step before the crash may be unfinished, unless a client knew of its end.
+      // The last step may be incomplete, unless a client already received the event.
       const underWay = !history.delivered.some(({ step }) => step === after);
       leave(steps, after, folder, lottery && { lottery, underWay });
       const problems = await judgeCrash(history, after, lottery !== undefined, folder);
@@ -97,7 +93,6 @@ export async function crashMatrix(
   return result;
 }
 
-/** Uses a log: appends, compactions, stops and kills, while some operations fail. */
 async function live(
   source: Random,
   folder: string,
@@ -144,7 +139,6 @@ const drafts = (source: Random) =>
     data: { text: source.text(source.integer(1, 200)) },
   }));
 
-/** Log of `history`, or of a state after a crash. */
 function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   const log = history.rules;
   const onTheWay = io === history.disk.io;
@@ -176,7 +170,7 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   }).log;
 }
 
-/** Real disk without syncs, for states that are compared and never crash again. */
+/** Disk without syncs, to check states after a crash faster. */
 const HASTY: DiskIo = {
   ...disk,
   open: (path, flags, mode) =>
@@ -186,7 +180,6 @@ const HASTY: DiskIo = {
   syncDirectory: async () => {},
 };
 
-/** Opens the state after a crash, goes on, and compares with the clients' knowledge. */
 async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean, folder: string): Promise<string[]> {
   const problems: string[] = [];
   const known = new Map<number, string>();
@@ -210,7 +203,7 @@ async function judgeCrash(history: LogHistory, steps: number, powerLoss: boolean
   const here = new Set(found.map(([id]) => id));
   const missing = mayLose ? [] : [...known.keys()].filter((id) => id >= floor && !here.has(id));
   if (missing.length > 0) problems.push(`events ${missing.join(', ')} were delivered and are lost`);
-  // A robot without durability may lose everything, and is then a new one.
+  // Without durability, a power loss may leave an empty log, whose ids begin again.
   const isNew = mayLose && log.latest === 0;
   const { first, last } = await log.append([
     { type: 'deployment.removed', data: {} },

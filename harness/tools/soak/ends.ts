@@ -1,4 +1,4 @@
-/** Shipped commands ended at any moment, by any signal or with their terminal: no process and no folder may be left. */
+/** Ends shipped commands at random moments, by every signal, and checks that no process and no file remains. */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -13,21 +13,20 @@ import { pollWithin } from '../../common/waiting.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
 const AT_ONCE = 2;
-/** Milliseconds for a busy machine; only a command that never ends reaches them. */
+/** Milliseconds; only a command that hangs takes so long. */
 const PATIENCE_MS = 180_000;
-/** Seconds after the start until the latest end. */
+/** Latest moment of the signal, in seconds after the start. */
 const LATEST_SECONDS = 12;
 
-/** `terminal`: closes its output, then sends SIGHUP, as a lost connection to a machine does. */
+/** `terminal`: closes the command's output and sends SIGHUP, as a lost SSH connection does. */
 const WAYS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL', 'terminal'] as const;
 type Way = (typeof WAYS)[number];
 
 const NODE = process.execPath;
 const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {control} --dir {dir} --log-level warn`;
-/** Agent that obeys only SIGKILL, and has a child. */
+/** Agent that only SIGKILL ends, and that has a child process. */
 const STUBBORN = `trap '' HUP INT TERM; ${AGENT} & wait; wait`;
 
-/** Words of each command, in its own folder. */
 const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string[]>> = {
   'check device': (at) => ['check', 'device', '--command', AGENT, '--fast', '--report', `json=${at('r.json')}`],
   'check device, stubborn': (at) => ['check', 'device', '--command', STUBBORN, '--report', `html=${at('r.html')}`],
@@ -58,7 +57,6 @@ const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string
   ],
 };
 
-/** Exit codes of each way, beside that of a command that had ended before. */
 const CODES: Readonly<Record<Way, readonly (number | null)[]>> = {
   SIGINT: [130],
   SIGTERM: [143],
@@ -81,7 +79,6 @@ export const ends = {
     const names = Object.keys(COMMANDS);
     await inParallel(numbers, AT_ONCE, async (number) => {
       const name = names[number % names.length] ?? '';
-      // Every command meets every way, whatever the numbers of both.
       const way = WAYS[(number + Math.floor(number / names.length)) % WAYS.length] ?? 'SIGKILL';
       const place = join(folder.path, String(number));
       const found = await ended({ name, way, place, tag: `${drawn}-${number}`, dice: dice.fork(number) });
@@ -99,7 +96,6 @@ interface End {
   name: string;
   way: Way;
   place: string;
-  /** Environment variable of all that it starts. */
   tag: string;
   dice: Random;
 }
@@ -135,9 +131,9 @@ const within = (end: Promise<unknown>): Promise<unknown> =>
 function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, underWay: boolean): string[] {
   const { exitCode, signalCode } = child;
   const sent = way === 'terminal' ? 'SIGHUP' : way;
-  // A process with nothing to tidy up yet ends by the signal itself.
+  // Before a command handles signals, the signal itself ends the process.
   const isDue = CODES[way].includes(exitCode) || signalCode === sent;
-  // A server ends in order, and a command may have been about to end.
+  // A server exits with 0 after a signal, and a command may have finished by itself.
   const mayBeDone = !underWay || [0, 1, 2].includes(exitCode ?? -1);
   const isTrace = /\n {4}at |node:internal/.test(stdout + stderr);
   return [
@@ -146,7 +142,7 @@ function problemOf(name: string, way: Way, { child, stdout, stderr }: Running, u
   ];
 }
 
-/** Processes left after a while, and folders left at once, or if killed, after the next run. */
+/** After SIGKILL, the next command removes the temporary folders; here `sweep` does. */
 async function remainsOf(tag: string, wasKilled: boolean, at: (name: string) => string): Promise<string[]> {
   const none = await pollWithin('the end of its processes', () => (processesOf(tag).length === 0 ? true : undefined), {
     timeoutMs: PATIENCE_MS,
@@ -165,7 +161,6 @@ async function remainsOf(tag: string, wasKilled: boolean, at: (name: string) => 
   return problems;
 }
 
-/** Processes with the tag in their environment, apart from zombies. */
 function processesOf(tag: string): { pid: number; words: string }[] {
   return readdirSync('/proc').flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return [];

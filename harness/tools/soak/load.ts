@@ -1,4 +1,4 @@
-/** Simulators under load, each a sampled process: none may grow, or lose anything. */
+/** Runs simulators under load, samples their memory, and reports growth and losses. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,24 +12,18 @@ import { PROBE, startMuster } from '../measure/process.ts';
 import { judgeSeries, Sampler, tableOf, verdictOf } from '../measure/series.ts';
 import { amount, toolOptions } from '../options.ts';
 
-/** Timeouts in the words of the client, which checks and fleets pass on. */
 const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d/;
 
 const PAUSE_MS = 100;
 const SAMPLE_MS = 5000;
 
-/** Servers, the work on them, and the work that must be done. */
 interface Scene {
   sample(sampler: Sampler): void;
-  /** Starts the work, which goes on until the time is up. */
   work(tally: Tally): Promise<void>[];
-  /** Work whose count must not be 0 in the end. */
   least: readonly string[];
-  /** Looks at everything once more after the work. */
   end(tally: Tally): Promise<void>;
 }
 
-/** Folder and processes of a scene, which end with it. */
 interface Stage {
   at(name: string): string;
   simulate(...words: readonly string[]): Promise<Server>;
@@ -38,7 +32,6 @@ interface Stage {
 
 type Say = (line: string) => void;
 
-/** Loads a scene for the minutes in the words; resolves with its problems. */
 export const underLoad =
   (usage: string, setUp: (stage: Stage, say: Say) => Promise<Scene>) =>
   async (words: readonly string[], say: Say): Promise<readonly string[]> => {
@@ -79,7 +72,7 @@ export const underLoad =
     ];
   };
 
-/** Counts of the work, problems, and timeouts, which a busy machine explains. */
+/** `slow` collects timeouts, which a busy machine can explain. */
 export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];
@@ -94,18 +87,15 @@ export class Tally {
     this.done.set(what, (this.done.get(what) ?? 0) + times);
   }
 
-  /** Counts as slow if every reason is a timeout, else as a problem. */
   note(what: string, reasons: readonly string[]): void {
     const slow = reasons.length > 0 && reasons.every((reason) => WAITED.test(reason));
     (slow ? this.slow : this.problems).push(`${what}: ${reasons.join('; ')}`);
   }
 
-  /** Rejects if the time is up first. */
   async pause(ms = PAUSE_MS): Promise<void> {
     await delay(ms, undefined, { signal: this.signal });
   }
 
-  /** Repeats the work until the time is up. Notes an error as problem or timeout, and goes on after a pause. */
   async repeat(what: string, work: (round: number) => Promise<void>): Promise<void> {
     for (let round = 1; !this.signal.aborted; round += 1) {
       try {
@@ -119,17 +109,16 @@ export class Tally {
   }
 }
 
-/** Client that waits for a busy machine. */
+/** Waits up to 60 s, because the machine is busy. */
 export const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
-/** Drops the recorder, which grows. */
+/** A new recorder per request, because a recorder keeps all exchanges in memory. */
 export const fresh = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
-/** Publishes a few events at a time, and sometimes compacts. `latest`: last acknowledged id. */
 export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('publish', async (round) => {
     const { status, json } = await fresh(control).post('/events', { count: 1 + (round % 20) });
-    // While it restarts, the agent says that it is down.
+    // The control API answers 409 or 503 while the agent restarts.
     if (status === 200) {
       state.latest = (json as { last_id: number }).last_id;
       tally.count('events published', 1 + (round % 20));
@@ -141,7 +130,7 @@ export const keepPublishing = (tally: Tally, control: HttpClient, state: { lates
     await tally.pause();
   });
 
-/** Follows the stream, and reconnects with its cursor after a pause. No id may be missing or repeated. */
+/** Reports a missing or repeated event id, also across reconnections. */
 export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
@@ -166,7 +155,7 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
         tally.count('events received');
       }
     } catch {
-      // The agent restarts.
+      // The stream breaks when the agent restarts.
     } finally {
       await stream.close();
     }
@@ -174,7 +163,7 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
   });
 }
 
-/** Stops and starts the agent with either signal; nothing acknowledged may be lost. */
+/** Alternates SIGTERM and SIGKILL; no acknowledged event may be lost. */
 export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);

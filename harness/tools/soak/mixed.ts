@@ -1,4 +1,4 @@
-/** Simulators and harness under mixed load. */
+/** Soak test of simulators and harness under mixed load. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -72,7 +72,7 @@ function workOn(tally: Tally, at: (name: string) => string, called: Server, chec
   ];
 }
 
-/** Calls that leave the platform as it is: lists, resources, pings, renames, and refused ones. */
+/** The calls add no records, so that only a leak grows. */
 function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
   const expect = async (wanted: readonly number[], method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await fresh(http).request({ method, path, ...defined({ body }) });
@@ -88,7 +88,7 @@ function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
     id = data[round % data.length]?.id ?? id;
     await expect([200], 'GET', `/devices/${id}`);
     await expect([200], 'GET', '/deployments?limit=50&expand=release');
-    // An archived device keeps its name.
+    // An archived device refuses a new name with 409.
     await expect([200, 409], 'PATCH', `/devices/${id}`, { name: `${id}-${round % 7}` });
     await expect([400], 'POST', '/devices', { name: '' });
     await expect([404], 'GET', '/devices/dvc_none');
@@ -96,18 +96,16 @@ function keepCalling(tally: Tally, http: HttpClient): Promise<void> {
   });
 }
 
-/** Resolves with the exit code of a command. Interrupts the command, and rejects, when the time is up. */
 async function command(words: readonly string[], { signal }: Tally): Promise<number> {
   const running = startMuster(words);
   const stop = (): void => void running.child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
-  // An interrupted check still restarts the agent that it had stopped.
+  // Waits for the end: an interrupted check first restarts the agent that the check stopped.
   const { code } = await running.ended.finally(() => signal.removeEventListener('abort', stop));
   signal.throwIfAborted();
   return code ?? -1;
 }
 
-/** Repeats a check of a simulator, each time in its initial state. `file`: report. */
 function keepChecking(
   tally: Tally,
   words: readonly string[],
@@ -124,7 +122,6 @@ function keepChecking(
   });
 }
 
-/** Problems in a report, a sentence each. */
 function badIn(file: string): string[] {
   return reportIn(file)
     .checks.filter(({ outcome }) => outcome === 'fail' || outcome === 'blocked')
@@ -134,14 +131,13 @@ function badIn(file: string): string[] {
     );
 }
 
-/** Small fleet with two roll-outs, from start to end. */
 function keepRunningFleets(tally: Tally, folder: string): Promise<void> {
   const [scenario, out] = [join(folder, 'soak.yaml'), join(folder, 'fleet')];
   writeFileSync(scenario, SCENARIO);
   const words = ['fleet', '--robots', '20', '--platform', 'embedded', '--scenario', scenario, '--out', out];
   return tally.repeat('fleet', async () => {
     const code = await command(words, tally);
-    // 98: the machine is too busy for the figures. Losses show all the same.
+    // Exit code 98: the machine was too busy for valid figures; losses have other codes.
     if (code === 0 || code === 98) return tally.count('fleets of 20 robots');
     const result = JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as FleetResult;
     if (code === 2) tally.note('fleet ended with 2', result.incomplete_reasons);
@@ -157,7 +153,6 @@ phases:
   - { do: rollout, share: 100%, over: 10s }
 `;
 
-/** A server that answers nothing without load hangs. */
 async function answersStill(tally: Tally, what: string, http: HttpClient, path: string): Promise<void> {
   try {
     const { status } = await fresh(http).get(path);

@@ -1,4 +1,4 @@
-/** A platform and its broker die and come back under a fleet's roll-outs, all as shipped commands. */
+/** Kills and restarts a platform with its broker during roll-outs of a fleet, and compares the records afterwards. */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -25,22 +25,20 @@ import { count, toolOptions } from '../options.ts';
 interface StormOptions {
   robots: number;
   seed: number;
-  /** Empty folder, which the caller removes. */
   dir: string;
-  /** Receives a line for each event. */
   say(line: string): void;
 }
 
-/** Robots to start, and deployments to post, in a second. */
+/** Per second: robots to start, and deployments to post. */
 const RATE = { ramp: 200, rollout: 200 };
-/** Share of a roll-out posted before the platform goes. */
+/** Share of a roll-out to post before the platform stops. */
 const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
-/** Milliseconds without progress that fail a run, and between reports of progress. */
+/** Milliseconds: longest time without progress, and time between reports of progress. */
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
-/** Machine too slow for the storms: nothing is known. */
+/** Thrown if the machine is too slow to decide. */
 export class Undecided extends Error {
   override name = 'Undecided';
 }
@@ -62,7 +60,6 @@ export const faults = {
   },
 };
 
-/** Resolves with problems. Rejects with Undecided if a storm failed to come. */
 async function reconnectStorms(options: StormOptions): Promise<string[]> {
   const { robots, seed, dir, say } = options;
   await using all = new AsyncDisposableStack();
@@ -75,12 +72,13 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
   for (const [number, how] of SIGNALS.entries()) {
     await allOnline();
     await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-    // The storm comes early in this roll-out; on a slow machine at once, with more posted.
+    // Stops the platform early in the roll-out, or at once if a slow machine has posted more already.
     const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
     await reach(posted, 'deployments posted', () => totalOf(platform.url));
     const down = await platform.restart(how);
     const served = performance.now();
-    // A failed deployment counts as missed at once, so the fleet may end after the last storm before all are back.
+    // After the last storm, the fleet may end before all robots reconnect, as failed deployments count as missed at
+    // once.
     const online = await allOnline(how === SIGNALS.at(-1));
     const back = performance.now() - served;
     const then = online
@@ -88,13 +86,12 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
       : 'the fleet was done before all robots were online';
     say(`${how} to the platform, which serves again after ${ms(down)}; ${then}`);
   }
-  // The fleet ends by its own time limits.
   return await compareRecords(options, platform.url, await fleet.ended);
 }
 
 /**
- * Waits until `what` reaches `goal`; false if the fleet may end, and ended before. Watches progress and no clock: a
- * slow machine may take its time, but a standstill is reported.
+ * Waits until `what` reaches `goal`; false if the fleet may end and has ended. Only a standstill fails, because a slow
+ * machine needs time.
  */
 function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;
@@ -127,7 +124,6 @@ function reacher({ say }: StormOptions, fleet: Running) {
 
 const ms = (duration: number): string => `${Math.round(duration).toLocaleString('en')} ms`;
 
-/** Platform with a file, and its broker, on ports kept for it. */
 async function startPlatform(start: (words: readonly string[]) => Running, dir: string, seed: number) {
   const [port, mqttPort] = await keepablePorts(seed);
   const options = { port, 'mqtt-port': mqttPort, db: join(dir, 'platform.db'), 'api-key': API_KEY };
@@ -138,7 +134,6 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
     url,
     agentUrl,
     mqtt,
-    /** Resolves with the milliseconds until it serves again. */
     restart: async (signal: NodeJS.Signals): Promise<number> => {
       const gone = performance.now();
       running.child.kill(signal);
@@ -153,8 +148,8 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
 type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
 /**
- * Two free ports below the system's range for clients: while nobody listens, the system could give a local client the
- * very port it connects to, and so block that port.
+ * Ports below the system's range for clients: while the platform is down, the system must not give its port to a
+ * client.
  */
 async function keepablePorts(seed: number): Promise<[number, number]> {
   const { integer } = random(`${seed}/${process.pid}/ports`);
@@ -201,7 +196,7 @@ async function compareRecords(
   const deployments = await deploymentsOf(url);
   const known = new Set(deployments.map(({ id }) => id));
   const files = robotsIn(join(dir, 'robots'));
-  // The next roll-out may replace a deployment with a lost answer before it is applied.
+  // If the answer to a POST was lost, the next roll-out may replace the deployment before a robot applies it.
   const unanswered = new Set(deployments.filter(({ id }) => !acknowledged.has(id)).map(({ device_id: id }) => id));
   const [some, others] = [true, false].map((is) => files.filter(({ deviceId }) => unanswered.has(deviceId) === is));
   const problems = [
@@ -220,7 +215,6 @@ async function compareRecords(
   return problems;
 }
 
-/** Facts about both storms that the fleet's result lacks. */
 function missingFacts(result: FleetResult, robots: number, code: number | null): string[] {
   const { counters, verdict, verdict_reasons, complete, violations, notes } = result;
   const problems: string[] = [];

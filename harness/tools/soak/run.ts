@@ -1,6 +1,4 @@
-/**
- * `npm run soak`: long runs of simulators and harness as real processes. Exits with 1 if anything was lost or grows.
- */
+/** `npm run soak`: long runs of simulators and harness as processes; exits with 1 after a loss or growth. */
 import process from 'node:process';
 import { readableDuration } from '../../common/durations.ts';
 import { exitWithUsage } from '../options.ts';
@@ -12,7 +10,6 @@ import { watch } from './watched.ts';
 
 interface Soak {
   about: string;
-  /** Parses its words, reports its course in lines, and resolves with its problems. */
   run(words: readonly string[], say: (line: string) => void): Promise<readonly string[]>;
 }
 

@@ -1,4 +1,4 @@
-/** `muster watch` between correct servers and clients: any finding is wrong, and nothing may grow. */
+/** Soak test of `muster watch` between correct servers and clients: any finding or growth is a fault. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { type Running, reportIn } from '../../cli/testing/muster.ts';
@@ -16,10 +16,10 @@ A device that restarts, breaks connections off and keeps few events, with client
 cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of \
 it goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
 
-/** Few events: a client that sleeps returns with an expired cursor. */
+/** Few events, so that the cursor of a sleeping client expires. */
 const RETAIN = '300';
 const SLEEP_MS = 25_000;
-/** Milliseconds; events come twice as fast. */
+/** Milliseconds between reads; events arrive twice as fast. */
 const SLOW_MS = 200;
 const BETWEEN_CALLS_MS = 500;
 
@@ -50,7 +50,7 @@ export const watch = {
           isBusy ||= lacks.some((gap) => gap.includes('judged in time'));
           for (const gap of lacks) say(`· not judged, ${api}: ${gap}`);
         }
-        // A client dropped for lack of time may be anyone from then on.
+        // On a busy machine, a watch may lack the time to judge its clients.
         for (const rule of DECIDED)
           if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : tally.problems).push(`${rule} was never decided`);
       },
@@ -58,10 +58,9 @@ export const watch = {
   }),
 };
 
-/** Rules of clients that need sightings: a watch that recognises no client finds nothing. */
+/** Rules that must be decided, since a watch that recognises no client finds nothing. */
 const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
-/** Ends a watch, adds its findings to the problems, and resolves with its gaps. */
 async function endWatch(
   running: Running,
   report: string,
@@ -82,7 +81,7 @@ async function endWatch(
 const named = (options: HttpClientOptions, agent: string): HttpClient =>
   client({ ...options, headers: { ...options.headers, 'user-agent': agent } });
 
-/** Gives each follower a name, so that it is judged by itself. */
+/** Each follower has its own `user-agent`, so that the watch judges followers separately. */
 function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   const near = onSocket(at('w.sock'), '/v0.2');
   const control = client(onSocket(at('c.sock')));
@@ -99,20 +98,20 @@ function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   ];
 }
 
-/** Goes on whatever its server does. */
+/** A correct follower never ends by itself. */
 async function follower(tally: Tally, values: ClientValues): Promise<void> {
   const code = await called({ job: 'follow', ...values }, undefined, tally.signal);
   if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
 }
 
-/** Falls behind until the device ends the stream, and returns with the last event read. */
+/** Falls behind until the device ends the stream, then continues after the last event. */
 function slowReader(tally: Tally, socketPath: string): Promise<void> {
   let last: string | undefined;
   return tally.repeat('slow reader', async () => {
     const path = `/v0.2/events${last === undefined ? '' : `?after=${last}`}`;
     const headers = { accept: 'text/event-stream', 'user-agent': 'slow' };
     const asking = request({ socketPath, path, headers, agent: false, signal: tally.signal }).end();
-    asking.on('error', () => {}); // Handled where it is awaited.
+    asking.on('error', () => {}); // The await below handles the error.
     try {
       const [answer] = (await once(asking, 'response')) as [IncomingMessage];
       if (answer.statusCode === 410) last = undefined;
@@ -134,7 +133,7 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
   });
 }
 
-/** Repeats a job of the reference client, whose success depends on the server's faults. */
+/** Ignores the exit code, which depends on the faults of the server. */
 const calling = (tally: Tally, values: ClientValues): Promise<void> =>
   tally.repeat(String(values.job), async () => {
     await called(values, undefined, tally.signal);

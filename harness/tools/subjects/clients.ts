@@ -1,10 +1,10 @@
-/** Clients in this process, on real sockets: the reference, and null clients. */
+/** Clients that run in this process on real sockets: the reference, and null clients. */
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { runClient } from '../../../simulators/client/run.ts';
 import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
 import type { ClientListener, RunningClient, StartClient } from '../../targets/opened.ts';
 
-/** Client as a function: prints, and returns its exit code, or nothing for 0. */
+/** Resolves with the exit code; any value but a number means 0. */
 export type InProcessClient = (
   variables: Readonly<Record<string, string>>,
   print: (line: string) => void,
@@ -12,7 +12,6 @@ export type InProcessClient = (
   complain: (text: string) => void,
 ) => Promise<unknown>;
 
-/** Starts it in this process. An error that it throws is its end. */
 export const inProcess =
   (run: InProcessClient): StartClient =>
   ({ variables }, { line, ended }: ClientListener): RunningClient => {
@@ -23,7 +22,7 @@ export const inProcess =
     const complain = (text: string): void => {
       diagnostics += `${text}\n`;
     };
-    // Starts later, or the first output would be lost.
+    // Starts in a later turn, so that the caller can receive the first output.
     const done = Promise.resolve()
       .then(() => run(variables, (text) => !over.signal.aborted && line(text), over.signal, complain))
       .catch((error: unknown) => {
@@ -53,13 +52,12 @@ export const inProcess =
     };
   };
 
-/** Reference client, with a new behaviour at each start. */
 export const referenceWith =
   (behaviour: () => ClientBehaviour): InProcessClient =>
   (variables, print, signal, complain) =>
     runClient({ variables, behaviour: behaviour(), signal, print, complain });
 
-/** Null clients, none of which may pass a MUST. */
+/** Null clients must not pass any MUST. */
 export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProcessClient }[] = [
   { name: 'exits-at-once', summary: 'Ends at once, with success.', run: async () => {} },
   { name: 'hangs', summary: 'Does nothing, for ever.', run: (_, __, signal) => until(signal) },
@@ -88,7 +86,7 @@ export const NULL_CLIENTS: readonly { name: string; summary: string; run: InProc
           for await (const piece of answer?.body ?? [])
             for (const each of text.decode(piece, { stream: true }).split('\n')) print(each);
         } catch {
-          // The loop asks again.
+          // The loop sends the request again.
         }
       }
     },
@@ -117,7 +115,6 @@ function claim(print: (line: string) => void): void {
     print(JSON.stringify(line));
 }
 
-/** Barest request of each job. */
 function ask(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response | undefined> {
   const job = variables[CLIENT_VARIABLES.job] as ClientJob;
   const { api, request, given } = jobOf(job);

@@ -1,4 +1,4 @@
-/** Runs a suite on a started target, for the matrix and for tests. */
+/** Runs a suite on a started target, for the matrix and other tools. */
 
 import { execFile } from 'node:child_process';
 import process from 'node:process';
@@ -31,26 +31,20 @@ import {
 } from './simulators.ts';
 
 export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
-  /** Patience of a check, milliseconds. */
+  /** Milliseconds that a check waits. */
   patienceMs?: number;
   seed?: number;
-  /** Multiplier for property runs. */
   runs?: number;
   maxTimeMs?: number;
-  /** `shared` checks at once. */
   concurrency?: number;
-  /** Retries findings alone. */
   tries?: boolean;
-  /** Asks in unusual forms too. Default: false. */
   varied?: boolean;
-  /** Runs every check regardless of its premises, as if it was the only one. */
+  /** Runs every check even if a check that it depends on failed. */
   alone?: boolean;
-  /** Ends the run; a `RunOver` as its reason gives the reason. */
   signal?: AbortSignal;
   listeners?: readonly RunListener[];
 }
 
-/** Shell line that starts the target, in place of a running one. */
 interface Commanded {
   command: string;
 }
@@ -71,7 +65,7 @@ export async function runPlatformSuite(
   const common = commonOf(choice);
   const { readOnly = false } = choice;
   await using target = await openPlatformTarget({ ...common, ...place, readOnly });
-  // A defect may hide these capabilities from detection; their checks run all the same.
+  // A defect may hide these capabilities, but their checks must run.
   const hidden = [...(readOnly ? [] : ['write' as const]), 'seed-data', ...SUPPORTED_CODENAMES] as const;
   const capabilities = new Set<Capability>([...target.capabilities, ...hidden]);
   const context: typeof target.context = (recorder, signal) => ({ ...target.context(recorder, signal), capabilities });
@@ -79,7 +73,6 @@ export async function runPlatformSuite(
   return await runOn(platformSuite, { description, unreachable, context, capabilities }, common.redactor, choice);
 }
 
-/** `url`: address to use in place of the platform's. */
 export async function runSystemSuite(
   { platform, device: place, deviceId, links, keys }: Workspace,
   { apiVersion, url = platform.url, ...choice }: RunChoice & { apiVersion?: string; url?: string } = {},
@@ -90,14 +83,13 @@ export async function runSystemSuite(
   const at = { url, apiKey: keys.apiKey, onlineDevice: deviceId, ...defined({ apiVersion }) };
   const opened = stack.use(await openPlatformTarget({ ...common, ...at }));
   const target = openSystemTarget({ device, platform: opened, deviceId, links, close: async () => {} });
-  // A silent platform must fail the checks, not block them.
+  // A platform without an answer must fail the checks, not block them.
   return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
-/** These checks wait far more than they work. */
+/** High, because checks of a client mostly wait. */
 const CLIENT_CHECKS_AT_ONCE = 40;
 
-/** `places`: where the client can look for an agent. Default: everywhere. */
 export async function runClientSuite(
   client: InProcessClient,
   { places = ['url', 'socket', 'discovery'], ...choice }: RunChoice & { places?: readonly ClientPlace[] } = {},
@@ -158,7 +150,6 @@ function runOn<Context>(
   });
 }
 
-/** `id outcome: why`, for every check with such an outcome. */
 export const resultsWith = (report: Report, ...outcomes: Outcome[]): string[] =>
   report.checks.filter(({ outcome }) => outcomes.includes(outcome)).map(inOneLine);
 
@@ -168,13 +159,12 @@ function inOneLine({ id, outcome, expected, actual, reason, counterexample, obse
   return `${id} ${outcome}: ${what}${example}${outcome === 'warn' ? ` ${observations?.join(' | ')}` : ''}`;
 }
 
-// Starved subjects: the command with few descriptors, a small heap or a full disk, against correct targets.
+// Starved subjects run the command with few descriptors, a small heap or a full disk, against a correct target.
 
 interface Starved {
   api: Extract<Api, 'device' | 'platform'>;
   name: string;
   summary: string;
-  /** Shell line that sets a limit. */
   limit?: string;
   node?: readonly string[];
   words?: readonly string[];
@@ -233,7 +223,6 @@ async function check({ api, limit = ':', node = [], words = [], codes }: Starved
   return JSON.parse(stdout) as Report;
 }
 
-/** Runs the starved command against the reference. */
 export async function runStarved(starved: Starved): Promise<Report> {
   if (starved.api === 'device') {
     await using robot = await startRobot();

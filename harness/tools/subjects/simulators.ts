@@ -1,4 +1,4 @@
-/** Simulated targets: a device, or a platform with a seeded workspace and an enrolled device. */
+/** Starts simulated targets: a device, or a platform with a seeded workspace and an enrolled device. */
 import { join } from 'node:path';
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { referenceBehaviour as referenceClient } from '../../../simulators/client/reference.ts';
@@ -24,17 +24,15 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { TcpProxy } from '../../targets/control/controlled-agent.ts';
 
 const KEY = 'key_full_0123456789abcdefghij';
-/** Key that may only read releases. */
 const LIMITED_KEY = 'key_limited_0123456789abcdef';
-/** Headers of requests with `KEY`. */
 export const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'content-type': 'application/json' };
-/** Bits of a key: large keys take long to make. */
+/** Bits of a robot's key; small, because large keys take long to generate. */
 export const KEY_BITS = 1024;
 const SEED = 11;
 const DEVICES = 24;
-/** Milliseconds: short, as checks wait for heartbeats, and enough for a busy machine. */
+/** Milliseconds; checks wait for heartbeats, but a busy machine must keep the interval. */
 const HEARTBEAT_MS = 2000;
-/** Events that a compaction cut off, so that checks without control find some. */
+/** Number of past events, some removed by compaction, for checks without control of the device. */
 const PAST_EVENTS = 30;
 
 export interface DevicePlace {
@@ -44,7 +42,6 @@ export interface DevicePlace {
 }
 
 export interface PlatformPlace {
-  /** Ends in `/beta`. */
   url: string;
   apiKey: string;
   limitedKey?: string;
@@ -53,17 +50,15 @@ export interface PlatformPlace {
   apiVersion?: string;
 }
 
-/** Differences from the reference, by simulator. */
 export interface Changes {
   device?: readonly Variant<DeviceBehaviour>[];
   platform?: readonly Variant<PlatformBehaviour>[];
   agent?: readonly Variant<AgentHabits>[];
   client?: readonly Variant<ClientBehaviour>[];
-  /** Transport that alone shows the changes. Default: any. */
   transport?: TransportName;
 }
 
-/** Reference with all changes. Throws ConflictError if some exclude each other. */
+/** Throws `ConflictError` if changes exclude each other. */
 export const behavioursWith = ({ device = [], platform = [], agent = [], client = [] }: Changes) => ({
   device: combined(device, referenceDevice),
   platform: combined(platform, referencePlatform),
@@ -76,16 +71,11 @@ export interface Robot extends AsyncDisposable {
   place: DevicePlace;
 }
 
-/** Starts a device in its own folder. */
 export async function startRobot(
   options: {
-    /** Default: a unix socket. */
     transport?: TransportName | undefined;
-    /** Default: the reference. */
     behaviour?: DeviceBehaviour;
-    /** Starts without a history. */
     fresh?: boolean;
-    /** Past events, some cut off by a compaction. */
     past?: number;
     retain?: number;
     heartbeatMs?: number;
@@ -116,14 +106,14 @@ export async function startRobot(
     await device.publish(past);
     await device.compact();
     await device.deploy();
-    // Only an error shows how statuses are merged.
+    // A status with an error, so that checks see how the device merges statuses.
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const all = starting.move();
   return { device, place: { ...device.address, control }, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** Starts a device with its files in `directory`, and enrols it; rejects if that fails. */
+/** Rejects if the device does not enrol. `directory`: folder of the device's files. */
 export async function enrolDevice(
   directory: string,
   { mqtt, ...uplink }: Omit<AgentUplinkOptions, 'kind' | 'mqtt'> & { mqtt: string | undefined },
@@ -149,16 +139,13 @@ export interface Workspace extends AsyncDisposable {
   platform: SimulatedPlatform;
   deviceId: string;
   device: DevicePlace;
-  /** Full key, and one that may only read releases. */
   keys: { apiKey: string; limitedKey: string };
-  /** Proxies of all connections from the device to the platform. */
   links: readonly TcpProxy[];
   create(path: string, body: object): Promise<Record<string, string>>;
-  /** Address of the platform, with both keys, and a device that was never online. */
   place(): Promise<PlatformPlace>;
 }
 
-/** Resolves once the device is online. Either side is the reference by default. */
+/** Resolves once the device is online. */
 export async function startWorkspace(
   behaviour: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
 ): Promise<Workspace> {

@@ -1,9 +1,8 @@
-/** Repeats the finds of fuzzers, for tests. */
+/** Test helper that repeats the stored finds of fuzzers. */
 import { expect, it } from 'vitest';
 import { openAttack, readFinds } from '../engine.ts';
 import { FUZZERS } from '../fuzzers.ts';
 
-/** Test for each fuzzer with finds, either of slow subjects or of the others. */
 export function replayFinds({ slow }: { slow: boolean }): void {
   for (const fuzzer of FUZZERS.filter((one) => (one.slow ?? false) === slow)) {
     const finds = readFinds(fuzzer.name);

@@ -1,4 +1,4 @@
-/** HTTP server in a process of its own that leaks a given number of bytes with each request, for tests. */
+/** HTTP server for tests, in its own process, that leaks a given number of bytes with each request. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serveTask } from '../process.ts';
@@ -6,7 +6,6 @@ import { serveTask } from '../process.ts';
 const kept: Buffer[] = [];
 
 export const tasks = {
-  /** Resolves with its port. */
   listen: (bytes: number): Promise<number> => {
     const server = createServer((_request, response) => {
       if (bytes > 0) kept.push(Buffer.alloc(bytes, kept.length));
