@@ -10,17 +10,16 @@ export { type RunningFleet, type StartFleetOptions, startFleet } from './fleet/i
 export type { PlatformOptions, SimulatedPlatform } from './platform/index.ts';
 
 /**
- * Starts a device; resolves when it serves. Without `dir` it uses a temporary folder, which is removed when the device
- * is disposed of; if the options name no transport either, it serves on a unix socket there (`socketPath`).
- *
- * Rejects when its directory (DirectoryInUseError, StartError) or an address (StartError) cannot be used, and with
- * RangeError for a senseless option, such as an unknown defect.
+ * Resolves when the device serves. Without `dir` the device uses a temporary folder, which its disposal removes;
+ * without a transport it serves on a unix socket in its folder (`socketPath`). Rejects with DirectoryInUseError or
+ * StartError for an unusable directory, StartError for an unusable address, and RangeError for an invalid option, e.g.
+ * an unknown defect.
  */
 export const simulateDevice = async (options: Partial<DeviceOptions> & Planted = {}): Promise<SimulatedDevice> =>
   startDevice(await deviceOptions(options));
 
 /**
- * Starts a platform; resolves when it serves. Rejects when a port is taken or the database cannot be opened, and with
+ * Resolves when the platform serves. Rejects with an error for a taken port or an unusable database, and with
  * RangeError for an unknown defect.
  */
 export const simulatePlatform = async (options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> =>

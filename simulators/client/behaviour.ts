@@ -1,12 +1,11 @@
-/** Decisions of the reference client, of which defects and variants replace some. */
+/** Decisions of the reference client; defects and variants replace single decisions. */
 import type { RetryHeaders } from '../../harness/common/durations.ts';
 import type { CallJob, ClientValues } from '../../harness/contract/client.ts';
 import { jsonIn } from '../common/malformed.ts';
 
 export interface Block {
-  /** Last event id after this block; empty before the first id. */
+  /** Last event id of the stream after this block; empty until the server sends an id. */
   id: string;
-  /** Value of the event field; empty without one. */
   event: string;
   data: string;
 }
@@ -18,9 +17,9 @@ export interface Envelope {
 }
 
 export interface Interruption {
-  /** Status of the answer; undefined without a whole one. */
+  /** Undefined when no answer arrived. */
   status: number | undefined;
-  /** Attempts since the last event, from 0. */
+  /** Number of attempts in a row that brought no event. */
   attempt: number;
   retryMs: number | undefined;
   retryAfterMs: number | undefined;
@@ -35,51 +34,48 @@ export interface Place {
 export interface StreamBehaviour {
   decode(bytes: Buffer): string;
   lines(text: string): string[];
-  /** Field in a line; undefined for a comment. */
+  /** Undefined for a comment line of the stream. */
   field(line: string): { name: string; value: string } | undefined;
   join(lines: readonly string[]): string;
   isDispatched(block: Block, lines: readonly string[]): boolean;
-  /** Id from the value of an id field; `before` if it gives none. */
+  /** Returns `before` for an invalid value of an id field. */
   idOf(value: string, before: string): string;
   idAtOnce: boolean;
-  /** Treatment of a block that the end of the stream cuts off. */
+  /** Treatment of an incomplete block at the end of the stream. */
   atEnd: 'drop' | 'dispatch';
 }
 
 export interface FollowBehaviour {
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
-  /** Query that selects the caller's types; empty for all. */
+  /** Query string of the event types; empty selects all types. */
   types(wanted: string | undefined): string;
-  /** Envelope of a block; undefined for other data. Ends the client by throwing. */
+  /** Undefined skips the event; a throw ends the client. */
   envelope(block: Block): Envelope | undefined;
-  /** Type by which an event is dispatched; undefined for an unhandled event. */
+  /** Undefined skips the event. */
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
-  /** Milliseconds in which events are queued, and lost if their stream ends. */
+  /** Milliseconds before an event is printed; a stream that ends earlier loses the event. */
   handsOnAfterMs: number;
-  /** Events of one stream after which the client leaves it for another. */
+  /** The client opens a new stream after this number of events. */
   mostEvents: number;
-  /** Skips repeated events. */
   deduplicates: boolean;
   cursor(block: Block, before: string | undefined): string | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   reconnect(why: Interruption): number | undefined;
-  /** Reaction to a 410. `told`: whether the caller hears of it; `cursor`: the next one. */
+  /** Reaction to status 410. `told`: the caller learns of the lost events; `cursor`: for the next stream. */
   expired(cursor: string | undefined): { told: boolean; cursor: string | undefined };
-  /** Milliseconds without a byte that make a connection dead; undefined for never. */
+  /** Milliseconds without a byte after which the client reconnects; undefined for no limit. */
   silenceMs(heartbeatSeconds: number): number | undefined;
   show(line: Record<string, unknown>): string[];
-  /** Address in the discovery file; undefined for a file without one. Ends the client by throwing. */
+  /** Undefined for a file without an address; a throw ends the client. */
   discover(read: () => string): Place | undefined;
-  /** Headers with the token; none on a socket and at a bare URL. */
+  /** `token` is undefined on a unix socket and for a plain URL. */
   credentials(token: string | undefined): Record<string, string>;
   /** Headers of the request that follows a redirect; undefined to ignore redirects. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
-  /** Accepts the media type of a stream. */
   reads(contentType: string): boolean;
 }
 
-/** Parameters of a list page, without those left to the platform. */
 export interface PageAsked {
   limit: number | undefined;
   offset: number;
@@ -102,14 +98,13 @@ export interface Refused extends Omit<Interruption, 'retryMs'> {
   job: CallJob;
 }
 
-/** Output of a failed job, and its exit code. */
+/** Output of a failed job: `lines` on stdout, `complaint` on stderr. */
 export interface Told {
   lines: readonly Readonly<Record<string, unknown>>[];
   complaint: string;
   code: number;
 }
 
-/** Credentials for the platform alone. */
 export interface Access {
   key: string;
   version: string;
@@ -121,36 +116,35 @@ export interface CallBehaviour {
   keepsAlive: boolean;
   /** Headers of the request that follows a redirect; undefined to ignore redirects. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
-  /** Milliseconds to wait for an answer. `nanos`: wait of the platform for a device. */
+  /** Milliseconds to wait for an answer. `nanos`: time that a ping gives the device, nanoseconds. */
   answerMs(nanos: number | undefined): number;
-  /** Delay that an answer asks for, milliseconds. */
+  /** Milliseconds that the headers of an answer ask to wait. */
   askedToWait(headers: RetryHeaders): number | undefined;
   /** Milliseconds until the next attempt; undefined to give up. */
   retry(why: Refused): number | undefined;
-  /** Throws for an answer without a value. */
+  /** Throws CallFailed for an error status or a malformed body. */
   value(answer: Answer, job: CallJob): unknown;
   failed(error: unknown, access: Access): Told;
-  /** First text on standard error. */
+  /** Text for stderr before the first request; empty for none. */
   greeting(access: Access): string;
-  /** Limit of the first page. `wanted`: that of the caller. */
+  /** Limit of the first page; undefined leaves the limit to the platform. */
   limit(wanted: number | undefined): number | undefined;
   query(asked: PageAsked): Record<string, string>;
-  /** Throws for an answer without a page. */
+  /** Throws CallFailed for a malformed page. */
   page(value: unknown): Page;
-  /** Next pages, requested at once; empty to end. `got`: the last page. */
+  /** Pages to request next, in parallel; an empty list ends the job. */
   next(got: Page, asked: PageAsked): readonly PageAsked[];
   /** Items of a page to print. `seen`: ids printed before. */
   items(page: Page, seen: ReadonlySet<unknown>): readonly unknown[];
 }
 
-/** Jobs of one request and one line, unlike a list with its pages. */
+/** Jobs that print one line; a list prints one line for each item. */
 export type PlainJob = Exclude<CallJob, 'list'>;
 
 export interface JobBehaviour {
   requests: number;
-  /** Headers beside those of every request. */
   headers: Readonly<Record<string, string>>;
-  /** Body of a request from the caller's values. Throws for values that it refuses. */
+  /** Throws for values that the client refuses to send. */
   body(wanted: ClientValues): Record<string, unknown> | undefined;
   shown(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
 }
@@ -166,7 +160,7 @@ export class CallFailed extends Error {
 }
 
 export interface ClientBehaviour {
-  /** Creates decisions with a state, for one connection. */
+  /** Called for each connection, because decoding and splitting keep state. */
   stream(): StreamBehaviour;
   follow: FollowBehaviour;
   calls: CallBehaviour;

@@ -1,4 +1,4 @@
-/** Job `follow`: one stream after another, until the signal aborts or the client gives up. */
+/** Job `follow` of the reference client: reads the event stream, and reconnects after each end. */
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,9 +8,7 @@ import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import type { Block, ClientBehaviour, Interruption, StreamBehaviour } from './behaviour.ts';
 
 export interface FollowOptions {
-  /** Base of the Device API. */
   url?: string | undefined;
-  /** Path of the Device API's unix socket. */
   socket?: string | undefined;
   /** Path of the discovery file for loopback TCP. */
   discovery?: string | undefined;
@@ -25,7 +23,7 @@ export interface FollowOptions {
 type Asked = Pick<FollowOptions, 'url' | 'socket' | 'discovery' | 'behaviour'>;
 type Where = NonNullable<ReturnType<typeof whereIs>>;
 
-/** Current address of the agent; undefined for a discovery file without one. */
+/** Reads the discovery file at each call, because a restarted agent may have a new port. */
 export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   if (discovery === undefined) return { url: new URL(url), socket, token: undefined };
   const found = behaviour.follow.discover(() => readFileSync(discovery, 'utf8'));
@@ -34,7 +32,7 @@ export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
   return { url: new URL(`http://127.0.0.1:${port}${DEVICE_API_PREFIX}`), socket: undefined, token };
 }
 
-/** Resolves when the client gives up. Rejects with an internal failure. */
+/** Resolves when the client gives up or `signal` aborts. */
 export async function follow(options: FollowOptions): Promise<void> {
   const { behaviour, signal } = options;
   const follower = new Follower(options);
@@ -55,10 +53,9 @@ class Follower {
   readonly #options: FollowOptions;
   readonly #seen = new Set<string>();
   #cursor: string | undefined;
-  /** Last event id so far, which the next stream may continue. */
+  /** Last event id, kept across streams. */
   #lastId = '';
   #retryMs: number | undefined;
-  /** Number of ended streams. */
   #streams = 0;
   dispatched = 0;
 
@@ -152,11 +149,11 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
   });
 }
 
-/** Tells a broken connection from a fault of the client. */
+/** True for a broken connection, false for a bug of the client. */
 const isBroken = (error: unknown): boolean =>
   error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
 
-/** Parses an event stream into blocks by a behaviour's decisions. `id`: last event id of earlier streams. */
+/** Parses an event stream into blocks. `id`: last event id of earlier streams. */
 function blockReader(behaviour: StreamBehaviour, id: string) {
   let [committed, next, event, retryMs] = [id, id, '', undefined as number | undefined];
   let data: string[] = [];
@@ -182,11 +179,8 @@ function blockReader(behaviour: StreamBehaviour, id: string) {
     return [];
   };
   return {
-    /** Blocks that these bytes complete. */
     add: (bytes: Buffer): Block[] => behaviour.lines(behaviour.decode(bytes)).flatMap(take),
-    /** Blocks that the end of the stream completes. */
     end: (): Block[] => (behaviour.atEnd === 'dispatch' ? [...behaviour.lines('\n').flatMap(take), ...complete()] : []),
-    /** Last event id, with ids that took effect at once. */
     get id(): string {
       return committed;
     },

@@ -2,7 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import process from 'node:process';
 
-// Saves compiling at about a hundred starts a run.
+// A run starts the client about a hundred times; the cache saves compiling.
 enableCompileCache();
 const [{ referenceBehaviour }, { runClient }] = await Promise.all([import('./reference.ts'), import('./run.ts')]);
 

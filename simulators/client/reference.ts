@@ -1,4 +1,4 @@
-/** Correct decisions of the client, each of which a defect or a variant can replace. */
+/** Correct decisions of the reference client; a defect or variant replaces some of the decisions. */
 
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
@@ -22,7 +22,7 @@ import {
   type StreamBehaviour,
 } from './behaviour.ts';
 
-/** Splits at LF, CR LF and CR, wherever the text is torn; joins a line of many pieces once. */
+/** Splits at LF, CR LF and CR, also across chunks. */
 export function lineSplitter(): (text: string) => string[] {
   let rest: string[] = [];
   let afterReturn = false;
@@ -78,7 +78,7 @@ export const envelope = ({ data }: Block): Envelope | undefined => objectIn(data
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 
-/** Demands only the members that a client needs (section 5). */
+/** Checks only the members that a client needs (section 5). */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
   isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
 
@@ -137,7 +137,7 @@ const calls: CallBehaviour = {
   address: (path) => path,
   keepsAlive: false,
   redirected: () => undefined,
-  // Twenty seconds beside the device's own time.
+  // Twenty seconds for the platform, added to the time that a ping gives the device.
   answerMs: (nanos = 0) => 20_000 + nanos / 1e6,
   askedToWait: retryAfterMs,
   retry: ({ job, status, attempt, retryAfterMs }) => {
@@ -165,7 +165,6 @@ const calls: CallBehaviour = {
   items: ({ data }) => data,
 };
 
-/** Request and printed line of a job, from the contract. */
 function plainJob(job: PlainJob): JobBehaviour {
   const { request, claim } = jobOf(job);
   const { body } = request;

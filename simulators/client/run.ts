@@ -1,4 +1,4 @@
-/** Runs the client from its environment: job, address of the server, and the caller's parameters. */
+/** Runs one job of the reference client, which environment variables name. */
 
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -146,17 +146,16 @@ class Caller implements Disposable {
 
 interface Outgoing {
   method: 'GET' | 'POST';
-  /** Address with path and query, whose host a socket ignores. */
+  /** The host is ignored if `socket` is set. */
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
-  /** Path of a unix socket. */
   socket: string | undefined;
 }
 
 type Received = Answer & { headers: IncomingHttpHeaders };
 
-/** Resolves with undefined unless a whole answer comes within `withinMs`. */
+/** Resolves with undefined if no whole answer arrives within `withinMs`. */
 function send(
   { method, url, headers, body, socket }: Outgoing,
   { withinMs, signal, agent }: { withinMs: number; signal: AbortSignal; agent: Agent | false },
@@ -186,11 +185,10 @@ function send(
 }
 
 export interface RunOptions extends Pick<CallsOptions, 'behaviour' | 'signal' | 'print' | 'complain'> {
-  /** Variables of the environment by name. */
   variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Resolves with the exit code. Rejects with an internal failure. */
+/** Resolves with the exit code. */
 export async function runClient({ variables, ...how }: RunOptions): Promise<number> {
   const names = Object.entries(CLIENT_VARIABLES);
   const wanted: ClientValues = Object.fromEntries(names.map(([name, variable]) => [name, variables[variable]]));

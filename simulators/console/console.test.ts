@@ -22,7 +22,7 @@ interface Asked {
   text: string;
 }
 
-/** Asks with headers that `fetch` would not send. */
+/** Sends headers that `fetch` forbids, e.g. Host. */
 function ask(url: string, headers: http.OutgoingHttpHeaders = {}, method = 'GET', body = ''): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const request = http.request(url, { method, headers, agent: false }, (response) => {
@@ -35,7 +35,6 @@ function ask(url: string, headers: http.OutgoingHttpHeaders = {}, method = 'GET'
   });
 }
 
-/** Reads the first message, and ends the stream. */
 async function read(url: string): Promise<Message> {
   const stop = new AbortController();
   const response = await fetch(`${url}events`, { signal: stop.signal });

@@ -1,11 +1,6 @@
 /**
- * Console: one page on loopback that shows a running process and drives it (`--ui`).
- * A process has a document (`Feed`), which it changes as it runs, and offers actions. To add a page:
- * 1. `page/NAME/document.ts` has the type of its document, and types alone, so that both sides import it.
- * 2. `page/NAME/main.ts` calls `openPage(Component)` of `page/shell.ts`; the component draws the document.
- * 3. The process makes a `Feed` of that document, calls `feed.change` or `feed.set`, and `serveConsole({ page: 'NAME',
- * … })`.
- * The page calls actions by `act(name, body)` of `page/shell.ts`, and shows the message of a rejected one.
+ * Serves a page on loopback that shows and drives a process (`--ui`). Each page is a folder of `page/`: `document.ts`
+ * has the type of its document, `main.ts` draws the document.
  */
 
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -19,12 +14,9 @@ import { fileURLToPath } from 'node:url';
 import { http } from '../../harness/common/node-http.ts';
 import type { Feed } from './feed.ts';
 
-// Files of the page for a browser. A checkout strips types on request, so that nothing is built; the published package
-// contains JavaScript.
-
 const require = nodeModule.createRequire(import.meta.url);
 const PAGE = fileURLToPath(new URL('./page/', import.meta.url));
-/** Extension of our sources: `.ts` in a checkout, `.js` in the package. */
+/** Extension of the page's files: `.ts` in a checkout, `.js` in the published package. */
 const SOURCE = extname(import.meta.url);
 
 interface Served {
@@ -35,11 +27,10 @@ interface Served {
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** Libraries by their import name. */
 const MODULES: Readonly<Record<string, () => string>> = {
   preact: () => require.resolve('preact'),
   'preact/hooks': () => require.resolve('preact/hooks'),
-  // Takes the ES module, which htm's entry for `require` is not.
+  // `require` resolves htm to CommonJS; browsers need the ES module in the same folder.
   htm: () => join(dirname(require.resolve('htm')), 'htm.module.js'),
   uplot: () => require.resolve('uplot/dist/uPlot.esm.js'),
 };
@@ -50,12 +41,12 @@ const IMPORTS = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, addressOf(name)])),
 });
 
-/** Reloads after a browser's abort of all requests, as when a container changes the machine's addresses. */
+/** Browsers abort all requests when the machine's addresses change, so a failed script reloads the page. */
 const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
 
-/** Files of the page by their path below the token. */
+/** Files that the page may load, by URL path after the token. */
 function listed(): Map<string, () => Served> {
   const files = new Map<string, () => Served>();
   for (const [name, path] of Object.entries(MODULES)) {
@@ -76,7 +67,7 @@ function listed(): Map<string, () => Served> {
   return files;
 }
 
-/** Strips types without the warning that Node prints. */
+/** Strips types, and hides Node's warning that stripping is experimental. */
 function script(path: string): Buffer {
   const source = readFileSync(path);
   if (extname(path) !== '.ts') return source;
@@ -93,14 +84,13 @@ class PageFiles {
   readonly #files = listed();
   readonly #read = new Map<string, Served>();
 
-  /** File at a path below the token. */
   get(path: string): Served | undefined {
     const known = this.#read.get(path) ?? this.#files.get(path)?.();
     if (known !== undefined) this.#read.set(path, known);
     return known;
   }
 
-  /** Document that opens a page: preloads the scripts in parallel, and shows a heading before they run. */
+  /** HTML that preloads the scripts in parallel, and shows a heading before they run. */
   shell(page: string, title: string): Served {
     const main = `page/${page}/main${SOURCE}`;
     const before = [...this.#files.keys()].filter((path) => {
@@ -130,7 +120,7 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
   }
 }
 
-/** Restricts the page to its own scripts and its own server. */
+/** Content-Security-Policy that allows only the console's scripts and server. */
 const POLICY = [
   "default-src 'none'",
   `script-src 'self' ${[RELOAD, IMPORTS].map((text) => `'sha256-${hash('sha256', text, 'base64')}'`).join(' ')}`,
@@ -144,7 +134,7 @@ const POLICY = [
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Reason to refuse a request with 403; undefined to serve it. `given`: first part of the path. */
+/** Reason to answer 403; undefined to serve the request. `given`: token in the request's path. */
 function refusalOf(
   { headers, headersDistinct }: IncomingMessage,
   given: string,
@@ -154,26 +144,26 @@ function refusalOf(
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
   if (headersDistinct['host']?.length !== 1) return 'a request has one Host header';
-  // Refuses other names, because a web page can point a name of its own to this machine's loopback.
+  // Any website can point its own host name to 127.0.0.1 (DNS rebinding).
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
-  // Lets a link from elsewhere open the page, which still needs the token.
+  // A link on another site may open the page, as the link needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
   if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
   return undefined;
 }
 
-/** Action of a page on the process, answered with its result as JSON or with the message of its error. */
+/** The page receives the result as JSON, or the message of the error. */
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
 
-/** Throws RangeError for any value but a whole number in range, without conversion. */
+/** Throws RangeError for a string, a fraction or a number out of range. */
 export function wholeNumber(what: string, value: unknown, from = 0, to = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= from && value <= to) return value;
   throw new RangeError(`${what} is a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
 }
 
 interface ConsoleOptions<D extends object> {
-  /** Folder in `page/`. */
+  /** Name of a folder in `page/`. */
   page: string;
   title: string;
   feed: Feed<D>;
@@ -206,7 +196,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     const [, given = '', ...rest] = path.split('/');
     const refusal = refusalOf(request, given, token, (server.address() as AddressInfo).port);
     if (refusal !== undefined) return json(response, 403, { error: { message: refusal } });
-    // Fails the request for an unreadable file, not the process.
+    // An unreadable file ends only its request, not the process.
     answer(options, files, rest, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -215,7 +205,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
   });
   const { port } = server.address() as AddressInfo;
   return {
-    /** Open to anyone with this URL. */
+    /** Contains the token, so anyone with the URL can use the console. */
     url: `http://127.0.0.1:${port}/${token}/`,
     [Symbol.asyncDispose]: async () => {
       options.feed[Symbol.dispose]();
@@ -238,7 +228,7 @@ async function answer<D extends object>(
   if (action !== undefined) return perform(action, request, response);
   if (request.method !== 'GET') return json(response, 405, { error: { message: 'only actions are sent' } });
   if (rest.length === 0) {
-    // Adds the final slash, without which the page would resolve its files beside the token.
+    // Relative addresses in the page need the final slash.
     response.writeHead(308, { Location: `${request.url}/` }).end();
     return;
   }

@@ -1,8 +1,8 @@
-/** Document that pages follow over server-sent events, each from the whole document, after a cut too. */
+/** Document that pages follow over server-sent events; each connection starts with the whole document. */
 import type { ServerResponse } from 'node:http';
 import { type Change, changed, type Message } from './page/document.ts';
 
-/** Bytes waiting for a slow page at which it is cut off, to reconnect. */
+/** A page with more unread bytes is disconnected; its reconnect gets the whole document. */
 const WAITING_BYTES = 8_000_000;
 
 export class Feed<D extends object> implements Disposable {
@@ -12,7 +12,7 @@ export class Feed<D extends object> implements Disposable {
   readonly #pages = new Set<ServerResponse>();
   readonly #refresh: () => void;
 
-  /** `refresh`: updates members that are current only for pages, before a page gets the document. */
+  /** `refresh` runs before a page gets the whole document, to update members. */
   constructor(document: D, refresh: () => void = () => {}) {
     this.#document = document;
     this.#refresh = refresh;
@@ -33,7 +33,7 @@ export class Feed<D extends object> implements Disposable {
     this.#timer ??= setTimeout(() => this.#flush(), 50).unref();
   }
 
-  /** Sets members whose value differs. */
+  /** Sends only members whose value differs. */
   set(members: Partial<D>): void {
     const known = this.#document as Record<string, unknown>;
     const changes = Object.entries(members).flatMap(([name, to]) =>
@@ -42,7 +42,6 @@ export class Feed<D extends object> implements Disposable {
     if (changes.length > 0) this.change(...changes);
   }
 
-  /** Streams events to a page until it leaves. */
   follow(response: ServerResponse): void {
     this.#refresh();
     this.#flush();
@@ -50,7 +49,7 @@ export class Feed<D extends object> implements Disposable {
     response.write('retry: 500\n\n');
     response.write(frameOf({ whole: this.#document }));
     this.#pages.add(response);
-    // Sign of life every ten seconds.
+    // A comment every ten seconds keeps idle connections open.
     const beat = setInterval(() => response.write(':\n\n'), 10_000).unref();
     response.once('close', () => {
       clearInterval(beat);

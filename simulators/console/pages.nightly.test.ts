@@ -1,4 +1,4 @@
-/** What the pages say of a run that will not count, and what of them can be told without colours, on a phone too. */
+/** Tests the page of a fleet in a browser: warnings of an invalid run, shapes of states, narrow screens. */
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ const FLEET: FleetDocument = {
   links: [],
 };
 
-/** As much of a canvas as is used here. */
+/** Part of HTMLCanvasElement, as the tests compile without the types of the DOM. */
 interface Canvas {
   width: number;
   height: number;
@@ -98,7 +98,7 @@ describe.skipIf(CHROMIUM === undefined)(`the page of a fleet${SKIPPED}`, { timeo
       .locator('.legend path')
       .evaluateAll((paths) => paths.map((path) => path.getAttribute('d')));
     expect(new Set(shapes).size).toBe(FLEET.states.length);
-    // The cells themselves: which of their pixels are filled, whatever the colour.
+    // Compares the filled pixels of each cell, regardless of their colour.
     const masks = await page
       .locator('canvas')
       .first()

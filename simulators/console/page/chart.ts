@@ -1,4 +1,4 @@
-/** Chart over the time of a run, drawn by uPlot in the page's colours. */
+/** Line chart over the time of a run, drawn by uPlot. */
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
@@ -6,7 +6,7 @@ import { colourOf, followLook, html } from './shell.ts';
 
 export interface Curve {
   label: string;
-  /** Name of a colour of the page, e.g. `good`. */
+  /** Name of a CSS variable of the page, e.g. `good`. */
   colour: string;
   values: (number | null)[];
 }
@@ -17,7 +17,7 @@ export interface Stretch {
   from: number;
   to: number;
   colour: string;
-  /** True for a stretch that may overlap others. */
+  /** Set for a stretch that may overlap other stretches. */
   beside?: boolean;
 }
 
@@ -28,7 +28,7 @@ interface ChartProps {
   moments: number[];
   curves: Curve[];
   stretches: readonly Stretch[];
-  /** End of the scale. Default: fits the values. */
+  /** Upper end of the y axis. Default: fits the values. */
   most?: number;
   write(value: number): string;
 }
@@ -110,7 +110,7 @@ function drawStretches(plot: UPlot, stretches: readonly Stretch[]): void {
     ctx.fillStyle = tone;
     ctx.fillRect(left, bbox.top, width, bbox.height);
     const room = ctx.measureText(label).width + 8 * devicePixelRatio;
-    // Names overlapping stretches in lines of their own, even narrow ones.
+    // Overlapping stretches are always labelled, in rows below the first.
     if (!beside && width < room) return;
     const line = beside ? 2 + (named % BESIDE_LINES) : 1;
     if (beside) named += 1;

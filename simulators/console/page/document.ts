@@ -1,18 +1,18 @@
 /**
- * Document of a console, and changes that keep a copy current. The server applies each change to its own document and
- * sends it to pages, which apply it to their copies. A reload gets the whole document and loses nothing.
+ * Document of a console and its changes: the server applies each change and sends it to the pages, which apply it to
+ * their copies.
  */
 
 export type Change =
   | { set: string; to: unknown }
   | { append: string; items: readonly unknown[]; keep: number }
-  /** Replaces single characters of a text: that at `at[i]` by `text[i]`, in any order. */
+  /** Replaces the character at index `at[i]` of a text by `text[i]`. */
   | { paint: string; at: readonly number[]; text: string };
 
-/** Message of the server: the whole document at first, then changes. */
+/** Message of the server: first the whole document, then changes. */
 export type Message = { whole: object } | { changes: readonly Change[] };
 
-/** Applies changes to a new document, which shares unchanged members with the old one. */
+/** Shares unchanged members with the old document. */
 export function changed<D extends object>(document: D, changes: readonly Change[]): D {
   const next = { ...document } as Record<string, unknown>;
   for (const change of changes) {

@@ -5,15 +5,13 @@ import { type ComponentType, h, render, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { changed, type Deed, type Message } from './document.ts';
 
-// Page's side of the feed: follows the document over server-sent events, and requests actions.
-
-/** `live` follows, `reconnecting` retries, `ended` follows no more because the process has ended. */
+/** `ended`: the process has ended, so the page no longer retries. */
 type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 
-/** Milliseconds after which a page without animation frames is drawn, e.g. a hidden one. */
+/** Milliseconds; a hidden page gets no animation frames, so a timer draws. */
 const LONGEST_WAIT_MS = 250;
 
-/** Calls back after messages, at most once a frame, and with each change of the connection. */
+/** Follows the server's document; draws at most once per animation frame. */
 function follow<D extends object>(
   onDocument: (document: D) => void,
   onConnection: (connection: Connection) => void,
@@ -46,7 +44,7 @@ function follow<D extends object>(
   source.onerror = () => onConnection(source.readyState === EventSource.CLOSED ? 'ended' : 'reconnecting');
 }
 
-/** Requests an action; rejects with its message. */
+/** Performs an action of the process; rejects with the message of its error. */
 export async function act<R = unknown>(name: string, body: object = {}): Promise<R> {
   const response = await fetch(`./actions/${name}`, {
     method: 'POST',
@@ -58,7 +56,7 @@ export async function act<R = unknown>(name: string, body: object = {}): Promise
   return answer;
 }
 
-/** Template tag that makes elements, html`<p>${text}</p>`, and never parses texts as markup. */
+/** Template tag for elements; values become text, never markup. */
 export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
   strings: TemplateStringsArray,
   ...values: unknown[]
@@ -126,7 +124,7 @@ export const Facts = ({ facts, ...rest }: { facts: readonly (readonly [term: str
 export const noneIn = (list: readonly unknown[], text: string): VNode | '' =>
   list.length === 0 ? html`<p class="empty">${text}</p>` : '';
 
-/** Passes on the text of a field: `onInput=${textTo(setName)}`. */
+/** Event handler that passes on the text of a field, e.g. `onInput=${textTo(setName)}`. */
 export const textTo =
   (take: (text: string) => void) =>
   (event: Event): void =>
@@ -145,7 +143,7 @@ export const Choice = ({ value, values, label, onChoice }: ChoiceProps): VNode =
     ${values.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 
-/** Colour of the page for a canvas, from an element, because only elements resolve `light-dark()`. */
+/** A canvas cannot resolve `light-dark()`, so a temporary element computes the colour. */
 export function colourOf(name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(--${name})`;
@@ -155,7 +153,7 @@ export function colourOf(name: string): string {
   return color;
 }
 
-/** Calls back on a new size of the element or new colours of the page, until the returned function is called. */
+/** Calls back on a new size of the element, and when the page turns light or dark. */
 export function followLook(element: Element, onSize: () => void, onColours: () => void): () => void {
   const sized = new ResizeObserver(onSize);
   sized.observe(element);
@@ -200,7 +198,7 @@ export interface PageProps<D> {
   document: D;
 }
 
-/** Draws each new document with `Page`. `heading`: names its subject. */
+/** Draws each new document with `Page`, and `heading` as its title. */
 export function openPage<D extends object>(Page: ComponentType<PageProps<D>>, heading: (document: D) => string): void {
   render(h(Shell<D>, { Page, heading }), document.body);
 }
@@ -230,13 +228,13 @@ const SAID_MS = { done: 6_000, wrong: 20_000 };
 const MOST_SAID = 4;
 
 interface SaidText {
-  /** Key that keeps a screen reader from repeating a message when another disappears. */
+  /** Key of the element, so that screen readers do not repeat a message when an older message disappears. */
   number: number;
   text: string;
   tone: keyof typeof SAID_MS;
 }
 
-/** Messages, newest last, so that a success does not hide a failure. */
+/** Shows several messages, so that a success does not hide a failure. */
 function Said(): VNode {
   const [said, setSaid] = useState<readonly SaidText[]>([]);
   useEffect(() => {

@@ -12,7 +12,7 @@ export interface Deviation {
 
 export interface DeviceDocument {
   deviceId: string;
-  /** `socket`, `discovery`, `url`. */
+  /** Keys: `socket`, `discovery`, `url`. */
   addresses: Record<string, string>;
   retention: number;
   heartbeatSeconds: number;
@@ -25,7 +25,6 @@ export interface DeviceDocument {
   /** Newest last. */
   events: SeenEvent[];
   frames: SeenFrame[];
-  /** Open event streams, by number. */
   listeners: Record<string, SeenListener>;
   deeds: Deed[];
   deviations: Deviation[];

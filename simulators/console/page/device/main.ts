@@ -1,4 +1,4 @@
-/** Page of a device: its deployment, its listeners with their frames, its log, and actions on it. */
+/** Page of a device: its deployment, event streams, event log and actions. */
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -130,7 +130,7 @@ function LogCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-/** Range of all assigned ids, with the retained ones. */
+/** Bar of all event ids: compacted ids first, then retained ids. */
 function Extent({ document }: PageProps<DeviceDocument>): VNode {
   const { earliest, latest, count: retained } = document.log;
   if (latest === 0) return html`<p class="empty">No event was stored yet.</p>`;

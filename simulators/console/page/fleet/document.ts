@@ -1,15 +1,15 @@
 export interface Second {
   /** Milliseconds since the fleet was created. */
   at: number;
-  /** Counters a second. */
+  /** Increase of each counter, per second. */
   rates: Record<string, number>;
   p50: Record<string, number>;
   p99: Record<string, number>;
-  /** Roll-outs since the start: sent, read by a client on the robot, and missed. */
+  /** Roll-outs since the start: sent (`attempts`), read by a client on the robot (`reached`), and `missed`. */
   attempts: number;
   reached: number;
   missed: number;
-  /** Longest stall of a worker, milliseconds. */
+  /** Milliseconds of the longest pause of a worker's event loop. */
   stallMs: number;
 }
 
@@ -18,22 +18,20 @@ export interface Band {
   short?: string;
   /** Milliseconds since the fleet was created. */
   from: number;
-  /** Undefined while under way. */
   to?: number;
   byHand?: boolean;
 }
 
 export interface Standing {
   expr: string;
-  /** Undefined before a measurement. */
   value?: number;
   ok: boolean;
 }
 
-/** Verdict on the load generator of a run that ended now. */
+/** Verdict on the load generator, as if the run ended now. */
 export interface SoFar {
   verdict: string;
-  /** Best verdict still possible. */
+  /** Best verdict that the run can still reach. */
   atBest: string;
   reasons: string[];
 }
@@ -49,10 +47,10 @@ export interface FleetDocument {
   title: string;
   /** Prefix of robot names, `<prefix>-000042`. */
   prefix: string;
-  /** A letter for each robot, from `letterOf` of the fleet's host. */
+  /** State of each robot as one letter (`letterOf`). */
   states: string;
   phase: string;
-  /** Start of the first phase, milliseconds since the fleet was created; null before. */
+  /** Milliseconds from the fleet's creation to the first phase; null before. */
   beginMs: number | null;
   /** Milliseconds since the fleet was created. */
   elapsedMs: number;
@@ -60,14 +58,14 @@ export interface FleetDocument {
   remainingMs: number | null;
   paused: boolean;
   seconds: Second[];
-  /** 99th percentile of lateness above which the result becomes suspect, milliseconds. */
+  /** Highest p99 lateness of the load generator for a valid result, milliseconds. */
   latenessLimitMs: number;
   soFar: SoFar;
   bands: Band[];
   thresholds: Standing[];
-  /** First failures: stream violations, errors, and reasons of robots that are not online. */
+  /** First failures of the run, as text. */
   trouble: string[];
-  /** Number of judged answers, as text; undefined without a judge. */
+  /** Progress of judging, e.g. `1 of 9 answers`. */
   judged?: string;
   ending: Ending | null;
   endable?: boolean;

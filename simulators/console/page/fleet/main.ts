@@ -1,4 +1,4 @@
-/** Page of a fleet: its robots, roll-out and latency over time, thresholds, and actions by hand. */
+/** Page of a fleet: its robots, charts, thresholds and actions. */
 
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
@@ -55,7 +55,7 @@ function ChartsCard({ document }: PageProps<FleetDocument>): VNode {
     return { label, colour, values: seconds.map((second) => value(second) ?? null) };
   };
   const seen = new Set(seconds.flatMap(({ p50 }) => Object.keys(p50)));
-  // Puts metrics of classes, e.g. `rollout.ms{class=arm}`, after those of all robots.
+  // Lists metrics of a robot class, e.g. `rollout.ms{class=arm}`, after the metric of all robots.
   const known = LATENCIES.flatMap((name) => [...seen].filter((one) => one.replace(/\{.*/, '') === name).sort());
   const metrics = [...new Set([metric, ...known])];
   const share = ({ attempts }: Second, part: number): number | undefined =>
@@ -186,7 +186,7 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-/** Warns during the run that its result will not count. */
+/** Warns during the run that its result is not valid. */
 function VerdictBanner({ document }: PageProps<FleetDocument>): VNode | '' {
   const { soFar, ending, endable } = document;
   const { verdict, atBest, reasons } = soFar;
@@ -266,7 +266,7 @@ const FIELDS = ['id', 'status', 'activity_status', 'error_status', 'target_statu
 
 interface RobotProps {
   index: number;
-  /** True after the run, when no robot answers. */
+  /** Set after the run, when robots no longer answer. */
   ended: boolean;
   onClose(): void;
 }

@@ -3,12 +3,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Card, colourOf, followLook, html, say, thousands } from '../shell.ts';
 import type { FleetDocument } from './document.ts';
 
-/** State of a robot, with its letter in the document. */
 interface State {
   letter: string;
   label: string;
   colour: string;
-  /** SVG path of a shape in a square of 10 by 10, so that states differ by more than colour. */
+  /** SVG path in a 10 by 10 square; shapes tell states apart without colours. */
   shape: string;
 }
 
@@ -41,9 +40,6 @@ function countsOf(states: string): { state: State; robots: number }[] {
   });
 }
 
-// Draws every robot as a cell on a canvas; redraws changed cells alone.
-
-/** Places of the cells, in CSS pixels. */
 interface Layout {
   columns: number;
   /** Side of a cell with its gap, CSS pixels. */
@@ -81,7 +77,7 @@ class Grid {
     this.#drawn = '';
   }
 
-  /** Makes the next `draw` draw everything in a new layout. */
+  /** Clears the canvas, so the next `draw` draws every cell. */
   resize(robots: number, width: number): void {
     this.#layout = layoutOf(robots, width);
     const { columns, side, rows } = this.#layout;
@@ -105,7 +101,7 @@ class Grid {
     this.#marked = marked;
   }
 
-  /** Robot at a place of the canvas, in CSS pixels. */
+  /** `x`, `y`: CSS pixels in the canvas. */
   robotAt(x: number, y: number, robots: number): number | undefined {
     const { columns, side } = this.#layout;
     const column = Math.floor(x / side);
@@ -144,7 +140,7 @@ class Grid {
   }
 }
 
-/** Smallest cell with a shape, pixels. */
+/** Pixels; smaller cells are plain squares. */
 const LEAST_SHAPE = 4;
 
 interface RobotsProps {

@@ -1,6 +1,6 @@
 import type { Deed } from '../document.ts';
 
-/** Recently changed device, with times in RFC 3339. */
+/** Device on the page; times in RFC 3339. */
 export interface DeviceLine {
   /** Place in the order of creation. */
   seq: number;
@@ -12,7 +12,7 @@ export interface DeviceLine {
   groupId: string | null;
   group: string | null;
   release: string | null;
-  /** True for a device online without an agent. */
+  /** Set for a device put online by hand, without an agent. */
   standIn: boolean;
   connectedAt: string | null;
   changedAt: string;
@@ -60,7 +60,7 @@ export interface ShownBody {
 export interface Exchange {
   line: RequestLine;
   requestHeaders: [string, string][];
-  /** Null for none, or for a body that was not read. */
+  /** Null if the request has no body, or if the platform did not read the body. */
   requestBody: ShownBody | null;
   responseHeaders: [string, string][];
   responseBody: ShownBody | null;
@@ -74,12 +74,12 @@ export interface PlanLine {
   /** Number of requests that the plan answers; null for all. */
   times: number | null;
   used: number;
-  /** Fault in its written form, or status of the answer. */
+  /** Fault, e.g. `429=1`, or status of the planned answer. */
   gets: string;
 }
 
 export interface PlatformDocument {
-  /** `url`, `agent_url`, `mqtt`, `control`. */
+  /** Keys: `url`, `agent_url`, `mqtt`, `control`. */
   addresses: Record<string, string>;
   dialect: string;
   deviceCounts: Record<string, number>;

@@ -46,7 +46,7 @@ function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
   )}</div>`;
 }
 
-/** E.g. `12:03:04`, with the day unless it is today. */
+/** E.g. `12:03:04` today, and `2026-11-25 12:03:04` on other days. */
 function moment(timestamp: string): string {
   const at = new Date(timestamp);
   const time = at.toLocaleTimeString('en-GB', { hour12: false });
@@ -115,7 +115,7 @@ function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
   </li>`;
 }
 
-/** Last characters of a name, which stay in a narrow column. */
+/** A narrow column shortens names before their last six characters. */
 const NAME_END = 6;
 
 const Name = ({ name }: { name: string }): VNode =>
@@ -264,7 +264,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   <//>`;
 }
 
-/** Whether each word occurs in some field. */
+/** True if each word occurs in some field. */
 const fits = ({ method, url, route, version, key, status }: RequestLine, words: readonly string[]): boolean => {
   const text = [method, url, route, version, key, status ?? 'cut'].join(' ').toLowerCase();
   return words.every((word) => text.includes(word));

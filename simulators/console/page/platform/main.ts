@@ -12,7 +12,7 @@ interface PlanProps extends PageProps<PlatformDocument> {
   onRoute(route: string): void;
 }
 
-/** Common faults; a user may type others. */
+/** Suggestions for the input, which accepts any fault. */
 const FAULTS = ['429=1', '5xx=503', 'reset', 'latency=2000', 'slow-body=200', '5xx@0.5'];
 
 function PlanCard({ document, route, onRoute }: PlanProps): VNode {
@@ -52,13 +52,12 @@ function PlanCard({ document, route, onRoute }: PlanProps): VNode {
   <//>`;
 }
 
-/** Splits e.g. `GET /devices`. */
 function partsOf(route: string): { method?: string; path: string } {
   const [first = '', ...rest] = route.trim().split(/\s+/);
   return rest.length === 0 ? { path: first } : { method: first, path: rest.join(' ') };
 }
 
-/** Sends JSON as JSON, and any other text as text. */
+/** Parses JSON; any other text stays a string. */
 function bodyOf(text: string): { body?: unknown } {
   if (text.trim() === '') return {};
   try {

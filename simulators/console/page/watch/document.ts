@@ -12,16 +12,16 @@ export interface FindingLine {
   requirement: string;
   expected: string;
   actual: string;
-  /** Number of cases that the rule has examined, with this one. */
+  /** Number of cases that the rule has examined so far. */
   looked: number;
   exchanges: { headline: string; lines: string[]; curl: string }[];
-  /** Ids of findings that may follow from this one. */
+  /** Ids of findings that may be consequences of this finding. */
   followers: string[];
 }
 
 export interface WatchDocument {
   api: 'device' | 'platform';
-  /** Address that clients use; `server`: address of the watched server. */
+  /** Address for clients; the proxy passes their traffic to `server`. */
   clients: string;
   server: string;
   began: number;
@@ -37,7 +37,7 @@ export interface WatchDocument {
   ended: string | null;
   /** Reasons for unjudged traffic, with counts. */
   notJudged: string[];
-  /** Findings, one for each cause, in order of occurrence. */
+  /** One finding for each cause, oldest first. */
   findings: FindingLine[];
   deeds: Deed[];
 }
