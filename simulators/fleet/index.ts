@@ -1,11 +1,4 @@
-/**
- * A fleet of simulated robots, as a library:
- *
- *     const fleet = await startFleet({ robots: 200, platform });   // of simulatePlatform(), or a real one
- *     const { latencies, missed, summary } = await fleet.rollout({ content: '{"max_speed":2}' });
- *     fleet.robotSocket(0);                                        // path of the Device API of robot 0
- *     await fleet.stop();
- */
+/** Starts a fleet of simulated robots as a library, for roll-outs and measurements. */
 
 import { rm } from 'node:fs/promises';
 import { defined } from '../../harness/common/defined.ts';
@@ -24,7 +17,7 @@ import type { UplinkKind } from './scenario/uplinks.ts';
 /** Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
   robots: number;
-  /** Default: no uplink. */
+  /** Default: robots without a platform. */
   platform?: PlatformAddress;
   /** Default `agent`. */
   uplink?: Exclude<UplinkKind, 'calls'>;
@@ -32,7 +25,7 @@ export interface StartFleetOptions {
   workers?: number;
   /** Seed of every random draw. Default 1. */
   seed?: number;
-  /** RSA key size, bits. Default 2048, which many platforms demand at least. */
+  /** RSA key size, bits. Default 2048: many platforms reject shorter keys. */
   keyBits?: number;
   /** Folder that keeps the robots' keys for a later fleet. Default: a folder that `stop` removes. */
   stateDir?: string;
@@ -44,12 +37,12 @@ export interface StartFleetOptions {
   over?: string;
   /** Page to watch and drive the fleet, from the start until `stop`. Default: none. */
   ui?: FleetPage & { onServed(url: string): void };
-  /** Cancels the start, which stops everything at once and rejects with the signal's reason. */
+  /** Cancels the start: the fleet stops at once, and `startFleet` rejects with the signal's reason. */
   signal?: AbortSignal;
   onProgress?(progress: FleetProgress): void;
 }
 
-/** `done` of `of` robots have keys, or are online. */
+/** `done`: robots that have keys (`keys`) or are online (`online`); `of`: all robots. */
 export interface FleetProgress {
   stage: 'keys' | 'online';
   done: number;
@@ -79,26 +72,23 @@ export interface RolloutResult {
 
 export interface RunningFleet extends AsyncDisposable {
   readonly robots: number;
-  /** Path of a robot's Unix socket. Throws RangeError. */
+  /** Path of a robot's Unix socket. Throws RangeError for an unknown robot. */
   robotSocket(index: number): string;
   robotName(index: number): string;
   /** Waits while a user of the page has paused the fleet. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
-  /** Lets subscribers catch up; resolves with all violations so far. */
+  /** Waits until subscribers have read all events; resolves with all violations so far. */
   verify(): Promise<Violation[]>;
   measured: Fleet['measured'];
-  /**
-   * Result of all phases so far, as in `result.json` of `muster fleet`, and on the page after `stop`. `version`: of
-   * Muster.
-   */
+  /** Result of all phases so far, as in `result.json` of `muster fleet`. `version`: of Muster. */
   result(version: string): Promise<FleetResult>;
-  /** Ends the robots and removes their files, with `abandon` at once. Idempotent. */
+  /** Ends the robots and removes their files. Idempotent. */
   stop(how?: StopMode): Promise<void>;
 }
 
 /**
- * Resolves once every robot is online. Rejects, after stopping and removing everything, if the platform refuses a robot
- * or a robot is not online within two minutes.
+ * Resolves when every robot is online. Rejects, and removes everything, if the platform refuses a robot or a robot
+ * needs more than two minutes.
  */
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
   const { robots, onProgress, signal } = options;
@@ -205,7 +195,7 @@ function newFleet(
   });
 }
 
-/** Threshold of a fleet without a scenario, set by its first roll-out. */
+/** Only threshold of a fleet that has no scenario file. */
 const NONE_MISSED = 'rollout.missed.count==0';
 
 async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {

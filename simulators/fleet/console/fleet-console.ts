@@ -50,7 +50,7 @@ function ask(socketPath: string, path: string): Promise<{ status: number; text: 
   });
 }
 
-/** Last events of a log, read whole because a log holds a few hundred. */
+/** Reads the whole log, as a robot keeps a few hundred events. */
 function tailOf(path: string): RobotDetail['events'] {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const events = text.split('\n').flatMap((line): RobotDetail['events'] => {
@@ -59,7 +59,7 @@ function tailOf(path: string): RobotDetail['events'] {
       const { deployment_id: deployment = '' } = data as Record<string, unknown>;
       return [{ id: Number(id), type: String(type), at: String(at), deployment: String(deployment) }];
     } catch {
-      // Skips a last line that is half-written.
+      // The robot may be writing the last line.
       return [];
     }
   });
@@ -74,7 +74,7 @@ interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thre
 }
 
 export interface FleetPage {
-  /** Port; 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number;
   links?: { label: string; url: string }[];
 }
@@ -121,10 +121,7 @@ export class FleetConsole {
 
   readonly states = ({ at, text }: StateChanges): void => this.#feed.change({ paint: 'states', at, text });
 
-  /**
-   * Serves the page until `stack` is disposed of, and passes its URL to `onServed`. Rejects with PreflightError for an
-   * unusable port.
-   */
+  /** Serves the page until `stack` is disposed of. Rejects with PreflightError for an unusable port. */
   async serve(fleet: Fleet, byHand: ByHand, stack: AsyncDisposableStack): Promise<void> {
     this.#fleet = fleet;
     this.#byHand = byHand;
@@ -157,7 +154,7 @@ export class FleetConsole {
       missed: counters['rollout.missed'] ?? 0,
       stallMs: tick.loop_max_ms,
     };
-    // Keeps two hours of seconds.
+    // The page keeps two hours of seconds.
     this.#feed.change({ append: 'seconds', items: [second], keep: 7200 });
     const { trouble } = record.progress;
     const judged = this.#fleet?.options.judge?.judged;
@@ -168,7 +165,7 @@ export class FleetConsole {
       ...record.incomplete,
       ...(trouble === undefined ? [] : [`not online: ${trouble}`]),
     ];
-    // Shows the wait between two phases, for the user or the next call.
+    // No phase runs while a user has paused the fleet, or before the next call of the library.
     const isBetween = record.phaseStartedMs === undefined && record.phases.at(-1)?.do === record.phase;
     this.#feed.set({
       phase: isBetween ? 'waiting' : record.phase,
@@ -231,7 +228,7 @@ export class FleetConsole {
   }
 
   #actions(fleet: Fleet, byHand: ByHand): Record<string, Action> {
-    // Confirms the start of a phase at once, because the phase may take minutes.
+    // The answer does not wait for the phase, which may take minutes.
     const begin = (phase: Phase, note: string, only?: number[]): object => {
       byHand.refuseUnlessUp();
       const done = byHand.carryOut(phase, note, only);

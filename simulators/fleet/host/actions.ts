@@ -28,12 +28,10 @@ import {
   type RolloutState,
 } from './host.ts';
 
-// Follows each roll-out from its POST to the event read on the robot, and times every leg.
-
 interface Pending {
   robot: Robot;
   deploymentId: string;
-  /** Intended time of the POST, milliseconds of the shared clock. */
+  /** Milliseconds on the shared clock at which the POST was due. */
   posted: number;
   record: Recorder;
   row: RolloutRow;
@@ -49,14 +47,14 @@ class Rollouts {
   readonly states = new Map<number, RolloutState>();
 
   /**
-   * Fills in the row. Resolves once the robot's first subscriber has read the event and the robot has reported to the
-   * platform, or at `deadline` (shared clock).
+   * Fills in `row`. Resolves when a subscriber has read the event and the platform has the report, or at `deadline`
+   * (milliseconds, shared clock).
    */
   async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;
     const wait = options.deadlines.at(options.deadline);
     this.#pending.set(key, { ...options, settle: wait.finish });
-    // Takes progress made before the answer to the POST.
+    // The robot may have received the deployment before the POST was answered.
     this.progress(key, options.robot.timings.of(key));
     await wait.promise;
     const ended = this.#pending.get(key);
@@ -123,7 +121,7 @@ export interface Action {
   record: Recorder;
   release: ReleaseFixture | undefined;
   outcome: PhaseOutcome;
-  /** True if many actions are due at once, because the scenario says `over: 0s`. */
+  /** True in a phase with `over: 0s`, whose actions are all due at once. */
   burst: boolean;
   pages?: Random | undefined;
 }
@@ -149,10 +147,10 @@ export class Actions {
     this.#deadlines = options.deadlines;
   }
 
-  /** Counts failures and keeps the first few messages; never rejects. */
+  /** Never rejects: failures are counted, and the first messages kept. */
   async carryOut(action: Action): Promise<void> {
     const { kind } = action;
-    // Leaves the lateness of a request to the moment when it is sent.
+    // A request records its lateness when it is sent.
     if (kind !== 'rollout' && Object.values(TRAFFIC).every((each) => each.action !== kind)) recordLateness(action);
     try {
       await this.#act(action);
@@ -231,7 +229,7 @@ export class Actions {
       record.count('http.errors');
       throw error;
     });
-    // Expects no answer from an existing device, which may be offline without the fleet's knowledge.
+    // Existing devices (uplink `calls`) may be offline, so their silence is no error.
     const expected = !this.#standsIn && state === 'online' && robot.disturbances === disturbances;
     if (code === SUCCESS) record.time('ping.ms', monotonicMs() - intended);
     else record.count(expected ? 'ping.errors' : 'ping.offline');
@@ -317,7 +315,6 @@ export class Actions {
     }
   }
 
-  /** Sends a request, counted among all requests and among those of its `operation`. */
   async #http<T>(
     action: Action,
     operation: DurationName,
@@ -340,7 +337,7 @@ export class Actions {
     }
   }
 
-  /** Records the lateness at sending and, for an answer that `counts`, the platform's time as `target`. */
+  /** Records the lateness when the request is sent, and as `target` the time until an answer that `counts`. */
   async #sent<T>(
     action: Action,
     target: DurationName,
@@ -357,7 +354,7 @@ export class Actions {
       if (at !== undefined && counts(answer)) action.record.time(target, monotonicMs() - at);
       return answer;
     } finally {
-      // Counts a request that never left as late until it was given up.
+      // Lateness of a request that was never sent ends when the fleet gives up.
       if (at === undefined) recordLateness(action);
     }
   }

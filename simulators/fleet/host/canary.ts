@@ -1,8 +1,4 @@
-/**
- * Starts one robot ahead of its fleet, so that a failure common to all robots shows within seconds, with the option
- * that fixes it. Ends at once on a failure that would stop every robot: a refusal, or an address with no server or the
- * wrong one. Keeps trying on a failure that may pass: a slow, restarting or throttling platform.
- */
+/** Starts one robot before the rest of its fleet, so that a failure common to all robots shows within seconds. */
 import { defined } from '../../../harness/common/defined.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import { BrokerError, NotMqtt } from '../../device/uplink/mqtt.ts';
@@ -16,7 +12,7 @@ const USUAL_KEY_BITS = 2048;
 
 type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
 
-/** Decides from the failures of one robot whether the others could come online. */
+/** Predicts from the failures of one robot whether the fleet can come online. */
 export class Canary {
   readonly #config: CanaryConfig;
   readonly #fatal = Promise.withResolvers<Error>();
@@ -30,7 +26,7 @@ export class Canary {
   failed(error: Error): void {
     this.#last = error;
     if (isPermanent(error)) this.#permanentFailures += 1;
-    // Demands a second failure, because a single refused connection may be a restart of the server.
+    // A single refused connection may be a restart of the server.
     if (this.#permanentFailures >= 2) this.#fatal.resolve(error);
   }
 
@@ -41,7 +37,7 @@ export class Canary {
       const settled = started.then(() => 'online' as const).catch((error: Error) => error);
       const ended = await Promise.race([settled, this.#fatal.promise, deadline.promise]);
       if (ended === 'online' || robot.state === 'online') return { end: 'online' };
-      // Reports a set-up call to a busy platform as slow; the agent retries requests of its own.
+      // A platform that is merely busy makes the canary slow, not fatal.
       if (ended !== undefined && !(ended instanceof PlatformFailure && isPassing(ended.status)))
         return this.#fatalOutcome(robot.name, ended);
       const error = ended ?? this.#last;

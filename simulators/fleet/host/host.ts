@@ -1,4 +1,4 @@
-/** Calls of the coordinator to a host of robots, in this process or a worker process. All values cross as JSON. */
+/** Calls of the coordinator to a host of robots, in this process or a worker; all values pass as JSON. */
 
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
@@ -30,25 +30,25 @@ const LETTERS: Readonly<Record<RobotState | RolloutState, string>> = {
 export const letterOf = (state: RobotState, rollout: RolloutState | undefined): string =>
   LETTERS[state === 'online' && rollout !== undefined ? rollout : state];
 
-/** Changed letters: robot `at[i]` has `text[i]` from now on. */
+/** Robot `at[i]` now has the letter `text[i]`. */
 export interface StateChanges {
   at: number[];
   text: string;
 }
 
-/** `abandon` ends robots at once, for an interrupt; `orderly` lets them finish. */
+/** `abandon` ends robots at once; `orderly` lets robots finish their work. */
 export type StopMode = 'orderly' | 'abandon';
 
 export interface Host {
-  /** Starts one robot ahead of the others and stops it again; call before `prepare`. */
+  /** Starts and stops one robot, to find failures early; call before `prepare`. */
   runCanary(robot: number): Promise<CanaryOutcome>;
   prepare(): Promise<void>;
   /** Resolves once every action of the phase has ended or timed out. */
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
   soFar(): Promise<PhaseOutcome | undefined>;
-  /** Adds `members` to a fleet of then `robots` in all, and generates their keys. */
+  /** Adds robots and generates their keys. `robots`: new size of the whole fleet. */
   grow(members: number[], robots: number): Promise<void>;
-  /** Lets subscribers catch up, and reports unread events; resolves with roll-outs that arrived too late. */
+  /** Waits until subscribers have read all events; resolves with roll-outs that arrived late. */
   finish(): Promise<LateRollout[]>;
   snapshot(): Promise<Snapshot>;
   memory(): Promise<number>;
@@ -72,17 +72,17 @@ export interface HostConfig {
   /** Shown in results, e.g. `worker 2`. */
   name: string;
   members: number[];
-  /** Robots of the whole fleet, in all shards. */
+  /** Number of robots in all shards. */
   robots: number;
   seed: number;
   scenario: Scenario;
   platform: PlatformAddress | undefined;
-  /** Most connections to the platform beside those of uplinks. Default: the descriptors that the robots leave. */
+  /** Limit of connections to the platform, without those of uplinks. */
   connections?: number;
   /** Replacements for routes that the platform lacks. Default: none. */
   offer?: Offer;
   keyBits: number;
-  /** Prefix of robot names, `<prefix>-000042`. Keys belong to it: the same prefix is the same fleet. */
+  /** Robots are named `<prefix>-000042`; a later fleet with the same prefix uses the same keys. */
   namePrefix: string;
   /** Folder of the robots' keys, kept between runs. */
   stateDir: string;
@@ -94,7 +94,7 @@ export interface HostConfig {
   /** Bytes of the platform's answers per second that the judge gets. Default: none. */
   sampled?: number;
   trace?: boolean;
-  /** Defects by robot: names in `simulators/defects/device`. */
+  /** Key: index of the robot; value: name of a defect in `simulators/defects/device`. */
   defects?: Record<number, string>;
 }
 
@@ -111,17 +111,17 @@ export interface HostTick {
   /** Durations since the last tick; counters since the start. */
   interval: Snapshot;
   load: LoadSample;
-  /** Whether the verdict counts this load; false during warm-up and bursts. */
+  /** False during warm-up and bursts, whose load the verdict ignores. */
   judged: boolean;
   trouble?: string;
 }
 
 export interface PhaseRequest {
-  /** Place in the scenario; a phase by hand counts on after the last. */
+  /** Index in the scenario; phases by hand have higher numbers. */
   index: number;
-  /** Label of the phase's figures; undefined for a phase by hand, which runs beside a labelled one. */
+  /** Label of the phase's figures; undefined for a phase by hand, which runs during a labelled phase. */
   label?: string;
-  /** Number of earlier passes of the scenario, because each pass draws anew. Default 0. */
+  /** Number of earlier passes of the scenario; seeds the random draws. Default 0. */
   round?: number;
   phase: Phase;
   /** Start of the phase on the shared clock, milliseconds. */
@@ -136,7 +136,7 @@ export interface PhaseOutcome {
   notStarted: number;
   missed: string[];
   trace: { robot: number; phase: number; kind: ActionKind; at_ms: number }[];
-  /** First few failures, one for all robots that fail alike. */
+  /** First few failures; equal failures of several robots are one entry. */
   failures: FailedAction[];
   late: LateRollout[];
 }
@@ -152,7 +152,7 @@ export interface RolloutRow {
   at_ms: number;
   /** Time from the POST until a client on the robot has read the event; null if missed. */
   total_ms: number | null;
-  /** The same time for an event read after its deadline. */
+  /** Time from the POST to an event that was read after the deadline. */
   late_ms: number | null;
   command_ms: number | null;
   sync_ms: number | null;
@@ -170,12 +170,10 @@ export interface LateRollout {
 export type CanaryOutcome =
   | { end: 'online' }
   /**
-   * `slow`: neither online in time nor refused. `refused`: rejected by the platform, perhaps for this robot's sake,
-   * e.g. a taken name. `fatal`: a failure that would meet every robot.
+   * `slow`: not online in time. `refused`: rejected by the platform, e.g. for a taken name. `fatal`: a failure that
+   * hits every robot.
    */
   | { end: 'slow' | 'refused' | 'fatal'; message: string };
-
-// Failures of actions, one with a count for all robots that fail alike.
 
 export interface FailedAction {
   /** Kind of action, or `by hand`. */

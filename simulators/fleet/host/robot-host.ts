@@ -96,7 +96,7 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // Starts no ticker after the stop, because nothing would end it.
+    // After `stop`, nothing ends a new timer.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), 1000);
@@ -236,10 +236,7 @@ export class RobotHost implements Host {
       throw new AggregateError(failures, `${this.#config.name}: ${failures.length} robots did not stop cleanly`);
   }
 
-  /**
-   * Removes the robots' files, and parent folders once empty, so that the last host removes the fleet's folder. Call
-   * after `stop`.
-   */
+  /** Removes the robots' files; the last host also removes the fleet's empty folders. Call after `stop`. */
   removeFiles(): void {
     const { robotsDir, socketsDir, keep } = this.#config;
     for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
@@ -248,7 +245,7 @@ export class RobotHost implements Host {
         try {
           rmdirSync(above);
         } catch {
-          // Another host has files there, or has removed the folder already.
+          // Another host uses the folder, or has removed the folder.
         }
       }
     }
@@ -316,7 +313,7 @@ export class RobotHost implements Host {
     const waiting = this.#config.members.length - this.#robots.size;
     if (waiting > 0) robots.waiting = waiting;
     const interval = this.#metrics.takeInterval();
-    // Judges no burst, which takes the whole machine by design.
+    // A burst uses the whole machine by design, so its load is not judged.
     const judged = this.#metrics.measuring && this.#burst === 0;
     const told = this.#trouble?.trouble;
     const trouble = told === undefined ? undefined : masked(told, this.#config.platform);

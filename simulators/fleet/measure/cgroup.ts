@@ -14,7 +14,7 @@ export interface MemoryLimit {
   kills: number | undefined;
 }
 
-/** Tightest memory limit on this process. `root`, `own`: replace the system's files. */
+/** Tightest memory limit on this process. Tests replace `root` and `own`. */
 export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? ''): MemoryLimit | undefined {
   const limits = [
     ...foldersOf(root, own, 'memory').map((folder) =>
@@ -28,8 +28,8 @@ export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? 
 }
 
 /**
- * Folders of this process's group and its parents, each of which limits it; controller `''` stands for v2. In a
- * container the path may be the host's: then only the top of the mount exists, the container's own group.
+ * Folders of the process's group and its parents, which all limit the process. `controller`: empty for cgroup v2. In a
+ * container only the top folder may exist.
  */
 function foldersOf(root: string, own: string, controller: string): string[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
@@ -43,7 +43,7 @@ function foldersOf(root: string, own: string, controller: string): string[] {
 function memoryIn(folder: string, limit: string, used: string, cache: string, events: string): MemoryLimit | undefined {
   const limitBytes = readNumber(join(folder, limit));
   const usedBytes = readNumber(join(folder, used));
-  // Takes the largest number of pages as no limit (v1).
+  // cgroup v1 writes a number near 2^63 for no limit.
   if (limitBytes === undefined || usedBytes === undefined || limitBytes >= 2 ** 60) return undefined;
   const free = limitBytes - usedBytes + (fieldOf(join(folder, 'memory.stat'), cache) ?? 0);
   const freeBytes = Math.min(limitBytes, Math.max(0, free));
@@ -77,7 +77,7 @@ export class MemoryKills {
     this.#before = look()?.kills ?? 0;
   }
 
-  /** Cause of a SIGKILL, to append to a message; empty unless the kernel has killed at the memory limit since. */
+  /** Text for a message about a SIGKILL; empty unless the kernel has killed a process for lack of memory. */
   get cause(): string {
     const limit = this.#look();
     if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';

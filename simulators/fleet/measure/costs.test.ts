@@ -34,7 +34,6 @@ async function take(mebibytes: number): Promise<void> {
   await held;
 }
 
-/** This process and its child. */
 const processesOf = (): RunProcess[] => [
   { pid: process.pid, role: 'parent' },
   { pid: child.pid ?? 0, role: 'workers' },
@@ -54,7 +53,7 @@ test('says what the processes of a run hold, by what they are for, and what one 
     }
   });
   const before = sampler.costs?.parts.workers;
-  // A process that has ended keeps what it took.
+  // The processor time of an ended process stays in the sum.
   processes.pop();
   robots = 0;
   await sampler.look();
@@ -81,7 +80,7 @@ test('a look during which the run ended counts for nothing, since some of its pr
   const before = sampler.costs;
   processes.pop();
   const looking = sampler.look();
-  // Lets the look begin: it then waits for the system's answer.
+  // The sampler now waits for the system's answer.
   await Promise.resolve();
   sampler.end();
   await looking;

@@ -7,18 +7,18 @@ import { memoryText } from '../../../harness/common/sizes.ts';
 import { Type } from '../../../harness/contract/type.ts';
 
 interface Usage {
-  /** PSS, which divides shared pages among their processes; without kernel memory of sockets and files. */
+  /** PSS: each process counts its share of shared pages. */
   bytes: number;
   cpuSeconds: number;
 }
 
-/** Usage by pid; omits ended processes, and every process where the system reports none. */
+/** Key: pid. Omits ended processes; empty on systems without /proc. */
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
   const found = await Promise.all(pids.map(fromProc));
   return new Map(pids.flatMap((pid, at) => (found[at] === undefined ? [] : [[pid, found[at]] as const])));
 }
 
-/** Reads asynchronously, because the kernel takes milliseconds to walk the pages of a large process. */
+/** Asynchronous, because the kernel needs milliseconds to walk the pages of a large process. */
 async function fromProc(pid: number): Promise<Usage | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -27,7 +27,7 @@ async function fromProc(pid: number): Promise<Usage | undefined> {
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
       .slice(11, 13);
-    // 100 ticks a second on every architecture of Node.
+    // Linux counts 100 ticks a second on every architecture that Node supports.
     const cpuSeconds = (Number(user) + Number(system)) / 100;
     const [, pss] = /^Pss:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
     return pss === undefined ? undefined : { bytes: Number(pss) * 1024, cpuSeconds };
@@ -37,7 +37,7 @@ async function fromProc(pid: number): Promise<Usage | undefined> {
 }
 
 const ROLES = ['parent', 'workers', 'platform'] as const;
-/** Role of a process in a run. `platform`: Muster's own, if the run started it. */
+/** `platform`: Muster's own platform, if the run started one. */
 export type Role = (typeof ROLES)[number];
 const PARTS = [...ROLES, 'whole'] as const;
 type PartName = (typeof PARTS)[number];
@@ -56,7 +56,7 @@ const part = Type.Object({
 });
 export type CostPart = Static<typeof part>;
 
-/** Costs sampled by the parent during a run on Linux, without kernel memory and files. */
+/** Costs of a run's processes, sampled on Linux. */
 export const runCosts = Type.Object({
   memory: Type.Literal('PSS', { description: 'Shared pages count once' }),
   robots: Type.Integer({ description: 'Robots that had been online by the peak' }),
@@ -69,10 +69,7 @@ export const runCosts = Type.Object({
 });
 export type RunCosts = Static<typeof runCosts>;
 
-/**
- * Sums the costs of shards, an upper bound because their peaks may differ in time; takes means of costs per robot.
- * Undefined if a shard has no costs.
- */
+/** Peaks of shards may differ in time, so their sum is an upper bound. Undefined if a shard has no costs. */
 export function mergeCosts(all: readonly (RunCosts | undefined)[]): RunCosts | undefined {
   const known = all.filter((costs) => costs !== undefined);
   if (known.length === 0 || known.length < all.length) return undefined;
@@ -119,7 +116,7 @@ export function costLine(costs: RunCosts): string {
   const parts = costParts(costs).filter(([name]) => name !== 'whole');
   const each = [
     ...(whole.robot_whole_bytes === null ? [] : [`a robot ${memoryText(whole.robot_whole_bytes)}`]),
-    // Omits growth that too few robots leave hidden or negative.
+    // With few robots, noise can make the growth zero or negative.
     ...((whole.robot_marginal_bytes ?? 0) > 0 ? [`one more ${memoryText(whole.robot_marginal_bytes ?? 0)}`] : []),
   ].join(', ');
   return [
@@ -145,13 +142,10 @@ interface Moment {
   bytes: Partial<Record<PartName, number>>;
 }
 
-/** Least time between samples during a ramp. */
+/** Milliseconds between samples during a ramp. */
 const TICK_MS = 1000;
 
-/**
- * Samples memory and processor time of a run's processes. Call `start`, then `ramp` around the phase that starts the
- * robots, then read `costs`.
- */
+/** Call `start`, wrap the phase that starts the robots in `ramp`, then read `costs`. */
 export class CostSampler implements AsyncDisposable {
   #sources: CostSources | undefined;
   readonly #cpu = new Map<number, { role: Role; seconds: number }>();
@@ -190,7 +184,7 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Discards later samples, even the one under way, because the processes are about to end. */
+  /** Discards running and later samples, because the processes are about to end. */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);
@@ -249,7 +243,7 @@ export class CostSampler implements AsyncDisposable {
         counts[name] = (counts[name] ?? 0) + 1;
       }
     }
-    // Takes the most robots ever online, because robots cut off by a storm still take memory.
+    // Robots that a storm has cut off still take memory, so the highest number counts.
     this.#robots = Math.max(this.#robots, this.#sources.online());
     const moment = { robots: this.#robots, bytes };
     this.#last = moment;
@@ -267,8 +261,8 @@ export class CostSampler implements AsyncDisposable {
 }
 
 /**
- * Bytes a robot: slope of the least-squares line through samples with robots, because the first robot also loads code.
- * Below three numbers of robots, the first and the last sample decide. Null for a constant number of robots.
+ * Bytes per robot: slope of the least-squares line, because the first robot also loads code. Null for a constant number
+ * of robots.
  */
 export function growth(points: readonly (readonly [robots: number, bytes: number])[]): number | null {
   const up = points.filter(([robots]) => robots > 0);

@@ -1,6 +1,5 @@
 /**
- * Measurements of a worker: durations and counters by name. Durations are HDR histograms of whole microseconds up to an
- * hour, with three significant digits; they merge exactly.
+ * Measurements of a worker: counters, and durations in HDR histograms of microseconds (at most an hour, three digits).
  */
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import type { Static } from 'typebox';
@@ -68,7 +67,7 @@ export const COUNTERS = [
   'subscriber.violations',
   'exhausted',
 ] as const;
-/** `http.status.503`: failed requests answered with that status. */
+/** `http.status.503` counts failed requests with status 503. */
 type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
 
 export const isDuration = (name: string): name is DurationName => DURATIONS.some((known) => known === name);
@@ -89,7 +88,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** `digits`: 3 for results; 2 for curves, which take a tenth of the bytes between processes. */
+/** `digits`: 3 for results; 2 for curves, whose messages are a tenth as large. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,
@@ -101,12 +100,12 @@ export function histogram(digits: 2 | 3 = 3): Histogram {
   });
 }
 
-/** Clamps a duration to 0, because a clock may be turned back, and to one hour. */
+/** Durations are at least 0, because clocks may be set back, and at most an hour. */
 export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
 
-/** Milliseconds that `percent` of the durations stay within; 0 for an empty histogram. */
+/** Milliseconds; 0 for an empty histogram. */
 export const percentileMs = (times: Histogram, percent: number): number =>
   times.totalCount === 0 ? 0 : times.getValueAtPercentile(percent) / 1000;
 
@@ -129,13 +128,13 @@ export const encode = (from: Histogram): string => encodeIntoCompressedBase64(fr
 /** Throws for a text that is not an encoded histogram. */
 export function decode(text: string): Histogram {
   const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
-  // Copies into a histogram of the full range, because a decoded one cannot record beyond its content.
+  // A decoded histogram cannot record values beyond its maximum, so the counts are copied.
   const whole = histogram(read.numberOfSignificantValueDigits === 2 ? 2 : 3);
   whole.add(read as never);
   return whole;
 }
 
-/** Adds every count of `from`, exactly, because both have the same buckets. */
+/** Exact if both histograms have the same number of digits. */
 export function merge(into: Histogram, from: Histogram): void {
   into.add(from as never);
 }
@@ -146,7 +145,7 @@ export function addDurations(all: Map<string, Histogram>, name: string, times: H
   all.set(name, held);
 }
 
-/** Durations of `now` that are not in `before`; undefined if `before` counts more. */
+/** Durations recorded since `before`; undefined if `before` counts more than `now`. */
 export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
   const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);
   merge(rest, now);
@@ -169,9 +168,7 @@ export interface Snapshot {
 
 const DISCARD: Recorder = { time: () => {}, count: () => {} };
 
-/**
- * Labels of a figure: class of its robot, and number and kind of the phase that began its action, e.g. `3-storm`.
- */
+/** Robot class, and phase in which the action began, e.g. `3-storm`. */
 export interface Labels {
   class?: string | undefined;
   phase?: string | undefined;
@@ -214,7 +211,7 @@ export class Metrics implements Recorder {
   #recorders = new Map<string | undefined, Recorder>();
   measuring = true;
 
-  /** `intervals`: keeps durations since the last `takeInterval` too, for curves. */
+  /** `intervals`: enables `takeInterval`. */
   constructor({ intervals = false } = {}) {
     this.#onInterval = intervals;
   }
@@ -249,7 +246,7 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // Keeps parts to two digits, because they are many.
+        // Figures of classes and phases are many, so two digits save memory.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {
@@ -272,7 +269,7 @@ export class Metrics implements Recorder {
     return { histograms: encodeAll(this.#whole), counters: Object.fromEntries(this.#counters) };
   }
 
-  /** Durations since the last call, counters since the start; a labelled duration appears once, under its label. */
+  /** Durations since the last call; counters since the start. */
   takeInterval(): Snapshot {
     const histograms = encodeAll(this.#interval);
     this.#interval.clear();

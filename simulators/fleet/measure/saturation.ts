@@ -62,7 +62,7 @@ export class SaturationSampler {
   }
 }
 
-/** Milliseconds waited by the main thread since its start: second field of its schedstat, nanoseconds. */
+/** Second field of schedstat: nanoseconds that the main thread waited for a processor. */
 function waitedForProcessorMs(): number {
   return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 }

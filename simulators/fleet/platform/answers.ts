@@ -17,7 +17,7 @@ export interface Exchange {
   phase: string;
 }
 
-/** Notice from a host: number of whole answers since its last notice, and one sampled exchange. */
+/** `answers`: number of answers since the last notice, sampled or not. */
 export interface AnswersTold {
   answers: number;
   exchange?: Exchange;
@@ -30,16 +30,16 @@ interface SamplerOptions {
   tell(told: AnswersTold): void;
 }
 
-/** Bytes of an exchange beside its bodies. */
+/** Estimated bytes of an exchange without its bodies. */
 const EACH = 2000;
 
-/** Largest sampled body, bytes; passing on a larger one would stall the process. */
+/** Bytes; passing on a larger body stalls the process. */
 const MOST_BODY = 2 ** 20;
-/** Exchanges of each kind outside the budget, so that the judge sees rare requests too. */
+/** Exchanges of each kind that need no budget, so that the judge sees rare requests. */
 const FIRST = 3;
 const MOST_KINDS = 200;
 const KEPT = ['content-type', 'date', 'retry-after'];
-/** Path of provisioning tokens, whose answers are secret. */
+/** The answers of this path contain secrets. */
 const SECRET = /^\/provisioning_tokens\b/;
 
 export class AnswerSampler {
@@ -71,7 +71,7 @@ export class AnswerSampler {
       ms,
       method,
       path,
-      // Masks the key alone: a request can be repeated with one's own key.
+      // Only the key is masked, so a reader can repeat the request with a key.
       headers: Object.fromEntries(
         Object.entries(request.headers).map((pair) => (/^x-api-key$/i.test(pair[0]) ? ['x-api-key', '***'] : pair)),
       ),
@@ -97,7 +97,7 @@ export class AnswerSampler {
     const { bytesPerSecond } = this.#options;
     this.#left = Math.min(bytesPerSecond, this.#left + ((now - this.#at) * bytesPerSecond) / 1000);
     this.#at = now;
-    // Groups requests by collection, depth and action, because ids would make every request unique.
+    // Groups requests by collection, depth and action, because ids make every path unique.
     const [, collection = '', ...more] = path.replace(/\?.*/, '').split('/');
     const kind = `${status} ${method} ${collection} ${more.length} ${more[1] ?? ''}`;
     const known = this.#kinds.get(kind) ?? 0;
@@ -105,17 +105,14 @@ export class AnswerSampler {
       this.#kinds.set(kind, known + 1);
       return true;
     }
-    // Takes an exchange beyond the rest of the budget at the cost of later ones, so that size decides nothing.
+    // The budget may go negative, so that large answers are sampled too.
     return this.#left > 0;
   }
 }
 
 type Answer = Parameters<NonNullable<PlatformHttpOptions['onAnswer']>>[1];
 
-/**
- * Whether the body is whole text. Excludes a body that ends with its connection, which may be cut, and one in a content
- * coding, which no request asks for.
- */
+/** Excludes compressed bodies, and bodies that end with the connection, as they may be cut. */
 function isReadable({ headers, bytes }: Answer): boolean {
   const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;
   return isWhole && (headers['content-encoding'] ?? 'identity') === 'identity';

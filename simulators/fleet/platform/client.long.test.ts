@@ -9,7 +9,7 @@ interface Answer {
   retryAfter?: string;
 }
 
-/** A platform that answers its n-th request by `answer`, or closes the connection where that gives nothing. */
+/** Server that answers request `n` by `answer`; undefined closes the connection. */
 async function platformWith(answer: (n: number, request: IncomingMessage, body: string) => Answer | undefined) {
   const seen: { at: number; path: string; body: string }[] = [];
   const server = createServer((request, response) => {

@@ -1,7 +1,4 @@
-/**
- * Address of the fleet's platform, and requests of the fleet: releases, deployments, pings, list pages and provisioning
- * tokens.
- */
+/** Address of the fleet's platform, and the fleet's requests: releases, deployments, pings, lists, tokens. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../../../harness/common/defined.ts';
@@ -26,7 +23,7 @@ import {
 } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
-/** Failure of the platform to give a usable 2xx answer. The message omits the API key. */
+/** Thrown for every answer but a usable 2xx; the message omits the API key. */
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
   readonly status: number;
@@ -39,20 +36,16 @@ export class PlatformFailure extends Error {
   }
 }
 
-/**
- * Whether a retry may succeed, because the platform is busy, throttling or restarting. 0 stands for no answer; 501 and
- * 505 say that the platform does not implement the request.
- */
+/** True if a retry may succeed. 0: no answer; 501 and 505: the platform lacks the feature. */
 export const isPassing = (status: number): boolean =>
   [0, 408, 425, 429].includes(status) || (status >= 500 && ![501, 505].includes(status));
 
 /** Statuses by which some platforms report a ping without an answer, instead of 200 and `code`. */
 export const UNANSWERED: ReadonlySet<number> = new Set([408, 409, 424, 504]);
 
-/** Errors of a wrong address or certificate, which no retry cures. */
+/** Codes of wrong addresses or certificates, which no retry fixes. */
 const PERMANENT = /^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|UNABLE_TO_.*)$/;
 
-/** Whether this attempt found a wrong address or certificate. */
 export function isPermanent(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     const each: unknown[] = at instanceof AggregateError ? at.errors : [at];
@@ -61,10 +54,7 @@ export function isPermanent(error: unknown): boolean {
   return false;
 }
 
-// Retries set-up calls while the platform is busy, because the run depends on them and no figure does. Sends measured
-// requests once.
-
-/** Spreads the retries of shards that the platform refused together. */
+/** Jitter spreads the retries of shards that failed at the same time. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 
 interface SetUpOptions {
@@ -73,10 +63,7 @@ interface SetUpOptions {
   limitMs?: number;
 }
 
-/**
- * Retries until the platform accepts the request; `send` takes the attempt, from 0. Rejects with the last
- * PlatformFailure, at once if no retry can succeed or the next attempt would come after the limit.
- */
+/** Retries while the platform is busy; `attempt` starts at 0. Rejects with the last PlatformFailure. */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
   { signal, limitMs = 60_000 }: SetUpOptions,
@@ -101,10 +88,7 @@ export async function sendUntilTaken<T>(
   }
 }
 
-/**
- * Address of a platform. Workers receive the API key over their channel, because arguments and environment of a process
- * are readable by others.
- */
+/** Workers receive the address as a message, because other processes can read arguments and environment. */
 export interface PlatformAddress {
   url: string;
   /** Base URL of the agent API, without `/agent/v1`. */
@@ -116,11 +100,11 @@ export interface PlatformAddress {
   dialect?: Dialect;
   /** Headers of every request, e.g. for a gateway before the platform; may be secret. */
   headers?: Readonly<Record<string, string>>;
-  /** Default: the newest. */
+  /** Default: the newest version. */
   apiVersion?: SupportedVersion;
 }
 
-/** Text of a platform, safe to show: masks the API key and drops control characters. */
+/** Masks the API key and removes control characters. */
 export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
   redactor.add(platform?.apiKey);
   return printable(redactor.text(text));
@@ -150,7 +134,7 @@ export type Sending = Pick<ApiRequest, 'onSent' | 'patient'>;
 export interface ReleaseFixture {
   releaseId: string;
   configInstanceIds: string[];
-  /** Deploys with device, release and description alone, for a platform that rejects further fields. */
+  /** Sends only device, release and description, for a platform that rejects further fields. */
   plain?: true | undefined;
   /** Deploys in two requests, for a platform that stages new deployments. */
   staged?: true | undefined;
@@ -167,10 +151,7 @@ const page = shape('list', Type.Object({ data: Type.Array(Type.Unknown()) }));
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 export const token = shape('token', Type.Object({ token: Type.String() }));
 
-/**
- * Every request rejects with PlatformFailure. Retries tokens and releases for up to a minute; sends deployments, pings
- * and pages once, because they are measured.
- */
+/** Rejects with PlatformFailure. Retries tokens and releases for up to a minute; sends measured requests once. */
 export class PlatformClient {
   readonly #http: PlatformHttp;
   readonly #headers: Record<string, string>;
@@ -199,17 +180,14 @@ export class PlatformClient {
     return (await this.#setUp(() => this.#post('/provisioning_tokens', {}, token))).token;
   }
 
-  /**
-   * Creates a release with one config instance, and its config type on first use. `label`: version of the release,
-   * unique on the platform.
-   */
+  /** Creates a release with one config instance. `label`: version, unique on the platform. */
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';
     const types = await this.#setUp(() => this.#get(`/config_types?slug=${slug}&limit=1`, page));
     if (types.data.length === 0) {
       const type = { name: 'Muster fleet', slug };
       await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {
-        // Accepts a config type that another shard or an unanswered attempt has created.
+        // Status 409: another shard or an unanswered attempt has created the type.
         if (!(error instanceof PlatformFailure && error.status === 409)) throw error;
       });
     }
@@ -222,7 +200,7 @@ export class PlatformClient {
       instance_slots: [{ key: 'default', name: 'Default', filepath: '/srv/configs/muster-fleet.json', required: true }],
     };
     const { id: schemaId } = await this.#setUp(() => this.#post('/config_schemas', schema, resource));
-    // New version for each attempt, because an unanswered one may have taken the last.
+    // An unanswered attempt may have created the version already.
     const versionOf = (attempt: number): string => (attempt === 0 ? label : `${label} (${attempt + 1})`);
     const release = await this.#setUp((attempt) =>
       this.#post('/releases', { version: versionOf(attempt), config_schema_ids: [schemaId] }, resource),

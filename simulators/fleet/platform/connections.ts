@@ -1,7 +1,4 @@
-/**
- * Connections of a load generator to one platform, each with one request at a time. Opens spares ahead of need, so that
- * no request waits for the answer to another, and counts requests that wait all the same.
- */
+/** Connections of a load generator to one platform; opens spares early, so that no request waits for an answer. */
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import type { AnswerHandler, Sender, SenderRequest } from '../../common/platform-http.ts';
@@ -21,7 +18,7 @@ interface Waiting {
   handler: AnswerHandler;
 }
 
-/** Most connections of patient requests, because connecting thousands of times would slow a burst. */
+/** Limit of connections for patient requests; opening thousands delays a burst. */
 const TOGETHER = 256;
 
 const CLOSED = 'the connections were closed';
@@ -31,7 +28,7 @@ export class Connections implements Sender {
   readonly #host: string;
   readonly #connect: ReturnType<typeof buildConnector>;
   readonly #open = new Set<RequestConnection>();
-  /** Stack of idle connections: the server times out the rarely used ones at the front. */
+  /** Stack, so that rarely used connections time out. */
   readonly #idle: RequestConnection[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #patient: Waiting[] = [];
@@ -45,7 +42,7 @@ export class Connections implements Sender {
     this.#connect = buildConnector({ allowH2: false, ...(protocol === 'http:' && { onread: readTogether }) });
   }
 
-  /** Sends a request; a `patient` one waits for a connection without being counted. */
+  /** `patient`: waits for a connection without a call of `onCrowded`. */
   send(request: SenderRequest, handler: AnswerHandler, patient = false): void {
     let bytes: string | Buffer;
     try {
@@ -68,7 +65,6 @@ export class Connections implements Sender {
     this.#openAhead();
   }
 
-  /** Cuts every connection and fails its request. */
   async destroy(): Promise<void> {
     this.#closed = true;
     const error = new Error(CLOSED);

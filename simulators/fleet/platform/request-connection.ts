@@ -1,6 +1,5 @@
 /**
- * HTTP/1.1 connection that carries one request at a time (RFC 9112). Writes each request at once and leaves little
- * garbage, because collecting that of a general client stops the event loop while requests are due.
+ * HTTP/1.1 connection for one request at a time (RFC 9112); creates little garbage, whose collection delays requests.
  */
 import { once } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
@@ -8,10 +7,10 @@ import type { Socket } from 'node:net';
 import { type BodyRule, clipped, type Head, joined, MessageParser } from '../../../harness/common/http-parser.ts';
 import type { AnswerHandler, SenderRequest } from '../../common/platform-http.ts';
 
-/** Encoded header fields, cached because most requests repeat them. */
+/** Cache of encoded headers, as most requests repeat the same object. */
 const fields = new WeakMap<object, string>();
 
-/** Throws for a method, path or header with characters that would end it. */
+/** Throws for a path or header with control characters, e.g. a line end. */
 export function encodeRequest(host: string, { method, path, headers, body }: SenderRequest): string | Buffer {
   // Rejects spaces, control characters and characters beyond ASCII (RFC 9112 section 3).
   if (/[^\x21-\x7e]/.test(path)) throw new Error(`not a path of a request: ${JSON.stringify(clipped(path))}`);
@@ -34,10 +33,7 @@ function fieldsOf(headers: SenderRequest['headers']): string {
   return text;
 }
 
-/**
- * Option of `net.connect` that reads all connections without TLS into one buffer, because a buffer for each answer
- * would be most of a request's garbage.
- */
+/** Option of `net.connect`: connections without TLS read into one buffer, which saves most of a request's garbage. */
 export const readTogether = {
   buffer: Buffer.alloc(64 * 1024),
   callback(this: Socket, length: number, buffer: Uint8Array): boolean {
@@ -45,9 +41,9 @@ export const readTogether = {
   },
 };
 
-/** Time before the server's timeout at which a connection is given up, because requests travel. */
+/** Milliseconds before the server's timeout when a connection is no longer used, as requests travel. */
 const MARGIN_MS = 1000;
-/** Idle time assumed where the server names none; some servers close after 5 s. */
+/** Milliseconds of idle time if the server names none; some servers close after 5 s. */
 const UNSAID_MS = 4000;
 
 export class RequestConnection {
@@ -57,7 +53,7 @@ export class RequestConnection {
   #handler: AnswerHandler | undefined;
   #interim = false;
   #last = false;
-  /** End of the connection's use, by `performance.now()`. */
+  /** By `performance.now()`; the server may close the connection afterwards. */
   #usableUntil = Number.POSITIVE_INFINITY;
   #isGone = false;
 
@@ -82,7 +78,7 @@ export class RequestConnection {
     socket.on('data', (bytes: Buffer) => {
       if (this.#handler === undefined) this.#cut();
       else this.#parser.push(bytes, 0);
-      // Frees the connection after all bytes, so that surplus ones never pass for the next answer.
+      // Frees the connection after all bytes, so that surplus bytes are not read as the next answer.
       if (this.#handler === undefined && !socket.destroyed) onReady();
     });
     socket.on('end', () => {
@@ -93,7 +89,7 @@ export class RequestConnection {
     socket.once('close', () => this.#fail(closed()));
   }
 
-  /** Whether the server still accepts a request, as far as known; closes the connection otherwise. */
+  /** False, and closes the connection, if the server may have timed out. */
   get usable(): boolean {
     if (performance.now() >= this.#usableUntil) this.#cut();
     return !this.#socket.destroyed;
@@ -103,7 +99,7 @@ export class RequestConnection {
   send(bytes: string | Buffer, handler: AnswerHandler): void {
     this.#handler = handler;
     handler.onRequestStart(this);
-    // Sends nothing after an abort by the handler.
+    // The handler may have aborted in `onRequestStart`.
     if (this.#handler === handler) this.#socket.write(bytes, 'latin1');
   }
 
@@ -111,7 +107,7 @@ export class RequestConnection {
     this.#fail(reason);
   }
 
-  /** Aborts, and resolves when the connection is closed. */
+  /** Resolves when the connection is closed. */
   async destroy(reason: Error): Promise<void> {
     if (this.#socket.closed) return;
     const end = once(this.#socket, 'close');

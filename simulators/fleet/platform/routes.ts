@@ -1,6 +1,6 @@
 /**
- * Table of the Platform API routes that a fleet needs, by uplink and by scenario. Preflight, help and documentation use
- * it. Run this file after a change: it updates the table in `fixtures/scenarios/README.md`.
+ * Table of the Platform API routes that a fleet needs. Run the file after a change: it updates
+ * `fixtures/scenarios/README.md`.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,9 +14,9 @@ interface Route {
   section?: string;
   of: Partial<Record<UplinkKind, Part>>;
   fields: string;
-  /** Option that replaces a missing route. */
+  /** Replacement of a missing route, as text for the user. */
   instead: string;
-  /** The fleet replaces the route without an option. */
+  /** Set if the fleet uses the replacement by itself. */
   own?: true;
 }
 
@@ -119,7 +119,6 @@ export type RouteName = keyof typeof ROUTES;
 
 const ROWS = Object.entries(ROUTES) as [RouteName, Route][];
 
-/** Routes that robots of these uplinks need for these parts, in the order of the table. */
 export const routesFor = (uplinks: readonly UplinkKind[], parts: ReadonlySet<Part>): [RouteName, Route][] =>
   ROWS.filter(([, { of }]) => uplinks.some((uplink) => of[uplink] !== undefined && parts.has(of[uplink])));
 

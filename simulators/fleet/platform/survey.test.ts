@@ -14,7 +14,7 @@ interface Asked {
   body: Record<string, unknown>;
 }
 type Answer = [status: number, body: unknown];
-/** By method and path, e.g. `GET /devices`; a `*` stands for one segment. What is not there is answered 404. */
+/** Key: method and path, e.g. `GET /devices`; `*` matches one segment. Any other request gets 404. */
 type Routes = Record<string, (asked: Asked) => Answer>;
 
 const listOf =
@@ -33,7 +33,7 @@ const deployments = devices(3).map((_, n) => ({
   created_at: '2026-09-01T08:00:00Z',
 }));
 
-/** What the specification shows: lists without filters, and a ping. */
+/** Routes of the specification: lists without filters, and a ping. */
 const PLAIN: Routes = {
   'GET /devices': listOf(devices(3)),
   'GET /deployments': listOf(deployments),
@@ -46,7 +46,7 @@ interface Asking extends Partial<SurveyOptions>, Pick<PlatformAddress, 'apiVersi
   phase?: Partial<Phase>;
 }
 
-/** Asks a platform with these routes, for robots whose fleet holds with this traffic, or as `phases` say. */
+/** `phase`: members of the hold phase, e.g. `lists: '1/s'`. */
 async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...more }: Asking) {
   const asked: string[] = [];
   const server = createServer((request, response) => {

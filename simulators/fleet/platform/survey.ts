@@ -1,7 +1,4 @@
-/**
- * Preflight of a platform: tries each route that the robots and the scenario need, and finds a replacement for a
- * missing one.
- */
+/** Preflight of a platform: tries each route that robots and scenario need, and replaces missing routes. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
@@ -25,9 +22,9 @@ import {
 } from './client.ts';
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
-/** Replacements for missing routes of the platform, and devices for robots to stand for. */
+/** Replacements for missing routes, and existing devices for the robots. */
 export interface Offer {
-  /** Device ids, robot 0 first. Further robots of `calls` share these devices; others find theirs by name. */
+  /** Ids of existing devices, robot 0 first; with uplink `calls`, further robots share the devices. */
   devices?: string[];
   /** Reads pages of one device instead of single devices. */
   readsPages?: true;
@@ -35,7 +32,7 @@ export interface Offer {
   releaseId?: string;
   plain?: true;
   staged?: true;
-  /** Robots deploy staged deployments, because new ones stay staged. */
+  /** Robots accept staged deployments, because the platform leaves new deployments staged. */
   takesStaged?: true;
 }
 
@@ -44,12 +41,12 @@ export interface Survey {
   notes: string[];
 }
 
-/** Lists in its message the needed routes that the platform lacks, each with its replacement. */
+/** The message lists the missing routes, each with its replacement. */
 export class LackingError extends Error {
   override name = 'LackingError';
 }
 
-/** Platform without an answer, or busy. */
+/** The platform does not answer, or is busy. */
 export class SilentError extends Error {
   override name = 'SilentError';
 }
@@ -68,7 +65,7 @@ export interface SurveyOptions {
   signal: AbortSignal;
 }
 
-/** Milliseconds for a platform to restart or stop resetting connections. */
+/** Milliseconds in which a platform may restart. */
 const REACH_MS = 3000;
 const PAGE = LIST_LIMITS.limitMaximum;
 
@@ -90,8 +87,8 @@ const NOT_SERVED = 'was answered 404';
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
 
 /**
- * Rejects with SilentError, KeyError or LackingError. Tries roll-outs to polling robots with one deployment to the
- * first of them, for which it creates a device and a release if needed.
+ * Rejects with SilentError, KeyError or LackingError. For polling robots, the survey may create a device, a release and
+ * a deployment.
  */
 export async function surveyPlatform(options: SurveyOptions): Promise<Survey> {
   const { signal, scenario } = options;
@@ -162,7 +159,7 @@ class Surveyor {
     return this.#client.close();
   }
 
-  /** Demands an answer and an accepted key; other checks find missing scopes and routes. */
+  /** Throws SilentError without an answer, KeyError for a rejected key. */
   async reach(): Promise<void> {
     const { address, signal } = this.#options;
     try {
@@ -181,7 +178,7 @@ class Surveyor {
     return this.#unlisted?.status === 404;
   }
 
-  /** Missing routes without a replacement, with the options that would help. */
+  /** Further reasons to refuse the run, with options that help. */
   get impossible(): string[] {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];
@@ -207,7 +204,10 @@ class Surveyor {
     return [`devices to stand for: ${known.toLocaleString('en')}, shared by ${robots.toLocaleString('en')} robots`];
   }
 
-  /** Each resolves with the reason to miss its route, worded to follow the route's name; undefined if it exists. */
+  /**
+   * Each probe resolves with the reason that its route is missing, e.g. `was answered 404`; undefined if the route
+   * works.
+   */
   readonly asks: Record<RouteName, () => Promise<string | undefined>> = {
     devices: async () => {
       const { uplink } = this.#options.scenario;
@@ -225,7 +225,7 @@ class Surveyor {
       return (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part)) ? why : undefined;
     },
     read: async () => {
-      // Skips the route, which needs a device.
+      // The route needs a device.
       if (this.#some === undefined) return undefined;
       const path = `/devices/${encodeURIComponent(this.#some)}`;
       const { why } = await look(this.#client.ask({ method: 'GET', path }, resource));
@@ -294,7 +294,7 @@ class Surveyor {
     },
     deploy: async () => {
       const [device, release] = [this.#own, this.#fixture];
-      // Sends an invalid body, because agents have no device yet: its rejection proves the route.
+      // Without a device, the rejection of an invalid body proves the route.
       if (device === undefined || release === undefined) {
         const request = { method: 'POST', path: '/deployments', body: {} } as const;
         return (await look(this.#client.ask(request, anything), INVALID)).why;
@@ -302,7 +302,7 @@ class Surveyor {
       const attempt = (plain: boolean) =>
         look(this.#client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
       const full = await attempt(false);
-      // Retries with the basic fields, because the platform may reject others.
+      // The platform may reject the optional fields.
       const made = full.refused === true ? await attempt(true) : full;
       if (full.refused === true && made.value !== undefined) this.offer.plain = true;
       if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
@@ -319,7 +319,7 @@ class Surveyor {
       (await look(this.#client.ask({ method: 'POST', path: '/provisioning_tokens', body: {} }, token))).why,
     agent: async () => {
       const { url, agentUrl, apiKey, dialect, headers } = this.#options.address;
-      // Sends the key, which a platform may check before the route, to the Platform API's own host alone.
+      // Only the Platform API's own host gets the API key.
       const own = new URL(url).origin === new URL(agentUrl).origin ? apiKey : '';
       const client = new PlatformClient({
         url: agentUrl,
@@ -361,10 +361,7 @@ class Surveyor {
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/**
- * Outcome of a request; empty while the platform is busy. `there`: statuses that prove the route; `refused`: the route
- * exists but rejects this body.
- */
+/** Empty for a busy platform. `there`: statuses that prove the route; `refused`: the route rejects the body. */
 async function look<T>(
   request: Promise<T>,
   there?: ReadonlySet<number>,

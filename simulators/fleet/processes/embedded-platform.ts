@@ -4,8 +4,8 @@ import type { PlatformAddress } from '../platform/client.ts';
 import { killed, startProcess } from './hosts.ts';
 
 /**
- * Resolves once the platform serves; rejects if its process ends first. `devices`: number of devices without a robot.
- * `died`: resolves with a message if the process ends later, without `stop`.
+ * Rejects if the process ends before it serves; `died` resolves if the process ends later without `stop`. `devices`:
+ * number of devices without a robot.
  */
 export async function startEmbeddedPlatform(seed: number, devices = 0) {
   const child = startProcess('embedded-platform');
@@ -25,7 +25,7 @@ export async function startEmbeddedPlatform(seed: number, devices = 0) {
     address,
     pid: child.pid ?? 0,
     died,
-    // Kills it, because state in memory needs no orderly end.
+    // State in memory needs no orderly end, so the process is killed.
     stop: (): Promise<void> => {
       stopped = true;
       return killed(child);
@@ -35,16 +35,16 @@ export async function startEmbeddedPlatform(seed: number, devices = 0) {
 
 async function serve(seed: number, devices: number): Promise<void> {
   try {
-    // Yields a busy core to the generator, because its late requests would spoil the figures.
+    // Lower priority, because late requests of the load generator spoil the figures.
     setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
   } catch {
-    // Keeps its priority in a sandbox that forbids the change.
+    // A sandbox may forbid the change.
   }
   // Loaded on demand, to keep the platform's code out of the parent process.
   const { simulatePlatform } = await import('../../platform/index.ts');
-  // Accepts short keys, because generating thousands of longer ones takes minutes.
+  // Generating thousands of longer keys takes minutes.
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, devices, minKeyBits: 1024 });
-  // Ignores a failed send: a killed fleet needs no address, and its end ends this process.
+  // The callback ignores a failed send, as the fleet may have been killed.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
 }
 

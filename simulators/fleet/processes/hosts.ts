@@ -1,4 +1,4 @@
-/** Hosts of a fleet, in this process or in workers; each call goes to all hosts that are left. */
+/** Hosts of a fleet, in this process or in workers; each call goes to all living hosts. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -15,25 +15,19 @@ import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 const moduleUrl = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/**
- * Settings of glibc, unless the user has set them: one heap for all threads, whose free memory returns to the system. A
- * heap for each thread would keep the peak of a burst.
- */
+/** Settings of glibc: one heap for all threads, because a heap per thread keeps the peak of a burst. */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
-/**
- * Starts a module of this folder in a process without secrets in its environment. `name`: module without extension;
- * `flags`: options of node.
- */
+/** Starts a module of this folder without secrets in its environment. `flags`: options of node. */
 export function startProcess(name: string, flags: readonly string[] = []): ChildProcess {
   const { MUSTER_API_KEY: _, ...given } = process.env;
-  // Names the cache of compiled code in the environment, where forked processes look; Node appends its version.
+  // Child processes take the compile cache from the environment; Node appends its version to the folder.
   const cache = getCompileCacheDir();
   const env = { ...MALLOC, ...given, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) };
   const execArgv = [...process.execArgv, ...flags];
   const child = fork(moduleUrl(name), [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   try {
-    // Lets the kernel kill this process first for lack of memory, so that the parent survives to say why.
+    // With too little memory, the kernel kills this process before its parent, which can report the reason.
     writeFileSync(`/proc/${child.pid}/oom_score_adj`, '1000');
   } catch {
     // Not Linux, or the process has ended.
@@ -58,7 +52,7 @@ export interface Call {
 }
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 type Tell = (notice: HostNotice) => void;
-/** Message that even a busy worker sends every second. */
+/** Sent every second, so that the parent notices a stuck worker. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 
@@ -125,17 +119,14 @@ class HostChannel {
   }
 }
 
-/**
- * Options of node for a worker. A larger young generation would keep the memory of a burst, and delay actions by
- * several milliseconds at each of its collections.
- */
+/** A larger young generation keeps the memory of a burst, and its collections delay actions by milliseconds. */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
 interface WorkerHost extends Host {
   readonly pid: number | undefined;
 }
 
-/** Starts a worker. `silentMs`: silence after which it is killed, milliseconds. Default 60 000. */
+/** `silentMs`: milliseconds of silence after which the worker is killed. Default 60 000. */
 export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): WorkerHost {
   const child = startProcess('worker', WORKER_FLAGS);
   const channel = new HostChannel(child, config.name, tell, silentMs);
@@ -145,9 +136,9 @@ export function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): 
     HOST_CALLS.map((method) => [method, (...args: unknown[]) => ready.then(() => channel.call(method, args))]),
   ) as unknown as Host;
   const stop = async (how: StopMode): Promise<void> => {
-    // Kills it, because the fleet removes the robots' files.
+    // The worker need not clean up: the fleet removes the robots' files.
     if (how === 'abandon') return killed(child);
-    // Leaves a minute to end thousands of robots in order.
+    // Ending thousands of robots in order takes up to a minute.
     const late = setTimeout(() => child.kill('SIGKILL'), 60_000);
     try {
       await calls.stop(how).catch(() => {});
@@ -165,11 +156,11 @@ interface HostsOptions {
   processes: boolean;
   onNotice(host: string, notice: HostNotice): void;
   silentMs?: number | undefined;
-  /** Reports a host that died or failed; the fleet goes on without it. */
+  /** Called for a host that died or failed; the fleet continues with the other hosts. */
   onLost(reason: string): void;
 }
 
-/** End of a fleet that has lost every host; `onLost` has reported each. */
+/** Thrown when every host is lost; `onLost` has reported each host. */
 export class NoHostLeft extends Error {
   override name = 'NoHostLeft';
 }
@@ -181,7 +172,6 @@ export class Hosts {
   /** Newest measurements of each host, kept in case the host is lost. */
   readonly #newest = new Map<string, Snapshot>();
   readonly #lost: Promise<void>[] = [];
-  /** Counts kills from before the first worker. */
   readonly #kills = new MemoryKills();
   #stopping = false;
   #RobotHost: typeof RobotHost | undefined;
@@ -190,7 +180,7 @@ export class Hosts {
     this.#options = options;
   }
 
-  /** Starts the first host if none has started; resolves with it and its robots. */
+  /** Starts the first host unless the host runs already. */
   async first(): Promise<{ host: Host; members: readonly number[] }> {
     const [config] = this.#options.configs;
     await this.#load();
@@ -198,7 +188,7 @@ export class Hosts {
     return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
   }
 
-  /** Starts missing hosts one by one, so that an interrupt need not wait for all of them. */
+  /** Starts hosts one by one, so that an interrupt does not wait for all hosts. */
   async start(): Promise<void> {
     await this.#load();
     for (const config of this.#options.configs) {
@@ -216,7 +206,7 @@ export class Hosts {
     return [...this.#entries.values()].flatMap(({ host }) => ('pid' in host ? (host.pid ?? []) : []));
   }
 
-  /** Resolves with the answers of every host left. Rejects with NoHostLeft. */
+  /** Resolves with the answers of all living hosts. Rejects with NoHostLeft. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
@@ -229,7 +219,7 @@ export class Hosts {
     return values;
   }
 
-  /** Measurements of all hosts; of a lost host, the newest known. */
+  /** Includes the last known measurements of lost hosts. */
   async snapshot(): Promise<Snapshot> {
     const now = await this.each(async (host) => {
       const snapshot = await host.snapshot();
@@ -240,7 +230,7 @@ export class Hosts {
     return mergeSnapshots([this.#past, ...now]);
   }
 
-  /** Distributes new robots over the hosts in turn, as at the start. `first`: number of robots before. */
+  /** Distributes robots over the hosts as at the start. `first`: number of robots before. */
   async grow(members: readonly number[], first: number): Promise<void> {
     const { configs } = this.#options;
     const robots = first + members.length;
@@ -272,7 +262,7 @@ export class Hosts {
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
   }
 
-  /** Loads the code of robots only where they run in this process. */
+  /** The parent of workers does not need the code of robots. */
   async #load(): Promise<void> {
     if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
   }

@@ -1,4 +1,4 @@
-/** Entry of a worker process: hosts its share of the robots for the coordinator that forked it, and ends with it. */
+/** Entry of a worker process: hosts a share of the robots until its coordinator ends. */
 
 import { flushCompileCache } from 'node:module';
 import type { HostConfig, HostNotice } from '../host/host.ts';
@@ -8,7 +8,7 @@ import { ALIVE_EVERY_MS, type Call, type Reply, SIGN_OF_LIFE } from './hosts.ts'
 let host: RobotHost | undefined;
 
 function send(message: Reply | HostNotice | typeof SIGN_OF_LIFE): void {
-  // Ignores a coordinator that has ended.
+  // The coordinator may have ended.
   if (process.connected) process.send?.(message, () => {});
 }
 
@@ -17,14 +17,14 @@ async function answer({ call, method, args }: Call): Promise<void> {
     if (method === 'configure') host = new RobotHost(args[0] as HostConfig, send);
     const called = method === 'configure' ? undefined : host?.[method];
     send({ reply: call, result: await (called as ((...given: unknown[]) => unknown) | undefined)?.apply(host, args) });
-    // Writes the cache of compiled code now, because a killed process cannot at its exit.
+    // A killed process cannot write the compile cache at its exit.
     if (method === 'prepare') flushCompileCache();
   } catch (error) {
     send({ reply: call, error: error instanceof Error ? error.message : String(error) });
   }
 }
 
-/** Removes the robots' files in place of a killed coordinator. */
+/** A killed coordinator cannot remove the robots' files, so the worker does. */
 async function end(): Promise<void> {
   await host?.stop('abandon').catch(() => {});
   host?.removeFiles();
@@ -36,5 +36,5 @@ giveSignOfLife();
 setInterval(giveSignOfLife, ALIVE_EVERY_MS).unref();
 process.on('message', (message) => void answer(message as Call));
 process.on('disconnect', () => void end());
-// Leaves signals to the coordinator, because a terminal interrupts every process.
+// A terminal sends its interrupt to every process; only the coordinator reacts.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

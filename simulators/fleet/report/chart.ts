@@ -1,11 +1,8 @@
-/**
- * Draws lines without a script: SVG that takes any width, and text labels at percentages of it. The page's script adds
- * values under the pointer.
- */
+/** Draws charts as SVG of any width with text labels; works without a script. */
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { html, type Markup, NOTHING } from '../../../harness/common/html.ts';
 
-/** `percentile`: places values at `-log10(1 - share)`, so that each further nine has the same room. */
+/** `percentile`: p90, p99 and p99.9 are equally far apart. */
 export type Unit = 'ms' | 's' | '%' | 'number' | 'percentile';
 
 export interface Axis {
@@ -42,7 +39,7 @@ export interface Plot {
 }
 
 const SIZE = 1000;
-/** Missing values in a row that break a line. */
+/** A line breaks after this number of missing values. */
 const GAP_VALUES = 3;
 /** Colours of lines; further lines are dashed. */
 const LINE_COLOURS = 10;
@@ -117,7 +114,7 @@ function grid(x: Axis, y: Axis): Markup {
 
 const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
 
-/** Labels beside the drawing; a narrow screen hides every other label of the x axis. */
+/** A narrow screen hides every second label of the x axis. */
 function labels(x: Axis, y: Axis): Markup {
   const up = y.ticks.map(
     (tick) => html`<span style="top:${percent(1 - place(y, tick))}">${valueText(y.unit, tick)}</span>`,
@@ -130,13 +127,13 @@ function labels(x: Axis, y: Axis): Markup {
 <div class="x" aria-hidden="true">${along}</div>`;
 }
 
-/** Names of phases above the drawing, with rows of their own for actions by hand, which overlap. */
+/** Actions by hand may overlap, so each gets a row. */
 function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
   const label = ({ name, from, to, measured, byHand }: Band): Markup => {
     const [left, right] = [place(x, from), place(x, to)];
     const words = measured || byHand === true ? name : `${name} (warm-up)`;
-    // Puts the name of a short phase near the end to its left, where there is room.
+    // A name near the right end of the chart extends to the left, where there is room.
     const at =
       byHand !== true
         ? `left:${percent(left)};width:${percent(right - left)}`
@@ -153,9 +150,8 @@ function bandLabels(x: Axis, bands: readonly Band[]): Markup {
 }
 
 /**
- * Table that scrolls by itself if wider than the page. A column name that ends in # means numbers. The first cell names
- * its row; a cell of markup brings its own element.
- * @param last class of the last row
+ * Table that scrolls if wider than the page. `#` at the end of a column name marks numbers; the first cell names its
+ * row. `last`: CSS class of the last row.
  */
 export function tableOf(
   label: string,
@@ -191,7 +187,7 @@ function valuesTable({ title, x, y, at, series }: Plot): Markup {
   return html`<details class="values"><summary>Values</summary>${table}</details>`;
 }
 
-/** Data for the page's script, with positions from 0 to 1. */
+/** Data for the script that shows values under the pointer; positions from 0 to 1. */
 export function chartData({ id, x, y, at, series }: Plot): object {
   const short = (value: number): number => Number(value.toPrecision(4));
   return {

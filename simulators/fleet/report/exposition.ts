@@ -40,13 +40,11 @@ export async function expose(options: {
   return await listening(server, port, host);
 }
 
-/** Percentiles beside those of thresholds. */
+/** Thresholds add further percentiles. */
 const PERCENTS = [50, 90, 95, 99, 99.9];
 
-/** Value of a figure, if known, and its labels. */
 type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];
 
-/** Samples of a duration by name, milliseconds: usual percentiles, and those of thresholds. */
 function quantilesIn({ times, thresholds }: Exposed): (key: string) => Sample[] {
   const wanted = thresholds.map(({ expr }) => parseThreshold(expr));
   return (key) => {
@@ -81,7 +79,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
     for (const [value, labels = {}] of samples) if (value !== undefined) own.inc(defined(labels), value);
   };
   const quantilesOf = quantilesIn(figures);
-  // Shows counters from 0, because one that appears with its first event shows no rate for it.
+  // Prometheus computes no rate for a counter's first value, so counters start at 0.
   const zero = Object.fromEntries(COUNTERS.map((event) => [event, 0]));
   const states = Object.entries(tick?.robots ?? { waiting: robots }).map(
     ([state, count]): Sample => [count, { state }],
@@ -98,7 +96,7 @@ function registryOf(figures: Exposed, defaultLabels: Record<string, string>): Re
   meter('muster_duration_milliseconds', quantiles, ['metric', 'quantile'], DURATIONS.flatMap(quantilesOf));
   meter('muster_duration_count', 'Number of durations measured so far', ['metric'], counts);
   meter('muster_events_total', 'Counters of the run', ['event'], events, Counter);
-  // Keeps parts in figures of their own, so that no sum adds them to the whole.
+  // Separate metrics, because a sum over labels must not count parts and whole.
   const parts = 'The same by class of robot and phase';
   const partDurations = Object.keys(ofParts(metrics)).flatMap(quantilesOf);
   const partEvents = Object.entries(ofParts(counters)).map(eventOf);

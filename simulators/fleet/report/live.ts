@@ -1,4 +1,4 @@
-/** Progress of a running fleet: a panel redrawn on a terminal, or a line now and then elsewhere. */
+/** Progress of a running fleet: a panel on a terminal, or a line every few seconds elsewhere. */
 import { Display, LINE_EVERY_MS, pace, type Row } from '../../../harness/common/display.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
 import { bar, type Output, sparkline } from '../../../harness/common/terminal.ts';
@@ -76,7 +76,6 @@ function panel(state: LiveState, ticks: readonly Tick[]): Row[] {
 const broken = (judged?: Judged): string[] =>
   judged?.findings.length ? [`rules broken ${judged.findings.length}`] : [];
 
-/** Rate at which robots come online, and the time left at that rate. */
 function starting(ticks: readonly Tick[]): string {
   const [first, last] = [ticks[0], ticks.at(-1)];
   if (first === undefined || last === undefined || last.at_ms <= first.at_ms) return '';
