@@ -38,7 +38,6 @@ function rowsOf({ metrics, counters }: Pick<FleetResult, 'metrics' | 'counters'>
   return rows.sort((a, b) => phaseNumber(a) - phaseNumber(b) || place(a) - place(b));
 }
 
-/** Rows by duration, phase and class, with a heading; empty for a run of one part. */
 export function partsOf(result: Pick<FleetResult, 'metrics' | 'counters'>): Markup {
   const rows = rowsOf(result);
   const parts = new Set(rows.map(({ phase, class: name }) => `${phase} ${name}`));

@@ -72,7 +72,7 @@ function phaseBands({ phases }: FleetResult): Band[] {
   }));
 }
 
-/** Most points of a chart; those of a longer run join several seconds each. */
+/** Points of a chart; a longer run joins several seconds into one point. */
 const MOST_POINTS = 240;
 
 interface TimePlot {
@@ -131,7 +131,6 @@ const TIME_PLOTS: readonly TimePlot[] = [
   },
 ];
 
-/** Charts by second, from the start of the first phase. */
 export function timePlots(result: FleetResult): Plot[] {
   const bands = phaseBands(result);
   const start = result.phases[0]?.started_ms ?? 0;
@@ -151,11 +150,11 @@ export function timePlots(result: FleetResult): Plot[] {
       values: columns.map((column) => {
         const values = column.flatMap((tick) => plot.of(tick)[name] ?? []);
         if (values.length === 0) return null;
-        // Joins seconds by their longest duration, or by the mean of other values.
+        // A point shows the longest duration of its seconds, or the mean of other values.
         return plot.unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
       }),
     }));
-    // Omits a line always at 0, which would hide others.
+    // A line that is always 0 hides other lines.
     const seen = drawn.filter(({ values }) => values.some((value) => (value ?? 0) > 0));
     if (seen.length === 0) return [];
     const { id, title, about, unit } = plot;
@@ -168,7 +167,7 @@ export function timePlots(result: FleetResult): Plot[] {
 
 const STEPS = [...Array.from({ length: 100 }, (_, percent) => percent), 99.5, 99.9, 100];
 
-/** Share of attempts arrived by each time after the POST; ends at the share of the roll-out, not at 100 %. */
+/** Share of attempts that arrived by each time after the POST; may end below 100 %. */
 export function reachPlot(result: FleetResult, reach: Reach): Plot {
   const { histograms, phases } = result;
   const inTime = curve(histograms['rollout.ms'], reach.inTime / reach.attempts, 0);
@@ -203,7 +202,6 @@ export function reachPlot(result: FleetResult, reach: Reach): Plot {
   };
 }
 
-/** Pairs of a time and the share (%) arrived by then, ascending from `base`. */
 function curve(encoded: string | undefined, share: number, base: number): [ms: number, percent: number][] {
   if (encoded === undefined || share === 0) return [];
   const from = decode(encoded);
@@ -213,7 +211,7 @@ function curve(encoded: string | undefined, share: number, base: number): [ms: n
 const shareAt = (points: readonly [number, number][], ms: number): number =>
   points.findLast(([at]) => at <= ms)?.[1] ?? points[0]?.[1] ?? 0;
 
-/** Shows 100 % for all parts alone. */
+/** Shows 100 % only if `part` equals `of`. */
 export function percentText(part: number, of: number): string {
   const percent = of === 0 ? 0 : (100 * part) / of;
   if (part < of && percent > 99.99) return '99.99 %';

@@ -1,4 +1,4 @@
-/** The report of a real fleet in a real browser. */
+/** Opens the report of a real fleet in a real browser. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const fleets = useFleets();
 const folder = mkdtempSync(join(tmpdir(), 'muster-report-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Half of the robots in time, then all of them late. */
+/** First roll-out: half of the robots, in time. Second roll-out: all robots, too late. */
 const SCENARIO = `
   - { do: hold, for: 1200ms, ping: 20/s }
   - { do: rollout, share: 50%, over: 500ms }
@@ -36,7 +36,7 @@ async function realRun(): Promise<FleetResult> {
   await using fleet = fleets.create(SCENARIO);
   await fleet.prepare();
   for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
-  // Robots that are off never read their event.
+  // Stopped robots never read their event.
   await fleet.run({ do: 'stop', over: '0s' });
   await fleet.run({ do: 'rollout', over: '500ms', within: '500ms' });
   await fleet.finish();
@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKI
 
   it.each(FORMS)('tells all of it in $name', async (form) => {
     await using page = await openIn(browser, form, file);
-    // A machine with other work may not keep up: then no threshold counts.
+    // A busy machine may make the load generator invalid; then no threshold counts.
     expect(await page.locator('h1').textContent()).toBe(result.verdict === 'invalid' ? 'INCOMPLETE' : 'FAILED');
     const text = await page.locator('main').textContent();
     for (const words of [

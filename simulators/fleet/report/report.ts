@@ -143,7 +143,6 @@ ${titled('Counters', counters(result))}
   return reportPage(title, main, { style: STYLE, script: SCRIPT });
 }
 
-/** Omits an empty part with its heading. */
 const titled = (title: string, body: Markup): Markup =>
   body.markup.trim() === '' ? NOTHING : html`<h2>${title}</h2>${body}`;
 
@@ -190,7 +189,6 @@ function generator(result: FleetResult): Markup {
   const { tone, words } = GENERATOR[result.verdict];
   const reasons = result.verdict_reasons.map((reason) => html`<li>${reason}</li>`);
   const list = reasons.length > 0 ? html`<ul>${reasons}</ul>` : NOTHING;
-  // Gives no good mark to an incomplete run.
   return html`<div class="generator ${result.complete ? tone : ''}">
 <p>Load generator: <b>${result.verdict}</b> – ${words}.</p>${list}</div>`;
 }
@@ -211,7 +209,6 @@ function facts(result: FleetResult): string[] {
   ];
 }
 
-/** Tiles of the figures that decide something; tables show the rest. */
 function tiles(result: FleetResult): Markup[] {
   const { runMs, preparingMs } = timesOf(result);
   const shown: Record<string, string | undefined> = {
@@ -236,7 +233,7 @@ function measuredTiles(result: FleetResult): Record<string, string | undefined> 
     'missed roll-outs': counted['rollout.missed'] === undefined ? undefined : thousands(counted['rollout.missed']),
     'until all served': start_ms === 0 ? undefined : readableDuration(start_ms),
     ...requestTiles(result),
-    // Omits memory of robots that only call, because it is the load generator's.
+    // With uplink `calls`, the memory is that of the load generator.
     'memory per robot': bytesEach === 0 || uplink === 'calls' ? undefined : memoryText(bytesEach),
     'stream violations': thousands(counted['subscriber.violations'] ?? 0),
   };

@@ -8,7 +8,7 @@ export interface FigureChange {
   /** Milliseconds, or a share from 0 to 1; null for a run without the figure. */
   before: number | null;
   after: number | null;
-  /** `same`: a difference within the chance of the samples. */
+  /** `same`: the difference may be chance. */
   change: 'worse' | 'better' | 'same' | 'gone' | 'new';
 }
 
@@ -16,18 +16,14 @@ export interface FleetComparison {
   figures: FigureChange[];
   /** Thresholds met by the first run and missed by the second. */
   missed: string[];
-  /** Differing settings, which may explain a difference of figures. */
   settings: { name: string; before: string; after: string }[];
-  /** Reasons against comparing the figures. */
+  /** Reasons why the figures are not comparable. */
   reasons: string[];
 }
 
-/** Standard errors between figures that differ: chance exceeds them once in some ten thousand comparisons. */
+/** Standard errors; chance exceeds four about once in ten thousand comparisons. */
 const DEVIATIONS = 4;
-/**
- * Least change that counts, a factor and milliseconds. Among three runs on one unchanged platform, 208 requests a
- * second, medians differed by a factor of at most 1.52 and by at most 0.51 ms.
- */
+/** Smaller changes are noise: runs on the same platform differed by a factor of 1.52 and by 0.51 ms. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 
@@ -72,7 +68,7 @@ function durationChange(name: string, percent: number, before: FleetResult, afte
   return changeOf(`${name}.p${percent}`, old?.at, now?.at, isAbove(now, old), isAbove(old, now));
 }
 
-/** Percentile of a sample, and the range for another sample of the same distribution, milliseconds. */
+/** Milliseconds: a percentile, and its range in repeated samples. */
 interface Spread {
   at: number;
   low: number;
@@ -83,7 +79,7 @@ function spread(times: ReturnType<typeof decode>, percent: number): Spread {
   const share = percent / 100;
   const error = 100 * (DEVIATIONS / Math.SQRT2) * Math.sqrt((share * (1 - share)) / Math.max(1, times.totalCount));
   const from = (wanted: number): number => percentileMs(times, Math.min(100, Math.max(0, wanted)));
-  // No upper bound beyond the slowest of a small sample.
+  // A small sample gives no upper bound.
   const high = percent + error >= 100 ? Number.POSITIVE_INFINITY : from(percent + error);
   return { at: from(percent), low: from(percent - error), high };
 }

@@ -32,7 +32,6 @@ export type Judged = Static<typeof judged>;
 
 export const isWrong = (of: Judged | undefined): boolean => of?.findings.some(({ level }) => level === 'MUST') === true;
 
-/** Merges the judgements of shards or processes; undefined without any. */
 export function mergeJudged(parts: readonly (Judged | undefined)[]): Judged | undefined {
   const all = parts.filter((part) => part !== undefined);
   if (all.length === 0) return undefined;

@@ -60,7 +60,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
-  // Common start of the phases: that of the shard that waited longest.
+  // The shard that waited longest has the common start of the phases.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
   const { costs: _, ...head } = first.result;
   return defined({
@@ -89,7 +89,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   });
 }
 
-/** Throws MergeError with the first two parts that differ and their differing field. */
+/** Throws MergeError that names two parts and their differing field. */
 function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   for (const field of ['run_id', 'muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
     const other = rest.find(({ result }) => result[field] !== first.result[field]);
@@ -128,7 +128,7 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
 /** Seconds between starts that count as simultaneous, because clocks of machines may differ. */
 const START_TOLERANCE_S = 10;
 
-/** Reason against the figures of shards that ran at different times: their combined load is unknown. */
+/** Shards that ran at different times have an unknown combined load. */
 function apart(parts: readonly Part[]): string[] {
   const starts = parts
     .flatMap(({ result: { shard, phases_at: at } }) => (shard === null || at === undefined ? [] : [{ shard, at }]))
@@ -141,10 +141,7 @@ function apart(parts: readonly Part[]): string[] {
   return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
 }
 
-/**
- * Joins the seconds of all shards from the common start of the phases, because some shards wait long for others. Takes
- * the worst shard's percentiles, which cannot be added.
- */
+/** Aligns shards at the common start of the phases. Percentiles cannot be added, so the worst shard counts. */
 function mergeSeries(results: readonly FleetResult[], begun: number | undefined): Tick[] {
   const parts = results.map(({ series, phases_begin_ms: beginMs }) => {
     const ended = begun === undefined ? 0 : (series.at(-1)?.at_ms ?? 0) + 1;

@@ -22,7 +22,6 @@ async function serve(port = 0) {
   return server;
 }
 
-/** The mirror of a shard, and the folder that it fills. */
 function mirror(port: number, index: number, token = TOKEN) {
   const root = folder(`pod-${index}`);
   const said: string[] = [];

@@ -1,6 +1,5 @@
 /**
- * Shards without a shared disk: the merge serves the folder of the run over HTTP, and each shard mirrors it in a folder
- * of its own, which then stands for a shared disk.
+ * Shards without a shared disk: the merge serves the folder of the run over HTTP, and each shard mirrors the folder.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -115,7 +114,7 @@ function listing({ dir, runId }: ServeOptions): Listing {
   return { run_id: runId, shards };
 }
 
-/** Stores a file whole or not at all; resolves with the reason against it. Accepts an equal result again. */
+/** Stores a file whole or not at all; resolves with the reason for a refusal. */
 async function take(folder: string, file: string, request: IncomingMessage): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   const part = join(folder, `.${file}.${process.pid}-${performance.now()}`);
@@ -152,9 +151,9 @@ async function* bounded(source: AsyncIterable<Buffer>, most: number): AsyncGener
   }
 }
 
-/** Milliseconds that a shard retries its delivery, because the merge may have to restart elsewhere. */
+/** Milliseconds of retries; the merge may restart on another machine. */
 const DELIVERY_MS = 300_000;
-/** Milliseconds that an interrupted shard retries: a cluster kills it after half a minute. */
+/** Milliseconds of retries after an interrupt; a cluster kills the process after 30 s. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
 
@@ -176,7 +175,6 @@ export class Mirror implements Disposable {
   #sent = '';
   #looking = false;
   readonly #looks = new AbortController();
-  /** Time of the latest line about trouble or its end. */
   #told = Number.NEGATIVE_INFINITY;
   trouble: string | undefined;
 
@@ -186,7 +184,7 @@ export class Mirror implements Disposable {
     void this.#look();
   }
 
-  /** Begins to send the files of this shard's folder, named as on a shared disk. */
+  /** Sends the files of this shard's folder to the merge. */
   follow(folder: string): void {
     this.#own = folder;
   }
@@ -196,10 +194,7 @@ export class Mirror implements Disposable {
     this.#looks.abort();
   }
 
-  /**
-   * Resolves with the id of the merge's run. Rejects with AccessError for a rejected token, with NoRunError, or the
-   * signal's reason.
-   */
+  /** Resolves with the run id. Rejects with AccessError, NoRunError, or the signal's reason. */
   async awaitRun(timeoutMs: number, signal: AbortSignal): Promise<string> {
     const { url, runId: wanted, say } = this.#options;
     const at = shown(url);
@@ -230,7 +225,7 @@ export class Mirror implements Disposable {
     } catch (error) {
       if (this.#looks.signal.aborted) return;
       this.trouble = whyNot(error);
-      // Gives up on a rejected token, unless the merge has accepted it before.
+      // A rejected token is fatal, unless the merge has accepted the token before.
       if (error instanceof AccessError && this.#runId === undefined) {
         clearInterval(this.#timer);
         this.#refused = error;
@@ -260,7 +255,7 @@ export class Mirror implements Disposable {
       const here = join(root, runId, folder);
       if (here === this.#own || !FOLDER.test(folder)) continue;
       const sign = alive ?? told<Alive>(join(here, ALIVE_FILE));
-      // Writes a phase other than the first, which ends the wait for this shard.
+      // A shard that has ended must not keep other shards waiting.
       if (ended) writeAlive(here, { shard: sign?.shard ?? { index: 0, count: 0 }, beat: 0, phase: 'ended' });
       else if (alive !== undefined) writeAlive(here, alive);
     }
@@ -276,9 +271,7 @@ export class Mirror implements Disposable {
     this.#sent = body;
   }
 
-  /**
-   * Delivers the shard's last files, with retries. Resolves with the reason for a failure, or undefined.
-   */
+  /** Sends the last files, with retries; resolves with the reason for a failure. */
   async deliver(signal: AbortSignal): Promise<string | undefined> {
     this[Symbol.dispose]();
     if (this.#own === undefined) return undefined;
@@ -320,7 +313,7 @@ export class Mirror implements Disposable {
       ...(body !== undefined && { body }),
     }).catch((error: Error) => {
       const cause = (error.cause ?? error) as NodeJS.ErrnoException;
-      // Takes the code, because a host with several addresses fails without a message.
+      // A host with several addresses fails without a message, but with a code.
       throw new Error(`${what}: ${whyNot(cause) || cause.code}`);
     });
     if (response.ok) return response;
@@ -338,7 +331,7 @@ class Refused extends Error {
   override name = 'Refused';
 }
 
-/** Rejection of the token. The message names request and answer. */
+/** The merge rejected the token. */
 export class AccessError extends Refused {
   override name = 'AccessError';
 }

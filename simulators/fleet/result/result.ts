@@ -25,7 +25,7 @@ export const violation = Type.Object({
 export type Violation = Static<typeof violation>;
 
 export const OUTCOMES = ['PASSED', 'FAILED', 'INCOMPLETE'] as const;
-/** Outcome of the platform and its robots; the verdict grades the generator. */
+/** Outcome for the platform; `verdict` grades the load generator. */
 export type FleetOutcome = (typeof OUTCOMES)[number];
 
 const phaseResult = Type.Object({
@@ -42,7 +42,7 @@ const phaseResult = Type.Object({
   by_hand: Type.Optional(Type.String({ description: 'What a person did beside the scenario, in words' })),
 });
 
-/** Single roll-outs, times in milliseconds from the start of the first phase. */
+/** Times in milliseconds from the start of the first phase. */
 const rollouts = Type.Object({
   missed: Type.Array(
     Type.Object({
@@ -139,7 +139,6 @@ export const fleetResult = shape(
 );
 export type FleetResult = Static<typeof fleetResult.schema>;
 
-/** True for a run without figures, whose verdict and thresholds mean nothing. */
 export const measuredNothing = ({ metrics }: Pick<FleetResult, 'metrics'>): boolean =>
   Object.keys(metrics).length === 0;
 
@@ -148,13 +147,13 @@ type Decisive = Pick<FleetResult, 'violations' | 'complete' | 'verdict' | 'thres
   ended_by?: string | undefined;
 };
 
-/** Whether thresholds decide the outcome: not of a shard, because they concern the whole fleet. */
+/** Thresholds concern the whole fleet, so a shard is not judged. */
 export const isJudged = ({ shard }: Pick<FleetResult, 'shard'>): boolean => shard === null;
 
 /**
- * Exit code of `muster fleet`: the first that applies. 1: a subscriber saw a violation, or an answer broke a MUST,
- * even under a saturated generator. 2: incomplete. 98: the generator saturated. 99, never of a shard: a threshold was
- * missed, or a condition ended the run. 2: a threshold has no measurement.
+ * Exit code of `muster fleet`, first match: 1 for a violation or a broken MUST; 2 for an incomplete run; 98 for a
+ * saturated generator; 99 for a missed threshold or a run that ended early, never for a shard; 2 for a threshold
+ * without a measurement.
  */
 export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   if (result.violations.length > 0 || isWrong(result.answers)) return 1;
@@ -166,15 +165,13 @@ export function exitCode(result: Decisive): 0 | 1 | 2 | 98 | 99 {
   return result.thresholds.every(({ ok }) => ok) ? 0 : 2;
 }
 
-/** Whether a measurement breaks the threshold. */
 export const isMissed = ({ ok, value }: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>): boolean =>
   !ok && value !== null;
 
-/** Whether the figures describe the platform: a saturated generator measures itself, an interrupted run too little. */
+/** A saturated generator measures itself; an interrupted run measures too little. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 
-/** Standing of a threshold: met or missed only in a run that decides it. */
 export function standingOf(
   result: Decisive,
   threshold: Pick<FleetResult['thresholds'][number], 'ok' | 'value'>,
@@ -193,11 +190,11 @@ export const roundsOf = ({ soak }: Pick<FleetResult, 'soak'>): string[] =>
 export function outcomeOf(result: Decisive): FleetOutcome {
   const code = exitCode(result);
   if (code === 0) return 'PASSED';
-  // Reports 98 as incomplete: figures of a saturated generator decide nothing.
+  // 98 counts as incomplete: figures of a saturated generator decide nothing.
   return code === 1 || code === 99 ? 'FAILED' : 'INCOMPLETE';
 }
 
-/** Milliseconds of the phases, and of all before them: keys, processes, the canary. */
+/** `preparingMs`: time for keys, processes and the canary. */
 export function timesOf({ duration_ms, phases_begin_ms = 0 }: Pick<FleetResult, 'duration_ms' | 'phases_begin_ms'>): {
   runMs: number;
   preparingMs: number;

@@ -17,7 +17,7 @@ export class ResultError extends Error {
   override name = 'ResultError';
 }
 
-/** Names in its message the file that could not be written, and the reason. */
+/** The message names the file and the reason. */
 export class OutputError extends Error {
   override name = 'OutputError';
 }
@@ -39,12 +39,12 @@ export function writeResult(dir: string, result: FleetResult): void {
 
 export interface Alive {
   shard: Shard;
-  /** Counter that rises while the shard lives, so that readers need no common clock. */
+  /** Rises while the shard lives; a counter needs no common clock. */
   beat: number;
   phase: string;
 }
 
-/** Phases of a shard before those of the scenario: generating keys, then waiting for the others. */
+/** Phases before the scenario: generating keys, then waiting for all shards. */
 export const STARTING = 'preparing';
 export const READY = 'ready';
 
@@ -65,7 +65,7 @@ export interface Found {
   failed: { name: string; failed: Failed }[];
 }
 
-/** Throws ResultError with the file and its fault. */
+/** Throws ResultError that names the file and its fault. */
 export function findShards(dirs: readonly string[]): Found {
   const found: Found = { parts: [], alive: [], failed: [] };
   for (const dir of dirs) {
@@ -78,16 +78,15 @@ export function findShards(dirs: readonly string[]): Found {
         throw new ResultError(
           `${ended} does not say which shard has failed: it is torn, or another file; start it again`,
         );
-      // Skips a torn file, which a living shard rewrites.
+      // A living shard soon rewrites a half-written file.
       else if (isOfShard(sign)) found.alive.push({ name: folder, sign });
     }
   }
-  // Leaves out a merged result, which may lie among its parts.
+  // A merged result may lie in the same folder.
   found.parts = found.parts.filter(({ result }) => result.merged_from === undefined);
   return found;
 }
 
-/** Names of the folders in a folder, in order; none in a missing folder. */
 export const foldersIn = (dir: string): string[] =>
   existsSync(dir)
     ? readdirSync(dir, { withFileTypes: true })
@@ -101,7 +100,7 @@ export function isOfShard<T extends Alive | Failed>(value: T | undefined): value
   return Number.isInteger(shard?.index) && typeof phase === 'string' && typeof reason === 'string';
 }
 
-/** Throws ResultError with the file and its fault. */
+/** Throws ResultError that names the file and its fault. */
 export function readResult(file: string): FleetResult {
   let value: unknown;
   try {
@@ -119,7 +118,7 @@ export function readResult(file: string): FleetResult {
 export interface WatchOptions {
   dirs: readonly string[];
   expect: number;
-  /** Time without a new beat that makes a shard dead, milliseconds. */
+  /** Milliseconds without a new beat after which a shard is dead. */
   deadAfterMs: number;
   timeoutMs: number;
   everyMs: number;
@@ -157,7 +156,7 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   return collected;
 }
 
-/** Reads a JSON file of another process; undefined for a missing or torn one. */
+/** Undefined for a missing or half-written file. */
 export function told<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
@@ -180,12 +179,11 @@ export function silences(): (sign: Alive) => number {
   };
 }
 
-// Run of the shards on a shared disk: its id is an option of all, or `muster merge --watch` renews it in `run.json`
-// while it waits. Shards ignore a file that never changes, left by an earlier run.
+// `muster merge --watch` renews `run.json` every second; shards ignore an old file that never changes.
 
 const RUN_FILE = 'run.json';
 
-/** Names in its message the folder where no run was announced in time. */
+/** The message names the folder without a run. */
 export class NoRunError extends Error {
   override name = 'NoRunError';
 }
@@ -202,7 +200,7 @@ export function announceRun(dir: string, runId: string): Disposable {
     try {
       renew();
     } catch (error) {
-      // Waits for the next beat, when the disk may have room again.
+      // The disk may have room at the next beat.
       if (!(error instanceof OutputError)) throw error;
     }
   }, 1000);

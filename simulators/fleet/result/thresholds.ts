@@ -1,8 +1,4 @@
-/**
- * Conditions on a run, e.g. `rollout.ms.p99<5s`, `ping.ms.p99.9<1s`, `http.errors.rate<1%`, `ping.ms.count>=100`.
- * Grammar: `metric[{class=NAME,phase=KIND}].statistic operator number[unit]`. The metric is a name in the result's
- * `metrics` or `counters`. A phase is given by kind, number or both: `storm`, `3`, `3-storm`.
- */
+/** Thresholds, e.g. `rollout.ms.p99<5s`: `metric[{class=NAME,phase=KIND}].statistic operator number[unit]`. */
 
 import type { Histogram } from 'hdr-histogram-js';
 import { defined } from '../../../harness/common/defined.ts';
@@ -50,13 +46,13 @@ export interface Threshold {
   statistic: Statistic;
   percent?: number;
   operator: Operator;
-  /** Milliseconds of durations, fraction of a percentage, events a second of `/s`, or a plain number. */
+  /** Milliseconds for durations, 0 to 1 for percentages, events per second for `/s`, or a count. */
   bound: number;
   /** Divisor of `rate`: attempts, or seconds. */
   per?: 'attempt' | 'second';
 }
 
-/** `value`: null without a measurement, which makes the threshold missed. */
+/** `value` is null without a measurement; `ok` is then false. */
 export type ThresholdResult = FleetResult['thresholds'][number];
 
 /** Throws RangeError with the accepted forms. */
@@ -98,7 +94,7 @@ export function parseThreshold(text: string): Threshold {
   }
 }
 
-/** Parses `{class=arm,phase=storm}`. Throws RangeError. */
+/** Parses e.g. `{class=arm,phase=storm}`. Throws RangeError. */
 function labelsIn(part: string, text: string): Labels {
   const labels: Labels = {};
   for (const pair of part.slice(1, -1).split(',')) {
@@ -111,7 +107,7 @@ function labelsIn(part: string, text: string): Labels {
   return labels;
 }
 
-/** `label`: number and kind, from `phaseLabel`. */
+/** `label` is e.g. `3-storm`; `wanted` may be `3-storm`, `3` or `storm`. */
 function isPhase(label: string, wanted: string): boolean {
   const end = label.indexOf('-');
   return [label, label.slice(0, end), label.slice(end + 1)].includes(wanted);
@@ -130,10 +126,7 @@ interface Parts {
   phases: readonly string[];
 }
 
-/**
- * Parses a user's threshold. Throws RangeError also for a metric that this version cannot measure and for a part that
- * the scenario lacks; `parseThreshold` accepts both, because results of other versions may contain them.
- */
+/** Also throws RangeError for a metric, class or phase that does not exist. */
 export function checkThreshold(text: string, parts?: Parts): Threshold {
   const threshold = parseThreshold(text);
   const { metric, statistic, per } = threshold;
@@ -172,7 +165,6 @@ const refuse = (text: string, why: string): RangeError => new RangeError(`thresh
 export interface Measured {
   metrics: Record<string, Summary>;
   counters: Record<string, number>;
-  /** Durations of this name; undefined without any. */
   times(name: string): Histogram | undefined;
   measuredSeconds: number;
   phases: readonly { label: string; seconds: number }[];
@@ -189,13 +181,12 @@ export const measuredIn = ({
   counters,
   times: (name) => (histograms[name] === undefined ? undefined : decode(histograms[name])),
   measuredSeconds,
-  // Leaves out actions by hand, which come after all phases of the scenario.
+  // Actions by hand are not phases of the scenario.
   phases: phases.flatMap(({ do: kind, measured, by_hand: byHand, duration_ms: ms }, index) =>
     measured && byHand === undefined ? [{ label: phaseLabel(index, kind), seconds: ms / 1000 }] : [],
   ),
 });
 
-/** Compares a threshold with the figures; a threshold without a measurement is missed. */
 export function evaluate(threshold: Threshold, measured: Measured): ThresholdResult {
   const { expr, operator, bound } = threshold;
   const value = measuredBy(threshold, measured);
@@ -203,7 +194,7 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
-/** Results of a run's thresholds; adds that no roll-out is missed, unless the scenario sets a limit. */
+/** Adds `rollout.missed.count==0` to a run with roll-outs, unless a threshold limits missed roll-outs. */
 export function evaluatedThresholds(
   { scenario, thresholds }: { scenario: Scenario; thresholds: readonly string[] },
   measured: Measured,

@@ -9,9 +9,9 @@ export type Verdict = (typeof VERDICTS)[number];
 
 interface Grade {
   verdict: Verdict;
-  /** Observations with their limits; the last reason advises one change, with a number. */
+  /** Observations with their limits; the last reason is advice. */
   reasons: string[];
-  /** Best verdict still possible for a run under way, because some observations outweigh all later ones. */
+  /** Best verdict that the run can still reach. */
   atBest: Verdict;
 }
 
@@ -22,13 +22,13 @@ export const LIMITS = {
   /** Share of seconds with a stall of the event loop longer than `loopStallMs`. */
   stalled: [0.05, 0.25],
   loopStallMs: 250,
-  /** Stall that only a stopped or starved process has, milliseconds. */
+  /** Milliseconds; only a stopped or starved process stalls longer. */
   longestStallMs: 2000,
   /** Share of seconds in which a process used more than `busyCpu` of a core. */
   busy: [0.5, 0.9],
   busyCpu: 0.95,
   descriptors: [0.9, 0.99],
-  /** Share of a second of waiting for a processor, above which other processes slow this one down. */
+  /** Share of a second in which a process may wait for a processor. */
   cpuWait: 0.1,
 } as const;
 
@@ -36,17 +36,17 @@ export interface Evidence {
   /** Summaries over all workers; the grade reads `schedule.lateness.ms` and `http.connect.ms`. */
   metrics: Readonly<Record<string, Summary>>;
   /**
-   * `exhausted`: failures for lack of local descriptors, ports or memory (EMFILE, EADDRNOTAVAIL, ENOBUFS).
-   * `http.crowded`: requests that waited because all connections of their worker were in use.
+   * `exhausted`: failures for lack of descriptors, ports or memory. `http.crowded`: requests that waited for a
+   * connection.
    */
   counters: Readonly<Record<string, number>>;
   samples: ReadonlyMap<string, readonly LoadSample[]>;
-  /** Seconds that the samples cover. Default: one for each. */
+  /** Seconds that the samples cover. Default: one for each sample. */
   seconds?: number;
   connections?: number | undefined;
   robots?: number;
   cores?: number;
-  /** Scenario fields with request rates of the whole fleet, and the part that this run sends. */
+  /** Scenario fields with request rates, e.g. `reads`; `part`: share of the rates that this run sends. */
   rates?: { fields: readonly string[]; part: number };
 }
 
@@ -56,7 +56,7 @@ interface Finding {
   lack: Lack;
   verdict: Verdict;
   reason: string;
-  /** No later sample can improve it. */
+  /** Set if no later sample can improve the verdict. */
   lasts?: true;
 }
 
@@ -92,7 +92,7 @@ export function gradeRun(evidence: Evidence): Grade {
   };
 }
 
-/** Advises a single change, because after several nobody knows which one helped. */
+/** Advises one change, because after several changes nobody knows which helped. */
 function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const { samples, robots, cores = 1, connections } = evidence;
   const lacks = new Set(findings.map(({ lack }) => lack));
@@ -129,10 +129,10 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   ];
 }
 
-/** Durations of work that grows with the robots, whatever the rates of the scenario. */
+/** Work that grows with the number of robots, not with the rates of the scenario. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests a second by the rates of the scenario; 0 if the robots' own work exceeds them. */
+/** Requests per second; 0 if most work comes from the robots, not from the rates of the scenario. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
@@ -142,7 +142,7 @@ function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): num
   return seconds === 0 || traffic < own ? 0 : traffic / seconds;
 }
 
-/** Advises a lower rate, because fewer robots would send as much: rates are for the whole fleet. */
+/** Rates are for the whole fleet, so fewer robots send as many requests. */
 function lowerRate(
   carried: number,
   { rates: { fields, part } = { fields: [], part: 1 }, robots = 1, ...evidence }: Evidence,
@@ -158,13 +158,13 @@ function lowerRate(
   return `use ${field === undefined ? 'a lower rate' : asked}${spread}`;
 }
 
-/** Largest load at which a process keeps its times, share of a core. */
+/** Share of a core up to which a process starts actions on time. */
 const EASY = 0.7;
-/** Ratio of wanted to used processor time, above which other processes took the rest. */
+/** Ratio of wanted to used processor time above which other processes slow the fleet. */
 const CROWDED = 1.2;
-/** Load of all workers below which others keep the machine busy, share of its processors. */
+/** Share of all processors; a fleet that uses less is not the reason for a busy machine. */
 const LIGHT = 0.1;
-/** Share of the estimate that the advice promises, to be on the safe side. */
+/** Share of the estimate that the advice names, for safety. */
 const MARGIN = 0.8;
 
 const mean = (values: readonly number[]): number =>
@@ -228,7 +228,7 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   ];
 }
 
-/** Explains other findings and leaves the verdict as it is. */
+/** Explains the findings; does not change the verdict. */
 function crowdedReasons(samples: Evidence['samples']): string[] {
   const crowded = [...samples].flatMap(([worker, taken]) => {
     const longest = Math.max(0, ...taken.map((sample) => sample.cpu_wait));
@@ -251,7 +251,7 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
   return VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 }
 
-/** Counters of trouble between robots and platform without the scenario's doing, with descriptions. */
+/** Counters of trouble that the scenario did not cause, with descriptions. */
 const DISTURBANCES = {
   'uplink.lost': 'connections of robots to the broker were lost',
   'connect.errors': 'attempts of robots to come online failed',
@@ -266,7 +266,7 @@ export interface Disturbance {
   message: string;
 }
 
-/** One reason for each kind of trouble; suspect at worst, because the load was as planned. */
+/** Never invalid, because the load was as planned. */
 export function gradeDisturbances(
   counters: Readonly<Record<string, number>>,
   examples: ReadonlyMap<DisturbanceKind, string>,

@@ -9,9 +9,7 @@ import { monotonicMs } from '../schedule/clock.ts';
 import { type StreamFault, Subscriber } from './subscriber.ts';
 import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts';
 
-/**
- * Steps of a deployment between uplink and device, milliseconds of the shared clock; 0 for a step to come.
- */
+/** Milliseconds of the shared clock; 0 for a future step. */
 export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;
@@ -27,7 +25,6 @@ class DeploymentTimings {
   #timings: Map<string, DeploymentTiming> | undefined;
   syncStarted = 0;
 
-  /** Timing of a deployment, created on first use. */
   of(deploymentId: string): DeploymentTiming {
     this.#timings ??= new Map();
     let timing = this.#timings.get(deploymentId);
@@ -44,7 +41,7 @@ class DeploymentTimings {
     return this.#timings?.get(deploymentId);
   }
 
-  /** Marks deployments as reported after a successful sync; yields the newly marked. */
+  /** Yields the deployments that a successful sync has reported for the first time. */
   *reported(now: number): Generator<[string, DeploymentTiming]> {
     for (const [id, timing] of this.#timings ?? []) {
       if (timing.reported > 0 || timing.deployed === 0) continue;
@@ -84,7 +81,7 @@ export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down
 export interface RobotListener extends Recorder {
   fault(robot: Robot, fault: StreamFault): void;
   trouble(robot: Robot, error: Error): void;
-  /** Reports trouble between robot and platform that the scenario did not cause. */
+  /** Trouble that the scenario did not cause. */
   disturbed(kind: DisturbanceKind, error: Error): void;
   progress(deploymentId: string, timing: DeploymentTiming): void;
 }
@@ -116,7 +113,7 @@ export class Robot implements UplinkListener {
   #online = pending();
   state: RobotState = 'waiting';
   trouble: string | undefined;
-  /** Number of disconnections by the scenario. A request that meets one says nothing about the platform. */
+  /** Number of disconnections by the scenario; a request during a disconnection may fail. */
   disturbances = 0;
 
   constructor(options: RobotOptions) {
@@ -145,7 +142,7 @@ export class Robot implements UplinkListener {
     return this.#uplink?.deviceId;
   }
 
-  /** Shows an online robot as `connecting` while its uplink has lost the platform by itself. */
+  /** An online robot whose uplink is offline shows as `connecting`. */
   get shownState(): RobotState {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }
@@ -160,7 +157,7 @@ export class Robot implements UplinkListener {
     for (let count = this.#subscribers.length; count < this.#subscriberCount; count += 1) this.#subscribe(count === 0);
   }
 
-  /** Resolves once online. Rejects if the platform refuses this robot, or if the robot stops first. */
+  /** Rejects if the platform refuses the robot, or if the robot stops. */
   whenOnline(): Promise<void> {
     return this.#online.promise;
   }
@@ -213,7 +210,7 @@ export class Robot implements UplinkListener {
     this.#listener.trouble(this, error);
   }
 
-  /** Drops every connection and reconnects; resolves when the reconnect has begun. */
+  /** Resolves when the reconnect has begun. */
   async storm(): Promise<void> {
     this.disturbances += 1;
     for (const subscriber of this.#subscribers) subscriber.drop();
@@ -245,14 +242,14 @@ export class Robot implements UplinkListener {
     this.#latestAtKill = latestId;
   }
 
-  /** Restarts a killed agent from its disk; publishes `events` before its clients return. */
+  /** Publishes `events` before the clients reconnect. */
   async restart(events = 0): Promise<void> {
     this.#uplink = undefined;
     const clients = events > 0 ? this.#subscribers : [];
     for (const client of clients) client.stop();
     await this.start();
     const [before, { latestId }] = [this.#latestAtKill, this.#device.stats()];
-    // Allows a gap, because a crashed agent may skip ids that it had reserved.
+    // A crashed agent may skip event ids that it had reserved.
     if (latestId > before) for (const { check } of this.#subscribers) check.mayBeUnused(before + 1, latestId);
     await this.publish(events);
     if (this.state !== 'stopped') for (const client of clients) client.start();
@@ -329,7 +326,7 @@ export class Robot implements UplinkListener {
     const id = type === 'deployment.deployed' ? /"deployment_id":"([^"]+)"/.exec(text)?.[1] : undefined;
     const timing = id === undefined ? undefined : this.timings.known(id);
     if (id === undefined || timing === undefined) return;
-    // Counts 0 for an event read before `deploy` resolves: both follow the same write.
+    // A client may read the event before `deploy` resolves.
     this.#listener.time('sse.delivery.ms', timing.deployed === 0 ? 0 : now - timing.deployed);
     if (!first || timing.read > 0) return;
     timing.read = now;

@@ -52,7 +52,7 @@ describe('the reader of an event stream', () => {
 describe('a subscriber', () => {
   const folder = useFolder();
 
-  /** Runs until it has seen `last`; `serve` answers each of its requests. */
+  /** Runs a subscriber until it notes `last`. `serve` answers each request. */
   const run = async (serve: (socket: Socket, request: string) => void, last: string) => {
     const seen: string[] = [];
     const requests: string[] = [];
@@ -103,7 +103,7 @@ describe('a subscriber', () => {
   });
 });
 
-/** Feeds ids to the check, and returns the faults; `|` is a reconnect. */
+/** `|` stands for a reconnect. */
 const feed = (check: StreamCheck, stream: (number | '|')[]): string[] =>
   stream.flatMap((id) => {
     if (id === '|') {
@@ -147,7 +147,7 @@ describe('a checked stream', () => {
       kind: 'loss',
       message: 'the cursor at id 40 was answered 410 although ids 40 to 100 are retained',
     });
-    // No event after it is lost, but the specification allows the refusal.
+    // The specification allows status 410 for a cursor just before the earliest event.
     expect(new StreamCheck(39).expired({ earliest: 40, latest: 100 })).toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-/** Client on the robot that reads its event stream, resumes it, and checks the events (section 6.2). */
+/** Client on a robot that reads, resumes and checks the event stream (section 6.2). */
 
 import { connect, type Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
@@ -6,9 +6,8 @@ import { backoffMs } from '../../../harness/common/waiting.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import type { Violation } from '../result/result.ts';
 
-// Parses an answer with an event stream: HTTP head, chunked or plain body, SSE fields. Hand-written because a process
-// has thousands: each of 2,000 open streams took 6 to 13 KiB of resident memory, against 52 to 55 KiB with node:http
-// and eventsource-parser, and 1.4 times the events per second of CPU (Node 26).
+// Hand-written, because a process has thousands of streams: with node:http and eventsource-parser, a stream takes 52 to
+// 55 KiB instead of 6 to 13 KiB (Node 26).
 
 export interface SseFrame {
   id: string | undefined;
@@ -55,7 +54,7 @@ export class SseReader {
     }
   }
 
-  /** Consumes the next element in the current state; returns its bytes, or 0 for an incomplete one. */
+  /** Returns the number of consumed bytes; 0 for an incomplete element. */
   #consume(bytes: Buffer): number {
     switch (this.#state) {
       case 'head': {
@@ -111,7 +110,7 @@ export class SseReader {
       return;
     }
     const colon = line.indexOf(':');
-    // Skips a comment.
+    // A line that starts with a colon is a comment.
     if (colon === 0) return;
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
@@ -123,7 +122,7 @@ export class SseReader {
 
 export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 
-/** Events kept to tell a repeated event, which is allowed, from a renumbered one, which is a fault. */
+/** Number of events kept, to tell an allowed repetition from a renumbered event. */
 const KEPT = 8;
 
 /** Checks a subscriber's events over all its connections: in order, complete, and never renumbered. */
@@ -143,7 +142,7 @@ export class StreamCheck {
     this.#firstOfConnection = true;
   }
 
-  /** Continues with the next event after a 410: the log no longer reaches back to the cursor (section 7). */
+  /** Handles status 410: the log no longer contains the events after the cursor (section 7). */
   expired({ earliest, latest }: { earliest: number; latest: number }): StreamFault | undefined {
     const cursor = this.last;
     this.last = latest;
@@ -159,7 +158,7 @@ export class StreamCheck {
     this.#unused = { from, to };
   }
 
-  /** Checks the next event. `text`: envelope as received; `fresh`: false for a repeated event. */
+  /** `text`: envelope as received; `fresh`: false for a repeated event. */
   see(id: number, text: string): { fresh: boolean; fault?: StreamFault } {
     const first = this.#firstOfConnection;
     this.#firstOfConnection = false;
@@ -199,11 +198,11 @@ interface SubscriberOptions {
   socketPath: string;
   /** Id of the newest event that the subscriber need not read. */
   cursor: number;
-  /** Takes each event once, in order. `text`: JSON envelope. */
+  /** Called once for each event, in order. `text`: JSON envelope. */
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  /** Range of events that the robot still has, asked after a 410. */
+  /** Called after status 410. */
   retained(): { earliest: number; latest: number };
 }
 
@@ -214,7 +213,7 @@ export class Subscriber {
   readonly check: StreamCheck;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Failed attempts to connect in a row, or AT_ONCE. */
+  /** Failed attempts in a row, or AT_ONCE. */
   #failures = 0;
   #stopped = false;
   streaming = false;
@@ -229,7 +228,7 @@ export class Subscriber {
     this.#connect();
   }
 
-  /** Cuts the connection and reconnects at once, as in a reconnect storm. */
+  /** Reconnects at once, without a pause. */
   drop(): void {
     if (this.#stopped) return;
     this.#failures = AT_ONCE;

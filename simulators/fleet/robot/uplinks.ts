@@ -1,7 +1,4 @@
-/**
- * Uplinks of all robots in a process: observed uplinks of single devices that a scenario can cut and restore. They
- * share HTTP connections and a provisioning token.
- */
+/** Uplinks of all robots in a process, which share HTTP connections and a provisioning token. */
 
 import { generateKeyPair } from 'node:crypto';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
@@ -38,9 +35,9 @@ export interface UplinkSettings {
 }
 
 interface UplinkEvents {
-  /** Reports a request that met a network error; the robot will retry. */
+  /** Called for a network error; the robot retries. */
   onRetry(error: Error): void;
-  /** Reports a request that waits because all shared connections are in use. */
+  /** Called for a request that waits for a shared connection. */
   onCrowded(): void;
   onAnswer: PlatformHttpOptions['onAnswer'];
 }
@@ -100,7 +97,7 @@ function uplinkOptions(
   };
 }
 
-/** Shares one token among all callers until its renewal or refusal. */
+/** All robots share one token until the token is old or refused. */
 function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;
@@ -108,7 +105,7 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
   return (refused) => {
     const isRefused = refused !== undefined && refused === issued;
     if (token === undefined || isRefused || performance.now() > until) {
-      // Renews well before a token's end of five minutes.
+      // A token is valid for five minutes.
       until = performance.now() + 120_000;
       token = issue();
       token.then(
@@ -131,17 +128,16 @@ export interface UplinkListener {
   syncFailed(error: Error): void;
   /** Enrolling or connecting failed; the robot will retry. */
   unreachable(error: Error): void;
-  /** The broker connection ended, not by the robot's doing; the robot reconnects. */
+  /** The connection to the broker broke; the robot reconnects. */
   lost(error: Error): void;
   connecting(): void;
   online(): void;
-  /** Enrolling or connecting failed for good. */
+  /** The platform refused the robot; no retry follows. */
   refused(error: Error): void;
 }
 
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
 
-/** Passes the steps of each uplink's scheduler to the listener. */
 const observedUplinks =
   (factory: UplinkFactory): MakeUplink =>
   (port, identity, listener) => {
@@ -165,7 +161,7 @@ const observedUplinks =
     return uplink;
   };
 
-/** Uplink of a robot that stands for an existing device and sends nothing by itself. */
+/** Uplink `calls`: the robot stands for an existing device and sends nothing. */
 class StandIn implements Uplink {
   readonly deviceId: string | undefined;
   status: UplinkStatus = 'starting';
@@ -197,7 +193,7 @@ class StandIn implements Uplink {
   }
 }
 
-/** Uplink that the device keeps, while a scenario cuts and restores the connection behind it. */
+/** Stays the same object for the device while a scenario cuts and restores the connection. */
 export class RobotUplink implements Uplink {
   readonly #make: () => Uplink;
   readonly #listener: UplinkListener;
@@ -253,7 +249,7 @@ export class RobotUplink implements Uplink {
 
   async restore(): Promise<void> {
     await this.#inner.stop();
-    // Leaves an uplink that another call has restored meanwhile.
+    // Another call may have restored the uplink.
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();
@@ -264,19 +260,18 @@ export class RobotUplink implements Uplink {
   }
 }
 
-/** Keys of a fleet, all of one size; kept between runs, because generating ten thousand takes minutes. */
+/** Kept between runs, because generating ten thousand keys takes minutes. */
 export interface KeyStore {
   dir: string;
   bits: number;
 }
 
-/** Key file of a robot, the same for any number of robots, shards and workers. */
+/** Independent of the numbers of robots, shards and workers, so that later fleets reuse keys. */
 export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
   return join(dir, block, `${robot}.pem`);
 }
 
-/** Generates missing keys until the signal aborts. */
 export async function ensureKeys(options: {
   keys: KeyStore;
   robots: readonly number[];
@@ -296,7 +291,7 @@ export async function ensureKeys(options: {
       onProgress(done);
     }
   };
-  // Twice the threads of libuv's pool, so that none waits for the event loop.
+  // Two keys per thread of libuv's pool, so that no thread idles.
   await Promise.all(Array.from({ length: Math.max(4, availableParallelism()) * 2 }, lane));
 }
 
@@ -311,14 +306,14 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   try {
-    // Writes synchronously, because another key's failed write may end the process, which must leave no half file.
+    // Synchronous, because a process that ends must not leave half a file.
     replaceWith(file, pem, SECRET_MODE);
   } catch (error) {
     throw new Error(`${file} cannot be written (${whyNot(error)})`, { cause: error });
   }
 }
 
-/** Gives a robot its key unless its identity folder has one. */
+/** Keeps an existing key. */
 export async function installKey(file: string, identityFile: string): Promise<void> {
   await mkdir(dirname(identityFile), { recursive: true, mode: 0o700 });
   try {

@@ -36,7 +36,7 @@ export class ByHand {
     return this.#held !== undefined;
   }
 
-  /** Runs a phase beside the scenario, until it has ended on every robot. `note`: description for people. */
+  /** Resolves when the phase has ended on every robot. `note`: description for people. */
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
     const { uplink = 'agent' } = this.#fleet.options.scenario;
@@ -55,7 +55,7 @@ export class ByHand {
     }
   }
 
-  /** Resolves with the indices of the new robots, which a phase `ramp` of them starts. */
+  /** Resolves with the indices of the new robots; a phase `ramp` must start these robots. */
   async grow(count: number): Promise<number[]> {
     this.refuseUnlessUp();
     const { options, dir, robots } = this.#fleet;

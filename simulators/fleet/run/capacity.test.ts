@@ -99,12 +99,12 @@ describe('preflight', () => {
     expect(memoryLine(100, robotCost({ uplink: 'none', subscribers: 0 }), idle)).toBe(
       'preflight: about 93 MiB of memory (parent 93): a robot 949.1 KiB, one more 7.0 KiB',
     );
-    // Of processes that run already, only robots are to come.
+    // `started`: only the robots add memory.
     expect(memoryOf(10, robotCost({}), { ...embedded, started: true }).whole).toBe(10 * (49 + 28 + 28) * 1024);
     expect(typeof isInMemory(tmpdir())).toBe('boolean');
   });
 
-  // PSS of `costs` on a machine with two cores: whole runs of a ramp and a hold.
+  // MiB of PSS, measured in runs of a ramp and a hold on two cores.
   it.each([
     ['500 connected', 500, {}, 1, 331],
     ['2,500 connected, 100 a second', 2500, {}, 1, 558],

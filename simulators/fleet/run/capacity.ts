@@ -1,4 +1,4 @@
-/** Needs of a robot and memory of a fleet's processes: estimates from measured runs. */
+/** Estimates what robots and processes of a fleet need, from measured runs. */
 
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, tmpdir } from 'node:os';
@@ -18,16 +18,16 @@ export interface RobotCost {
   platformBytes: number;
   /** Local TCP ports to the platform's address. */
   ports: number;
-  /** Disk space of a robot's files; every file and folder takes a whole block. */
+  /** Bytes; every file and folder takes a whole block. */
   diskBytes: number;
-  /** Memory of a robot's files in `/dev/shm`. */
+  /** Bytes of memory for the files in `/dev/shm`. */
   memoryDiskBytes: number;
   inodes: number;
 }
 
-/** Listening socket of a robot, and now and then its open event log. */
+/** One listening socket, and sometimes the open event log. */
 const IDLE_DESCRIPTORS = 1.2;
-/** Counts both ends of a stream, because both are in this process. */
+/** Both ends of a stream are in this process. */
 const SUBSCRIBER_DESCRIPTORS = 2;
 /** Files and folders of a robot after some roll-outs: log, mark, state, config files, key, device record. */
 const FILES = 16;
@@ -35,7 +35,7 @@ const BLOCK_BYTES = 4096;
 
 const KIB = 1024;
 const MIB = 2 ** 20;
-/** Growth of PSS by one robot: `costs` of runs with 500 to 10,000 robots. */
+/** Growth of PSS per robot, measured with 500 to 10,000 robots. */
 const IDLE_BYTES = 7 * KIB;
 const UPLINK_BYTES = 20 * KIB;
 const SUBSCRIBER_BYTES = 22 * KIB;
@@ -43,7 +43,7 @@ const FILE_BYTES = 28 * KIB;
 /** An event in the log and its copy during compaction, bytes. */
 const EVENT_BYTES = 640;
 const ENROLLED_BYTES = 28 * KIB;
-/** Memory of a roll-out on robot and platform until both forget it, bytes. */
+/** Bytes on robot and platform until both forget the roll-out. */
 const ROLLOUT_BYTES = 36 * KIB;
 const DEPLOYED_BYTES = 40 * KIB;
 const PARENT_BYTES = 92 * MIB;
@@ -79,7 +79,7 @@ interface FleetProcesses {
   workers: number;
   platform: boolean;
   filesInMemory: boolean;
-  /** Processes run already, so robots alone add to their memory. */
+  /** The processes run already, so only robots add memory. */
   started?: true;
 }
 
@@ -102,10 +102,7 @@ export function memoryOf(
 
 const MEMORY_DISK = '/dev/shm';
 
-/**
- * Folder for `bytes` of temporary files: in memory if there is room, so that a run does not measure the disk. Takes a
- * folder `named` by the caller unchecked.
- */
+/** Folder for temporary files: in memory if `bytes` fit, so that a run does not measure the disk. */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
   try {
@@ -126,7 +123,7 @@ export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(di
 export interface Limits {
   descriptors: number;
   memoryBytes: number;
-  /** Memory limit of this process's container (cgroup), if tighter than the machine's. */
+  /** Memory limit of the container (cgroup), if tighter than the machine's. */
   containerBytes?: number;
   ports: number;
   diskBytes: number;
@@ -140,13 +137,13 @@ type Resource = (typeof RESOURCES)[number];
 interface Preflight {
   capacity: Record<Resource, number>;
   contained: boolean;
-  /** Names of scarce resources, each with its capacity in robots and the remedy. */
+  /** Messages for people: scarce resource, capacity in robots, and remedy. */
   problems: string[];
 }
 
 /** Usable share of each resource; other processes and the run itself need the rest. */
 const USABLE = 0.85;
-/** Descriptors of a worker beside those of its robots: connections to the platform, files, pipes. */
+/** Connections to the platform, files and pipes of a worker. */
 const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
 /** Robots that keep one core busy with pings and roll-outs at everyday rates. */
@@ -154,9 +151,9 @@ export const ROBOTS_PER_CORE = 2000;
 /** Robots without an uplink that one core carries. */
 const IDLE_PER_CORE = 10_000;
 
-/** Free resources of the machine or this container. `dir`: folder of the robots' files. */
+/** `dir`: folder of the robots' files. */
 export function machineLimits(dir: string, container = memoryLimit()): Limits {
-  // Counts reclaimable cache as free where the system reports it.
+  // On Linux, includes memory of reclaimable caches.
   const memoryBytes = freemem();
   const disk = statfsSync(existingFolder(dir));
   const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
@@ -238,7 +235,7 @@ function remedyFor(resource: Resource, robots: number, workers: number, cost: Ro
 const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
-/** Workers that the descriptors demand, and up to one per core if the robots keep them busy. */
+/** Enough workers for the descriptors, and one per core that the robots keep busy. */
 export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits): number {
   const perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE;
   const needed = limits.descriptors === 0 ? 1 : Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));
@@ -269,7 +266,7 @@ export function memoryLine(robots: number, cost: RobotCost, processes: FleetProc
 
 const MOST_CONNECTIONS = 16_384;
 
-/** Connections of a worker to the platform: the descriptors that its robots leave, 256 at least. */
+/** Uses the descriptors that the robots of a worker leave, at least 256. */
 export function connectionsFor(robots: number, cost: RobotCost): number {
   const descriptors = descriptorLimit();
   if (descriptors === 0) return MOST_CONNECTIONS;

@@ -7,14 +7,13 @@ const { signal } = new AbortController();
 const ending = (scenario: object, abortOn: readonly string[] = []): EarlyEnd =>
   new EarlyEnd({ scenario: scenario as RunOptions['scenario'], abortOn, signal });
 
-/** What one second of a run adds. */
 interface Second {
   errors?: number;
   attempts?: number;
   pingsMs?: number[];
 }
 
-/** The seconds after which a run ends, and why; undefined while it goes on. */
+/** `after`: seconds until the run ends; undefined if the run goes on. */
 function ended(end: EarlyEnd, seconds: readonly Second[]): { after: number; why: string } | undefined {
   const incomplete: string[] = [];
   const counters: Record<string, number> = {};

@@ -25,7 +25,7 @@ export class EarlyEnd {
   readonly #window: Window;
 
   constructor({ scenario, abortOn = [], signal }: Pick<RunOptions, 'scenario' | 'abortOn' | 'signal'>) {
-    // Default window that outlasts a burst of errors.
+    // 30 s outlast a burst of errors.
     const { abort_on = [], abort_after = '30s' } = scenario;
     this.signal = AbortSignal.any([signal, this.#lost.signal]);
     this.#conditions = [...new Set([...abort_on, ...abortOn])].map(parseThreshold);
@@ -40,10 +40,7 @@ export class EarlyEnd {
     this.#lost.abort(new Error(reason));
   }
 
-  /**
-   * Call about once a second, first before any measurement. Aborts the signal and records the reason when a condition
-   * holds over the window of recent measurements.
-   */
+  /** Call about once a second, first before any measurement; aborts `signal` when a condition holds over the window. */
   look(record: Pick<FleetRecord, 'standing' | 'elapsedMs' | 'incomplete' | 'endedBy'>): void {
     if (this.signal.aborted || this.#conditions.length === 0) return;
     const { standing, elapsedMs, incomplete } = record;
@@ -51,7 +48,7 @@ export class EarlyEnd {
     if (recent === undefined) return;
     for (const condition of this.#conditions) {
       const { expr, ok, value } = evaluate(condition, recent.whole);
-      // Demands rates and percentiles in both halves, because a burst spoils a few samples; counts only rise.
+      // A burst spoils one half of the window, so rates and percentiles must hold in both halves.
       const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
       if (!ok || !lasts) continue;
       const time = readableDuration(this.#afterMs);
@@ -62,9 +59,7 @@ export class EarlyEnd {
   }
 }
 
-// Recent figures: growth of the measurements since an earlier moment.
-
-/** Shortest time between marks, milliseconds, and their largest number: bounds the memory of a window. */
+/** Milliseconds between marks; both limits bound the memory of a window. */
 const STEP_MS = 1000;
 const MOST_MARKS = 30;
 const SLACK = 0.25;
@@ -79,7 +74,7 @@ interface Mark {
 class Window {
   readonly #widthMs: number;
   readonly #stepMs: number;
-  /** Names of the durations in each mark; `true` keeps their parts by phase and class too. */
+  /** Key: name of a duration; true: keeps figures by phase and class too. */
   readonly #durations: ReadonlyMap<string, boolean>;
   readonly #marks: Mark[] = [];
 
@@ -93,8 +88,8 @@ class Window {
   }
 
   /**
-   * Call about once a second, first before any measurement. Returns the whole window and its halves, older first;
-   * undefined until the window is full. A short window is its own half.
+   * Returns the window and its halves, older half first; undefined until the window is full. A short window is its own
+   * half.
    */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;
@@ -150,7 +145,7 @@ function between(then: Mark, now: Mark): Standing {
   };
 }
 
-/** Warns that a shard judges gates and abort conditions by its own robots alone; undefined if it judges for all. */
+/** Warning for a shard, which sees only its own robots. */
 export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): string | undefined {
   const has = [
     ...(scenario.phases.some(({ gate = [] }) => gate.length > 0) ? ['gates'] : []),
@@ -160,10 +155,7 @@ export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): stri
   return `shard ${shard.index}/${shard.count} judges ${has.join(' and ')} by its own robots alone: others may go on`;
 }
 
-/**
- * Reason to end the run after this phase, judged on all measurements so far, with the failed condition if it was
- * measured; undefined to go on. `index`: place in the scenario.
- */
+/** Reason to end the run after a phase; `endedBy` is the failed condition, undefined without a measurement. */
 export function closedGate(
   { do: kind, gate = [] }: Phase,
   index: number,

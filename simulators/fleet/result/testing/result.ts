@@ -1,4 +1,4 @@
-/** Small results of a fleet, and what they hold. For tests. */
+/** Small fleet results for tests. */
 import type { CostPart } from '../../measure/costs.ts';
 import type { LoadSample } from '../../measure/saturation.ts';
 import type { Judged } from '../judged.ts';
@@ -40,7 +40,6 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
   return { outcome: outcomeOf(result), ...result };
 }
 
-/** A hundred answers, ten of them judged, and what was found. */
 export const judgedWith = (findings: readonly Partial<Judged['findings'][number]>[]): Judged => ({
   seen: 100,
   judged: 10,
@@ -60,7 +59,6 @@ export const judgedWith = (findings: readonly Partial<Judged['findings'][number]
   })),
 });
 
-/** The first second of a run. */
 export const tickWith = (change: Partial<Tick> = {}): Tick => ({
   at_ms: 1000,
   phase: 'hold',
@@ -74,7 +72,6 @@ export const tickWith = (change: Partial<Tick> = {}): Tick => ({
   ...change,
 });
 
-/** A second in which a process kept up with ease. */
 export const calmLoad: LoadSample = {
   loop_max_ms: 8,
   cpu: 0.4,
