@@ -55,7 +55,6 @@ describe('worker processes and shards', () => {
 
 const folder = useFolder();
 
-/** Process ids of the workers that this process has started. */
 function workers(): number[] {
   const children = readText(`/proc/${process.pid}/task/${process.pid}/children`) ?? '';
   return children.split(' ').flatMap((pid) => {
@@ -63,7 +62,7 @@ function workers(): number[] {
   });
 }
 
-/** How many robots serve. */
+/** Each serving robot has one socket. */
 const sockets = (): number =>
   readdirSync(folder('robots'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isSocket()).length;
 
@@ -88,7 +87,7 @@ it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { t
   await using platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
   const interrupt = new AbortController();
   const robots = 4;
-  // So slow that the first arrives before the last was sent.
+  // 20 s are long enough for the first roll-out to arrive before the last POST.
   const scenario = 'phases:\n  - { do: ramp, over: 0s }\n  - { do: rollout, over: 20s }\n';
   const options = { platform, robots, workers, signal: interrupt.signal };
   const run = runFleet(runOptionsIn(folder(), scenario, options));
@@ -106,7 +105,7 @@ it.each([0, 1])('an interrupt keeps the roll-out that it ends (%i workers)', { t
     ['ramp', undefined],
     ['rollout', true],
   ]);
-  // One that is under way when it ends is neither late nor lost.
+  // A roll-out that the interrupt cuts off is not missed.
   expect(result.rollouts.missed).toEqual([]);
   expect(reportHtml(result)).toContain('roll-out, interrupted');
   const rows = readFileSync(folder('out', 'rollouts.jsonl'), 'utf8').trim().split('\n');

@@ -19,14 +19,14 @@ import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import type { FleetOptions } from './plan.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
-/** Milliseconds before the start of a phase, in which every host draws the actions of its robots. */
+/** Milliseconds before a phase starts, in which hosts draw the actions of their robots. */
 const leadMs = (phase: Phase, robots: number): number =>
   LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
-/** Milliseconds to draw one robot's actions of one kind, in code not yet compiled. */
+/** Milliseconds to draw one stream of actions before the code is optimized. */
 const STREAM_MS = 0.02;
 
-/** Bytes of answers per second for the judge: keeps its share of a processor below its limit. */
+/** Bytes of answers per second for the judge, which limits its processor time. */
 const SAMPLED_BYTES = 256 * 1024;
 
 /** Call `prepare`, then `run` for each phase, then `finish` and `stop`. */
@@ -35,13 +35,12 @@ export class Fleet implements AsyncDisposable {
   readonly members: number[];
   readonly namePrefix: string;
   readonly record = new FleetRecord();
-  /** The fleet's own folder; robot I has its files in `r/HOST/I`. */
+  /** Robot I has its files in `r/HOST/I`. */
   readonly dir: string;
   readonly #hosts: Hosts;
   readonly #client: PlatformClient | undefined;
   #clock: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
-  /** Releases of the current pass of the scenario, by name. */
   readonly #releases = { round: 0, named: new Map<string, ReleaseFixture>() };
   #idleRss = 0;
 
@@ -118,12 +117,12 @@ export class Fleet implements AsyncDisposable {
     return robotName(this.namePrefix, index);
   }
 
-  /** Folder of a robot's files. Throws RangeError. */
+  /** Throws RangeError for an unknown robot. */
   robotDir(index: number): string {
     return join(this.dir, 'r', this.#hostOf(index), String(index));
   }
 
-  /** Path of a robot's Unix socket, even while the robot is down. Throws RangeError. */
+  /** Throws RangeError for an unknown robot. */
   robotSocket(index: number): string {
     return join(this.dir, 's', this.#hostOf(index), String(index));
   }
@@ -146,8 +145,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Call before `prepare`. Resolves with the reason against starting the fleet, or undefined. Adds remarks on slowness
-   * to `warnings`.
+   * Call before `prepare`. Resolves with a reason not to start the fleet, or undefined; adds texts about slowness to
+   * `warnings`.
    */
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;
@@ -161,12 +160,11 @@ export class Fleet implements AsyncDisposable {
     return undefined;
   }
 
-  /** Resolves with the reason that keeps all these robots from coming online, or undefined. */
   async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
     let failure: string | undefined;
-    // Second canary, because the platform may refuse the first for a reason of its own, e.g. a taken name.
+    // The platform may refuse one robot alone, e.g. for a taken name, so a second robot tries.
     for (const robot of new Set([...robots.slice(0, 1), ...robots.slice(-1)])) {
-      // Leaves a host's death to `prepare`, which reports it.
+      // `prepare` reports a host that died.
       const outcome = await host.runCanary(robot).catch(() => undefined);
       if (outcome === undefined || outcome.end === 'online') return undefined;
       if (outcome.end === 'slow') {
@@ -182,14 +180,11 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // Starts no clock after the stop, because nothing would end it.
+    // After `stop`, nothing ends a new timer.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
-  /**
-   * Runs a phase until it has ended on every host. `index`: place in the scenario, by default the next; `round`:
-   * number of earlier passes of the scenario; `release`: for a roll-out.
-   */
+  /** Resolves when the phase has ended on every host. `round`: number of earlier passes of the scenario. */
   async run(
     phase: Phase,
     given: { index?: number; round?: number; release?: ReleaseFixture } = {},
@@ -211,7 +206,7 @@ export class Fleet implements AsyncDisposable {
     return report;
   }
 
-  /** Creates a named release at its first use in a pass, and an unnamed one at each use. */
+  /** Phases with the same release name share one release in each pass. */
   async #releaseOf(name: string | undefined, index: number, round: number): Promise<ReleaseFixture> {
     const { named } = this.#releases;
     if (round !== this.#releases.round) named.clear();
@@ -222,12 +217,9 @@ export class Fleet implements AsyncDisposable {
     return release;
   }
 
-  /**
-   * Runs a phase beside the scenario's. `number`: counts phases by hand from 0; `note`: description for people; `only`:
-   * robots that take part.
-   */
+  /** `number` counts phases by hand from 0. `note`: description for people. `only`: robots that take part. */
   async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
-    // Index of its own, so that the phase draws other robots than those of the scenario.
+    // A new index, so that the phase does not draw the same robots as a phase of the scenario.
     const index = this.options.scenario.phases.length + number;
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
     const epoch = monotonicMs() + leadMs(phase, this.robots);
@@ -242,10 +234,7 @@ export class Fleet implements AsyncDisposable {
     );
   }
 
-  /**
-   * Adds robots after the last one without starting them; resolves with their indices. A shard cannot grow, because
-   * other shards own those indices.
-   */
+  /** Resolves with the indices of the new robots. A shard cannot grow, because other shards own the next indices. */
   async grow(count: number): Promise<number[]> {
     const first = this.robots;
     const more = Array.from({ length: count }, (_, number) => first + number);
@@ -254,10 +243,7 @@ export class Fleet implements AsyncDisposable {
     return more;
   }
 
-  /**
-   * Creates a release with one config instance on the platform, or takes an existing release where creation fails.
-   * `content`: JSON of the config instance.
-   */
+  /** Uses the release that preflight found if the platform cannot create releases. `content`: JSON text. */
   async createRelease(label: string, content?: string): Promise<ReleaseFixture> {
     if (this.#client === undefined) throw new Error('a fleet without a platform cannot roll out');
     const { releaseId, plain, staged } = this.options.offer ?? {};
@@ -269,7 +255,7 @@ export class Fleet implements AsyncDisposable {
     return { ...release, ...defined({ plain, staged }) };
   }
 
-  /** Lets subscribers catch up, then reports unread events. Call once, before `stop`. */
+  /** Waits until subscribers have read all events. Call once, before `stop`. */
   async finish(): Promise<void> {
     this.record.phase = 'finishing';
     const late = await this.#hosts.each((host) => host.finish());
@@ -289,7 +275,7 @@ export class Fleet implements AsyncDisposable {
     return this.record.measured(snapshot);
   }
 
-  /** Ends robots and workers, and removes the fleet's folder; with `keep`, its sockets alone. Idempotent. */
+  /** Removes the fleet's folder, or only its sockets with `keep`. Idempotent. */
   stop(how: StopMode = 'orderly'): Promise<void> {
     this.#stopping ??= this.#stop(how);
     return this.#stopping;

@@ -1,4 +1,4 @@
-/** Kinds of robots. */
+/** Tests fleets with classes of robots, several uplinks, and full logs. */
 import { describe, expect, it } from 'vitest';
 import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
@@ -19,12 +19,12 @@ ${classes}`);
       'rollout.attempts{class=arm,phase=2-rollout}': 9,
       'rollout.attempts{class=arm,phase=3-rollout}': 9,
       'rollout.attempts{class=cart,phase=3-rollout}': 3,
-      // The second roll-out removes the first one.
+      // The second roll-out also sends an event for the removed deployment.
       'sse.events': 2 * 9 * 3 + 3,
     });
     expect(counters['rollout.attempts{class=cart,phase=2-rollout}']).toBeUndefined();
     expect(metrics['rollout.ms{class=arm,phase=2-rollout}']?.count).toBe(9);
-    // What people watch while it runs adds up to the same.
+    // Live figures of the parts add up to those of the whole.
     const live = Object.entries(standing.metrics).filter(([name]) => /^rollout\.ms\b/.test(name));
     const count = (part: boolean) =>
       live.reduce((sum, [name, of]) => sum + (name.includes('{') === part ? of.count : 0), 0);

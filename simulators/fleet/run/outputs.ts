@@ -145,10 +145,7 @@ function notesOn(
   ].filter((note) => note !== false);
 }
 
-/**
- * Writes `result.json` and `report.html`, and removes a shard's `alive.json`. Throws OutputError with every failure,
- * after trying each.
- */
+/** Tries every file, then throws OutputError with all failures. */
 export function writeOutputs(out: string, result: FleetResult): void {
   const problems: string[] = [];
   const files = [() => writeResult(out, result), () => writeFileIn(out, REPORT_FILE, reportHtml(result))];
@@ -164,12 +161,11 @@ export function writeOutputs(out: string, result: FleetResult): void {
 }
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
-/** Rows before the latest rotation; the next rotation overwrites them. */
+/** Older rows; the next rotation overwrites the file. */
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
 /** 64 MiB: some 200,000 rows. */
 const MOST_ROW_BYTES = 2 ** 26;
 
-/** Files of one run in its `out` folder: result, report, a row per roll-out, and a shard's `alive.json`. */
 export class Outputs implements Disposable {
   readonly #out: string;
   #rollouts: number;
@@ -178,7 +174,7 @@ export class Outputs implements Disposable {
   #signing: NodeJS.Timeout | undefined;
   sign: () => void = () => {};
 
-  /** Removes the result of an earlier run, lest it pass for this run's. Throws PreflightError. */
+  /** Removes the result of an earlier run. Throws PreflightError for an unwritable folder. */
   constructor(out: string) {
     this.#out = out;
     try {
@@ -198,7 +194,7 @@ export class Outputs implements Disposable {
       try {
         writeAlive(this.#out, { shard, beat, phase: phase() });
       } catch (error) {
-        // Keeps the run going without a beat; the disk may have room again at the next.
+        // A full disk must not end the run.
         if (!(error instanceof OutputError)) throw error;
       }
     };
@@ -206,7 +202,7 @@ export class Outputs implements Disposable {
     this.#signing = setInterval(this.sign, 2000);
   }
 
-  /** Drops these rows and all later ones after a failed write, so that the run goes on. */
+  /** After a failed write, drops all later rows, so that the run goes on. */
   addRollouts(rows: readonly RolloutRow[]): void {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);

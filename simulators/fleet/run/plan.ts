@@ -13,23 +13,23 @@ type OfHosts = Pick<
   'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects'
 >;
 
-/** Judge of a platform's answers, from the caller, because a fleet knows no requirement. */
+/** Passed in by the caller, because a fleet knows no requirements. */
 export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
   readonly judged: Judged;
-  /** Sentences that say why some answers went unjudged; they make the run incomplete. */
+  /** Reasons why answers were not judged; any reason makes the run incomplete. */
   readonly faults: readonly string[];
-  /** Resolves when every answer taken is judged. */
+  /** Resolves when all taken answers are judged. */
   settle(): Promise<void>;
 }
 
 interface CommonOptions extends OfHosts {
   shard?: Shard;
-  /** Folder for the robots' files during the run. Default: in memory (`/dev/shm`) if it has room, else `tmpdir()`. */
+  /** Folder for the robots' files. Default: `/dev/shm` if the files fit, else `tmpdir()`. */
   dir?: string;
   namePrefix?: string;
-  /** Silence that makes a worker lost, milliseconds. Default 60 000. */
+  /** Milliseconds of silence after which a worker is lost. Default 60 000. */
   silentMs?: number;
   /** Milliseconds for a set-up call with all its attempts. Default 60 000. */
   setUpMs?: number;
@@ -45,9 +45,9 @@ export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform'
 }
 
 export interface RunIdentity {
-  /** Id that all shards of a run share with no other run. */
+  /** Unique for each run; all shards of a run have the same id. */
   runId: string;
-  /** Job of this shard, e.g. the uid of a Kubernetes Job, which alone may start the shard again. */
+  /** Job of this shard, e.g. the uid of a Kubernetes Job; only the same job may repeat the shard. */
   jobId?: string;
   /** Milliseconds to wait for the other shards before the first phase. */
   startWithinMs: number;
@@ -60,7 +60,7 @@ export interface SoakOptions {
 }
 
 export interface RunOptions extends CommonOptions {
-  /** Common identity of shards that wait for each other on a shared disk. */
+  /** Set for shards that wait for each other on a shared disk. */
   identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
   /** Device ids of robots with the uplinks `polling` and `calls`. Default: devices listed by the platform. */
@@ -71,14 +71,14 @@ export interface RunOptions extends CommonOptions {
   abortOn?: readonly string[];
   /** Address for Prometheus metrics. Default: none. */
   metrics?: { port: number; host: string };
-  /** Port of the console; 0 picks a free one. Default: no console. */
+  /** 0 picks a free port. Default: no console. */
   ui?: { port: number };
   judging?: (platform: PlatformAddress) => AnswerJudge;
   force?: boolean;
   soak?: SoakOptions;
   screen: Output;
   version: string;
-  /** Receives the result before any file, so that a full disk cannot lose it. */
+  /** Called before any file is written, so that a full disk cannot lose the result. */
   onResult?(result: FleetResult): void;
   signal: AbortSignal;
 }

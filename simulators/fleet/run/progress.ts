@@ -1,4 +1,4 @@
-/** Seconds of a run, joined from the ticks of its hosts. */
+/** Figures of a run by second, joined from the ticks of its hosts. */
 
 import type { Histogram } from 'hdr-histogram-js';
 import type { HostTick } from '../host/host.ts';
@@ -27,7 +27,6 @@ export class Progress {
     return this.#series.all;
   }
 
-  /** Load of each host by name, in every judged second or in typical ones. */
   get samples(): Map<string, LoadSample[]> {
     return new Map([...this.#samples].map(([host, { all }]) => [host, all]));
   }
@@ -41,7 +40,7 @@ export class Progress {
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
-      // Adds a duration of one phase or class to the whole too.
+      // A duration of a phase or class also counts for the whole.
       for (const name of new Set([key, unlabelled(key).name])) {
         addDurations(this.#whole, name, times);
         this.#summaries.delete(name);
@@ -65,7 +64,7 @@ export class Progress {
     return combined([...this.#latest.values()].map(({ interval }) => interval.counters));
   }
 
-  /** Failures by kind, without their sum `http.errors`. */
+  /** `http.errors` counts failures that other counters contain too. */
   get errors(): number {
     const kinds = Object.entries(this.counters).filter(([name]) => name.endsWith('.errors') && name !== 'http.errors');
     return kinds.reduce((sum, [, count]) => sum + count, 0);
@@ -89,7 +88,7 @@ export class Progress {
     return this.#whole.get(name);
   }
 
-  /** Closes a second at `atMs`. Counts robots of `wanted` that no host has reported as waiting. */
+  /** Ends a second at `atMs` milliseconds. Robots that no host reports count as waiting. */
   second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];
@@ -134,10 +133,10 @@ export class Progress {
   }
 }
 
-/** Two hours of seconds; each value of a longer soak joins two seconds, then four, and so on. */
+/** Two hours of seconds; in a longer run, values join two seconds, then four. */
 const MOST_SECONDS = 7200;
 
-/** Bounded list of values: each covers `width` pushed values, and `one` joins two. */
+/** Bounded list: joins neighbours in pairs when full. `one` joins two values. */
 class Thinned<T> {
   readonly all: T[] = [];
   readonly #one: (first: T, second: T, counts: readonly [number, number]) => T;
@@ -167,11 +166,11 @@ class Thinned<T> {
   }
 }
 
-/** Keeps the longer stall of two samples; without a stall, the first sample stands for both. */
+/** Keeps the sample with a long stall, else the first sample. */
 const typical = (first: LoadSample, second: LoadSample): LoadSample =>
   second.loop_max_ms > Math.max(LIMITS.longestStallMs, first.loop_max_ms) ? second : first;
 
-/** Joins two stretches of a run: mean of rates, worst of durations. `counts`: seconds in each. */
+/** Mean of rates, maximum of durations. The last parameter: seconds in each tick. */
 function joined(first: Tick, second: Tick, [before, after]: readonly [number, number]): Tick {
   const worse = (of: 'p50' | 'p99') => combined([first[of], second[of]], Math.max);
   const mean = (a = 0, b = 0): number => (a * before + b * after) / (before + after);

@@ -1,4 +1,4 @@
-/** A second fleet in the folders of another. */
+/** Tests the locks that keep a second fleet out of the folders of the first. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ describe('a second fleet', () => {
       expect(() => lockFolders(local(second))).toThrow(
         new RegExp(`^--${option}: .*/${option} is in use by another fleet \\(process ${process.pid}\\)`),
       );
-      // What it had locked before it was refused is free again.
+      // A refused fleet releases the folders that it had locked.
       using __ = lockFolders(local(other));
     }
     using _ = lockFolders(local(second));

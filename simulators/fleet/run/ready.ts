@@ -22,7 +22,7 @@ export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** Creates the folders of a run. Throws PreflightError for an unwritable one, after removing those it created. */
+/** Throws PreflightError for an unwritable folder, after removing the folders that it created. */
 export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | 'stateDir' | 'out'>): void {
   const created: string[] = [];
   for (const [option, folder] of Object.entries(defined({ dir, state: stateDir, out }))) {
@@ -32,7 +32,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
           mkdirSync(missing);
           created.unshift(missing);
         } catch (error) {
-          // Leaves a shared folder to the other fleet that has just created it.
+          // Another fleet may have created a shared folder at the same time.
           if (codeOf(error) !== 'EEXIST') throw error;
         }
       }
@@ -44,26 +44,20 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
   }
 }
 
-/**
- * Missing folders of a path, outermost first. Replaces a recursive `mkdir`, which never returns where the system
- * forbids creation, as in /proc.
- */
+/** A recursive `mkdir` never returns where the system forbids new folders, e.g. in /proc. */
 function missingFolders(folder: string): string[] {
   return existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
-/**
- * Tries the platform's routes before minutes of key generation. Rejects with PreflightError for a missing route or a
- * rejected key, and with UnreachableError.
- */
+/** Tries the platform's routes before minutes of key generation. Rejects with PreflightError or UnreachableError. */
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
   const { scenario, robots, shard, devices, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
-  // Loaded on demand, because a fleet without a platform never needs it.
+  // Loaded on demand, because a fleet without a platform never needs the module.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const members = membersOf(robots, shard);
-    // First polling robot, because no other needs an existing device.
+    // Only polling robots need an existing device.
     const first = members.find((robot) => uplinkOf(scenario, robot) === 'polling') ?? members[0] ?? 0;
     const survey = await surveyPlatform({ address, scenario, robots, namePrefix, first, devices, signal });
     for (const note of survey.notes) screen.write(`preflight: ${note}\n`);
@@ -76,10 +70,7 @@ export async function surveyed(options: RunOptions, address: PlatformAddress): P
   }
 }
 
-/**
- * Serves figures to Prometheus, if the options ask for it, until the stack is disposed of. Rejects with PreflightError
- * for an unusable port.
- */
+/** Serves Prometheus metrics until `stack` is disposed of. Rejects with PreflightError for an unusable port. */
 export async function publishFigures(
   options: RunOptions,
   stack: AsyncDisposableStack,
@@ -108,8 +99,7 @@ export async function publishFigures(
 }
 
 /**
- * Locks the folders of a run until disposed: results for one fleet, and keys for one fleet of the same robots, whose
- * shards share them. Throws PreflightError with the option and the process that holds its folder.
+ * One fleet may use an `out` folder, and one fleet with its shards the keys of the same robots. Throws PreflightError.
  */
 export function lockFolders({
   out,
@@ -118,7 +108,7 @@ export function lockFolders({
   shard,
   namePrefix = 'robot',
 }: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>): Disposable {
-  // Stands in for DisposableStack, which Node 22 lacks.
+  // Node 22 has no DisposableStack.
   const held: Lock[] = [];
   const release = (): void => {
     for (const lock of held.splice(0).toReversed()) lock.release();
@@ -139,8 +129,7 @@ function lockKeys(held: Lock[], dir: string, prefix: string, shard: Shard | unde
   held.push(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`));
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-    // Shards of the same count have different robots, and robots of another prefix have other keys. Acquiring the lock
-    // of a shard proves that its owner is dead.
+    // Shards of the same count have different robots; a lock that can be acquired belongs to a dead process.
     if (other === prefix && Number(shards) !== count) lockDirectory(dir, name).release();
   }
 }

@@ -24,13 +24,13 @@ export interface PhaseReport extends PhaseOutcome {
   /** Milliseconds since the fleet was created. */
   startedMs: number;
   durationMs: number;
-  /** Duration of the latest pass. */
+  /** Milliseconds of the latest pass of the scenario. */
   roundMs: number;
   measured: boolean;
   withinMs?: number;
   note?: string;
   interrupted?: boolean;
-  /** Number of passes, if more than one; counts and figures cover all of them. */
+  /** Number of passes, if more than one; counts and durations cover all passes. */
   rounds?: number;
 }
 
@@ -54,7 +54,7 @@ export class FleetRecord {
   readonly pauses: { fromMs: number; untilMs?: number }[] = [];
   readonly violations: Violation[] = [];
   readonly missed: string[] = [];
-  /** First few failures, one for all robots that fail alike. */
+  /** First few failures; equal failures of several robots are one entry. */
   readonly failures: FailedAction[] = [];
   /** Condition of the scenario that ended the run early. */
   endedBy: string | undefined;
@@ -77,10 +77,10 @@ export class FleetRecord {
   #interrupted = false;
   #running: Running | undefined;
   rates: Evidence['rates'];
-  /** Latest measurements of all hosts, for a run that ends with none left. */
+  /** Used when the run ends without a living host. */
   #snapshot: Snapshot | undefined;
   isUp = false;
-  /** Missed roll-outs of earlier passes, whose rows the record drops. */
+  /** Missed roll-outs of earlier passes, because `phases` keeps only the last pass. */
   #past: FleetResult['rollouts']['missed'] = [];
 
   get elapsedMs(): number {
@@ -95,10 +95,10 @@ export class FleetRecord {
     return this.#running === undefined ? 0 : Math.max(0, monotonicMs() - this.#running.epoch);
   }
 
-  /** Start of the phase under way, milliseconds since the fleet was created. */
+  /** Start of the running phase, milliseconds since the fleet was created. */
   phaseStartedMs: number | undefined;
 
-  /** Place in the scenario of the phase under way, or of the next. */
+  /** Index in the scenario of the running phase, else of the next. */
   get place(): number {
     return this.phaseStartedMs === undefined ? this.phases.length : (this.#running?.index ?? 0);
   }
@@ -112,7 +112,7 @@ export class FleetRecord {
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
-    // Omits robots that never started: the reasons of an incomplete result count them.
+    // Robots that never started are counted in the reasons of the incomplete result.
     const known = outcomes.map((outcome) => ({ ...outcome, notStarted: 0 }));
     this.#add({ ...this.#report(running, known), interrupted: true }, running.index);
     this.phaseStartedMs = undefined;
@@ -132,7 +132,7 @@ export class FleetRecord {
     return report;
   }
 
-  /** Merges the passes of a phase, so that a run of days takes no more memory than its scenario. */
+  /** Merges the passes of a phase, so that memory does not grow with the length of a run. */
   #add(report: PhaseReport, index: number): void {
     const before = this.phases[index];
     this.phases[before === undefined ? this.phases.length : index] = report;
@@ -220,16 +220,13 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /**
-   * Grades the measurements. When no host is left to answer, takes counters from the last second and durations from the
-   * last snapshot.
-   */
+  /** Without a living host, uses the last snapshot and the counters of the last second. */
   measured(snapshot: Snapshot = { histograms: {}, ...this.#snapshot, counters: this.progress.counters }): Measured {
     this.#snapshot = snapshot;
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);
     const { verdict, reasons } = this.#graded(metrics, counters);
-    // Phases of the scenario first, then those by hand.
+    // Phases by hand come last, so that the index of a phase is its number.
     const phases = [...this.#soFar, ...this.byHand].map((phase) =>
       defined({
         do: phase.do,
@@ -256,7 +253,7 @@ export class FleetRecord {
     return this.phases.with(running.index, { ...known, durationMs });
   }
 
-  /** Verdict of a run that ended now, and the best verdict still possible. */
+  /** Verdict as if the run ended now. */
   get verdictSoFar(): ReturnType<typeof gradeRun> {
     return this.#graded(this.progress.summaries(), this.progress.counters);
   }

@@ -1,4 +1,4 @@
-/** Runs a scenario from preflight to result: the work of `muster fleet`. */
+/** Runs a scenario from preflight to result, for `muster fleet`. */
 
 import process from 'node:process';
 import { defined } from '../../../harness/common/defined.ts';
@@ -78,9 +78,9 @@ function resultSoFar(
 }
 
 /**
- * Runs a scenario; resolves with the result, also written to `out`, which is incomplete after an interrupt. Rejects
- * with PreflightError or UnreachableError if the run cannot begin, with the signal's reason for an interrupt before
- * that, and with OutputError if the result cannot be written.
+ * Resolves with the result, also written to `out`; an interrupt makes the result incomplete. Rejects with
+ * PreflightError or UnreachableError if the run cannot begin, with the signal's reason for an early interrupt, and with
+ * OutputError if the result cannot be written.
  */
 export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const end = new EarlyEnd(given);
@@ -139,20 +139,20 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   const result = await resultAtEnd(run, measured, interrupted);
   options.onResult?.(result);
   shown?.end(result);
-  // Stops the robots before writing, because their files may fill the disk.
+  // Stops the robots first, because their files may fill the disk.
   await stop().finally(() => outputs.finish(result));
   await soak?.end();
   return result;
 }
 
-/** `measured`: figures up to an interrupt; without them, waits for the judge of answers to finish. */
+/** `measured`: figures up to an interrupt; undefined after a whole run. */
 async function resultAtEnd(run: Run, measured: Measured | undefined, interrupted: boolean): Promise<FleetResult> {
   const { fleet, outputs, soak, judge } = run;
   const { record } = fleet;
   if (soak === undefined) {
     for (const phase of record.phases)
       if (phase.interrupted === true) outputs.addRollouts(phase.rollouts.filter(({ total_ms }) => total_ms !== null));
-    // Writes missed roll-outs last, because their events may arrive late.
+    // Missed roll-outs come last, because their events may arrive late.
     outputs.addRollouts(record.missedRows());
   }
   if (measured === undefined) await judge?.settle();
@@ -165,10 +165,7 @@ async function openConsole(options: RunOptions, onEnd: () => void): Promise<Flee
   return new FleetConsole({ ...options, onEnd, onServed: (url) => void options.screen.write(`ui: ${url}\n`) });
 }
 
-/**
- * Chooses the number of workers and the folder of the robots' files. Throws PreflightError for a machine that is too
- * small.
- */
+/** Throws PreflightError for a machine that is too small. */
 function checkMachine(options: RunOptions) {
   const { scenario, robots, shard, dir, workers: wanted, platform, screen, force } = options;
   const members = membersOf(robots, shard).length;
@@ -215,13 +212,13 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   await beginTogether(options, fleet, outputs);
   const once = options.scenario.phases.map((phase, index) => ({ phase, index, round: 0 }));
   for (const { phase, ...turn } of soak?.turns() ?? once) {
-    // Delays a pause until the ramp has ended, so that the page has robots to show.
+    // A pause waits until the ramp has ended, so that the page has robots to show.
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     const report = await (soak?.patiently(carried) ?? carried());
-    // Stops at an interrupted phase, whose report the record already holds.
+    // After an interrupt, the record contains an earlier report of the phase.
     if (!fleet.record.phases.includes(report)) return;
-    // Writes every row of a soak's pass, because the record keeps only the last pass.
+    // The record keeps only the last pass of a soak, so all rows are written now.
     outputs.addRollouts(
       soak === undefined ? report.rollouts.filter(({ total_ms }) => total_ms !== null) : report.rollouts,
     );
@@ -257,8 +254,8 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
 }
 
 /**
- * Runs `work`. An interrupt ends everything at once and resolves with the measurements so far. A failure of a platform,
- * worker or shard ends the run with a result that records it; any other error rejects.
+ * An interrupt resolves with the measurements so far. Failures of a platform, worker or shard end the run with a
+ * result; any other error rejects.
  */
 async function interruptible(
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Common start of a run's shards: each claims its folder, generates its keys, and waits for the others. */
+/** Common start of a run's shards: each shard claims its folder, generates keys, and waits for the other shards. */
 
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -30,19 +30,18 @@ import { writeOutputs } from './outputs.ts';
 import type { RunIdentity } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
-/** Milliseconds between looks at the other folders, by which the shards' starts may differ. */
+/** Milliseconds between looks at the folders; starts of shards may differ by this time. */
 const LOOK_MS = 250;
-/** Silence of a shard that ends the wait for it, milliseconds; `muster merge` reports it as dead. */
+/** Milliseconds of silence after which a shard is no longer awaited. */
 const SILENT_MS = 30_000;
 
-/** Names in its message the shards that were not ready in time. */
+/** The message names the shards that were not ready in time. */
 export class StartTimeout extends Error {
   override name = 'StartTimeout';
 }
 
 /**
- * Remarks on an earlier attempt at the same shard. Throws PreflightError if another job left a result there, because
- * results of one run id cannot be told apart.
+ * Notes about an earlier attempt. Throws PreflightError for a result of another job, because a run id must be unique.
  */
 export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdentity): string[] {
   const result = join(out, RESULT_FILE);
@@ -58,10 +57,7 @@ export function claimShard(out: string, shard: Shard, { runId, jobId }: RunIdent
   ];
 }
 
-/**
- * Resolves when every other shard of the run is ready, over or silent. Rejects with StartTimeout or the signal's
- * reason. `out`: folder of this shard, beside those of the others.
- */
+/** Resolves when all other shards are ready, ended or silent. Rejects with StartTimeout or the signal's reason. */
 export async function othersReady(
   out: string,
   { index, count }: Shard,
@@ -99,18 +95,15 @@ interface MergeShardsOptions {
   /** Waits for running shards. Default: merges the results present now. */
   watch?: Pick<WatchOptions, 'expect' | 'deadAfterMs' | 'timeoutMs' | 'signal' | 'onProgress'> | undefined;
   thresholds: readonly string[];
-  /** Folder of the merged result. Default: the first of `dirs`, or `apart` if a shard wrote to that one. */
+  /** Folder of the merged result. Default: first of `dirs`, or `apart` if a shard uses that folder. */
   out?: string | undefined;
   apart: string;
-  /** Merges only shards of this run, from its folder in each of `dirs`. */
+  /** Merges only shards of this run. */
   runId?: string | undefined;
   onResult?(result: FleetResult): void;
 }
 
-/**
- * Resolves with the merged result and its folder. Rejects with MergeError or ResultError for shards that cannot be
- * merged, with NoShardLeft for shards without any result, and with OutputError.
- */
+/** Rejects with MergeError or ResultError for unsuitable shards, NoShardLeft without any result, and OutputError. */
 export async function mergeShards(options: MergeShardsOptions): Promise<{ result: FleetResult; out: string }> {
   const { expect, watch, thresholds, apart, runId } = options;
   const dirs = runId === undefined ? options.dirs : options.dirs.map((dir) => join(dir, runId));
@@ -122,18 +115,18 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
     watch === undefined ? leftByShards(dirs) : await watchShards({ ...watch, dirs, everyMs: 1000 });
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, defined({ dead, thresholds, expect }));
-  // Checks again, because a shard may have begun to write there during the wait.
+  // A shard may have started to use the folder during the wait.
   folderApart(dirs, [out]);
   options.onResult?.(result);
   writeOutputs(out, result);
   return { result, out };
 }
 
-/** Throws MergeError before hours of waiting for a run that is merged already. */
+/** Throws MergeError before hours of waiting: for a merged run or an unwritable folder. */
 function checkBeforeWait(out: string, runId: string | undefined): void {
   const file = join(out, RESULT_FILE);
   const earlier = runId !== undefined && existsSync(file) ? readResult(file) : undefined;
-  // Continues a merge that an interrupt, e.g. a drained node, left incomplete.
+  // An interrupted merge, e.g. on a drained node, may continue.
   if (earlier?.run_id === runId && earlier?.complete === true) {
     throw new MergeError(
       `--run-id: the run ${runId} was merged already, in ${file}; accepted: the id of another run, or merge ` +
@@ -165,7 +158,7 @@ function nothingIn(
   return watch === undefined ? new MergeError(problem) : new NoShardLeft(problem);
 }
 
-/** First wanted folder without a shard's result, which the merged one would overwrite. */
+/** The merged result must not overwrite the result of a shard. Throws MergeError. */
 function folderApart(dirs: readonly string[], wanted: readonly string[]): string {
   const { parts, alive, failed } = findShards(dirs);
   const shards = new Set([...parts, ...alive, ...failed].map(({ name }) => canonical(name)));
@@ -178,7 +171,7 @@ function folderApart(dirs: readonly string[], wanted: readonly string[]): string
 
 const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
 
-/** Results present now; a shard without a result counts as dead. */
+/** A shard without a result counts as dead. */
 function leftByShards(dirs: readonly string[]): Collected {
   const { parts, alive, failed } = findShards(dirs);
   const why = ({ name, sign }: (typeof alive)[number]): string =>

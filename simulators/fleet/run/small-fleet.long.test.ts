@@ -7,7 +7,7 @@ import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
-/** Number of devices of a platform, up to 200. */
+/** Counts at most 200 devices. */
 const devicesOf = async (platform: SimulatedPlatform): Promise<number> =>
   (await listOf(platform, '/devices?limit=100')).length +
   (await listOf(platform, '/devices?limit=100&offset=100')).length;
@@ -45,7 +45,7 @@ describe('a scenario', () => {
     expect(metrics['http.target.ms']?.p50).toBeLessThanOrEqual(metrics['http.ms']?.p50 ?? 0);
     expect(metrics['schedule.lateness.ms']?.count).toBe(60);
     expect(measured_seconds).toBeLessThan(fleet.record.elapsedMs / 1000);
-    // Seconds are kept even without a listener.
+    // The record keeps seconds even without `onSecond`.
     expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 
@@ -53,7 +53,7 @@ describe('a scenario', () => {
     await using fleet = fleets.create('  - { do: rollout, over: 0s }\n');
     await runAll(fleet);
     const { metrics } = await fleet.measured();
-    // The ramp of this fleet asks for all starts at once too.
+    // 12 starts of the ramp and 12 roll-outs are due at once.
     expect(metrics['schedule.burst.ms']?.count).toBe(24);
     expect(metrics['schedule.lateness.ms']).toBeUndefined();
     expect(metrics['http.target.ms']?.count).toBe(12);

@@ -12,7 +12,7 @@ import { scheduleMs } from '../schedule/schedule.ts';
 import type { RunOptions, SoakOptions } from './plan.ts';
 import { PreflightError } from './ready.ts';
 
-/** Report of the run so far, which its end removes. */
+/** Removed at the end of the run. */
 const INTERIM_REPORT = 'interim.html';
 
 type Given = Pick<RunOptions, 'out' | 'scenario' | 'platform' | 'screen' | 'signal'> & { soak: SoakOptions };
@@ -25,16 +25,16 @@ export class Soak {
   #reportedAt = performance.now();
   #reporting: Promise<void> | undefined;
 
-  /** Throws PreflightError for a scenario that cannot fill a pass. */
+  /** Throws PreflightError for a scenario without repeatable phases. */
   constructor(given: Given) {
     const repeated = given.scenario.phases.filter(isRepeated);
-    // Demands a second per pass, because passes without duration would repeat endlessly.
+    // Passes without duration repeat endlessly.
     if (repeated.reduce((sum, phase) => sum + scheduleMs(phase), 0) < 1000)
       throw new PreflightError('--for: the scenario has nothing to repeat; accepted: one whose phases take a second');
     this.#given = given;
   }
 
-  /** Phases in order: ramps, then passes of the repeated phases until the time is over, then stops. */
+  /** Ramps first, then passes of all other phases until the time is over, then stops. */
   *turns(): Generator<{ phase: Phase; index: number; round: number }> {
     const turns = this.#given.scenario.phases.map((phase, index) => ({ phase, index }));
     for (const turn of turns) if (turn.phase.do === 'ramp') yield { ...turn, round: 0 };
@@ -42,7 +42,7 @@ export class Soak {
     const repeated = turns.filter(({ phase }) => isRepeated(phase));
     while (this.leftMs > 0) {
       for (const turn of repeated) if (this.leftMs > 0) yield { ...turn, round: this.#round };
-      // Counts full passes only.
+      // Only full passes count.
       if (this.leftMs > 0) this.#round += 1;
     }
     for (const turn of turns) if (turn.phase.do === 'stop') yield { ...turn, round: 0 };
@@ -57,7 +57,7 @@ export class Soak {
     return Math.max(0, this.#given.soak.forMs - this.#ranMs);
   }
 
-  /** Retries `work` while the platform is away. Rejects with any other failure. */
+  /** Retries while the platform is away; rejects with any other failure. */
   async patiently<T>(work: () => Promise<T>): Promise<T> {
     const { signal, screen, platform } = this.#given;
     const since = new Date().toISOString();
@@ -76,7 +76,7 @@ export class Soak {
     }
   }
 
-  /** Call once a second; takes `resultSoFar` when a report is due. */
+  /** Call once a second; writes a report when a report is due. */
   look(resultSoFar: () => Promise<FleetResult>): void {
     const { soak, screen } = this.#given;
     const isDue = performance.now() - this.#reportedAt >= soak.everyMs;
@@ -113,7 +113,6 @@ export class Soak {
   }
 }
 
-/** Missed and unmeasured thresholds so far, for people. */
 export function standingText(thresholds: FleetResult['thresholds']): string {
   const open = thresholds.filter(({ value }) => value === null).map(({ expr }) => expr);
   const missed = thresholds.flatMap(({ expr, value, ok }) =>

@@ -1,4 +1,4 @@
-/** Runs against a platform that throttles, or fails, the calls that prepare them. */
+/** Tests runs against a platform that throttles or fails set-up requests. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -16,7 +16,7 @@ const optionsWith = (phases: string, change: Partial<RunOptions>): RunOptions =>
 const written = (): FleetResult => JSON.parse(readFileSync(folder('out', 'result.json'), 'utf8')) as FleetResult;
 
 describe('a platform that throttles', () => {
-  /** In front of a platform: answers by itself where `answer` gives a status, and passes on everything else. */
+  /** Proxy before a platform: answers with the status of `answer`, or forwards the request if undefined. */
   async function inFrontOf(answer: (path: string) => number | undefined, retryAfterS = 0) {
     const platform = await simulatePlatform({ seed: 1, minKeyBits: 1024 });
     const { url, agentUrl, mqttUrl, apiKey } = platform;
@@ -76,7 +76,7 @@ describe('a platform that throttles', () => {
     const answer = (path: string): number | undefined => {
       if (!path.includes(wanted)) return undefined;
       asked += 1;
-      // Preflight asks first, and does not wait.
+      // The first request comes from preflight, which does not wait.
       if (asked > 1) refused.resolve();
       return 429;
     };

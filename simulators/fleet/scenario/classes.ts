@@ -9,20 +9,17 @@ interface Classed {
   classes?: Scenario['classes'] | undefined;
 }
 
-/**
- * Class of a robot; undefined without classes. Depends on index and shares alone, so that fleets of any size, seed,
- * shards and workers agree.
- */
+/** Depends only on index and shares, so that all fleets, shards and workers agree. */
 export function classOf({ classes }: Classed, robot: number): string | undefined {
   if (classes === undefined) return undefined;
-  // Spreads robots by multiples of the golden ratio, so that every range of them has each class by its share.
+  // Multiples of the golden ratio spread each class evenly over all ranges of robots.
   const at = (robot * ((Math.sqrt(5) - 1) / 2)) % 1;
   const all = boundsOf(classes);
-  // Takes the last class where the shares add up to slightly less than 1.
+  // Shares may add up to slightly less than 1.
   return (all.find(({ below }) => at < below) ?? all.at(-1))?.name;
 }
 
-/** Bounds of classes, cached because each action of each robot reads them. */
+/** Cache, because each action of each robot reads the bounds. */
 const bounds = new WeakMap<object, { name: string; below: number }[]>();
 
 function boundsOf(classes: NonNullable<Scenario['classes']>): { name: string; below: number }[] {
@@ -50,14 +47,14 @@ export const uplinksIn = ({ uplink = 'agent', classes = {} }: Pick<Scenario, 'up
   return own.length === 0 ? [uplink] : [...new Set(own)];
 };
 
-/** Mean over robots by share; `of` takes the settings of a class. */
+/** Mean over robots, weighted by the shares of classes. */
 export const meanOf = ({ classes }: Classed, of: (own: Omit<RobotClass, 'share'>) => number): number =>
   Object.values(classes ?? { all: { share: '100%' } }).reduce((sum, own) => sum + shareOf(own.share) * of(own), 0);
 
 export const robotsOf = (scenario: Classed, robots: number, name: string): number[] =>
   Array.from({ length: robots }, (_, robot) => robot).filter((robot) => classOf(scenario, robot) === name);
 
-/** Size of the smallest fleet with a robot of the class; undefined if no fleet has one. */
+/** Undefined if no fleet has a robot of the class. */
 export function leastRobotsOf(scenario: Classed, name: string): number | undefined {
   for (let robot = 0; robot < LARGEST_FLEET; robot += 1) if (classOf(scenario, robot) === name) return robot + 1;
   return undefined;

@@ -22,7 +22,7 @@ interface Mistake {
   message: string;
 }
 
-/** Unusable file. The message has a line for each mistake, `file:line:column: …`. */
+/** The message has a line for each mistake, `file:line:column: …`. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
 }
@@ -39,7 +39,7 @@ const within = (property: Property | undefined, key: string | number): Property 
     ? property?.items
     : (property?.properties?.[key] ?? Object.values(property?.patternProperties ?? {})[0]);
 
-/** Parses the text of a scenario. `file`: its name in messages. Throws ScenarioError. */
+/** Throws ScenarioError. `file`: name in messages. */
 export function parseScenario(text: string, file: string): Scenario {
   const { value, document, lines } = parsed(text, file);
   const at = (offset: number): string => {
@@ -100,7 +100,7 @@ function against(shape: Shape, value: Record<string, unknown>, base: Path): Mist
   const wrong = shape
     .problems(value)
     .filter((problem) => problem.path !== '' || problem.message.startsWith('lacks'))
-    // Leaves a phase without "do" to `mistakesIn`, which names the accepted kinds.
+    // `mistakesIn` reports a phase without `do`, with the accepted kinds.
     .filter((problem) => !(/^\/phases\/\d+$/.test(problem.path) && problem.message.startsWith('lacks')))
     .filter((problem) => !unknown.some(({ path }) => `/${path.slice(base.length).join('/')}` === problem.path))
     .map((problem) => {
@@ -138,7 +138,6 @@ const propertiesOf = ({ schema }: Shape): Record<string, Property> =>
   'properties' in schema ? (schema.properties as Record<string, Property>) : {};
 const fieldsOf = (shape: Shape): string[] => Object.keys(propertiesOf(shape));
 
-/** Accepted values, and the one that was probably meant. */
 function acceptedOf(given: unknown, known: readonly string[]): string {
   const near = nearest(String(given), known);
   return `accepted: ${known.join(', ')}${near === undefined ? '' : `; did you mean ${near}?`}`;
@@ -147,7 +146,7 @@ function acceptedOf(given: unknown, known: readonly string[]): string {
 const kindOf = (phase: unknown): PhaseKind | undefined =>
   isMap(phase) ? PHASES.find((known) => known === phase['do']) : undefined;
 
-/** Mistakes beyond the schema. Fields of `scenario` may have any type. */
+/** Mistakes that the schema cannot express; fields may have any type. */
 function contradictions(scenario: Record<string, unknown>, phases: readonly unknown[]): Mistake[] {
   const classMistakes = [...shareMistakes(scenario), ...uplinkMistakes(scenario)];
   return [...classMistakes, ...phaseMistakes(scenario, phases), ...conditionMistakes(scenario, phases)];
@@ -191,13 +190,12 @@ function shareMistakes({ classes }: Record<string, unknown>): Mistake[] {
   const shares = Object.values(classes).map((own) => (isMap(own) ? own['share'] : undefined));
   if (!shares.every((own) => typeof own === 'string' && new RegExp(SHARE_FORM).test(own))) return [];
   const sum = shares.reduce<number>((total, own) => total + shareOf(String(own)), 0);
-  // Tolerates shares with a few digits, such as thirds.
+  // Shares with few digits, such as 33.3%, do not add up to exactly 1.
   if (Math.abs(sum - 1) < 0.0005) return [];
   const percent = Number((100 * sum).toFixed(2));
   return [{ path: ['classes'], message: `the shares of the classes add up to ${percent}%, not to 100%` }];
 }
 
-/** Mistakes of classes: a version without an agent, or an uplink where robots have no connection of their own. */
 function uplinkMistakes({ classes, uplink = 'agent' }: Record<string, unknown>): Mistake[] {
   if (!isMap(classes)) return [];
   const connected: readonly unknown[] = CONNECTED_UPLINKS;

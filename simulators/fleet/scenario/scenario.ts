@@ -1,7 +1,6 @@
 /**
- * Schema of a scenario file: the actions of a fleet, phase by phase. Run this file after a change, then `npx biome
- * check --write fixtures`: it writes `fixtures/scenarios/scenario.schema.json`, with which editors complete and check
- * scenario files.
+ * Schema of scenario files. After a change, run the file, then `npx biome check --write fixtures`: updates
+ * `fixtures/scenarios/scenario.schema.json`.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -20,14 +19,14 @@ const SHARE_WORDS = 'a percentage, 0% to 100%';
 const SOME_FORM = SHARE_FORM.replace('\\d{1,2}', '(?!0+(\\.0+)?%)\\d{1,2}');
 const SOME_WORDS = 'a percentage of the fleet, more than 0% up to 100%; at least one robot takes part';
 
-/** Parses events per second. Throws RangeError with the accepted form. */
+/** Events per second. Throws RangeError with the accepted form. */
 export function ratePerSecond(text: string): number {
   if (!new RegExp(RATE_FORM).test(text)) throw new RangeError(`'${text}' is not a rate: ${RATE_WORDS}`);
   const [number, unit] = text.split('/');
   return Number(number) / (durationMs(`1${unit}`) / 1000);
 }
 
-/** Parses a fraction from 0 to 1. Throws RangeError with the accepted form. */
+/** Fraction from 0 to 1. Throws RangeError with the accepted form. */
 export function shareOf(text: string): number {
   if (!new RegExp(SHARE_FORM).test(text)) throw new RangeError(`'${text}' is not a share: ${SHARE_WORDS}`);
   return Number(text.slice(0, -1)) / 100;
@@ -100,7 +99,7 @@ const phase = <const K extends string, T extends TProperties>(kind: K, fields: T
     ),
   );
 
-/** One shape for each kind of phase, so that a message concerns the kind that the author meant. */
+/** A shape for each kind, so that messages name only fields of that kind. */
 export const phaseShapes = {
   ramp: phase('ramp', { over: duration('Time over which the robots start, evenly') }),
   hold: phase('hold', { class: ofClass, for: duration('Time for which the fleet stays as it is') }),
@@ -224,7 +223,7 @@ const head = {
   ),
 };
 
-/** Scenario without its phases, each of which is checked against the shape of its kind. */
+/** `phaseShapes` checks the further fields of phases. */
 export const scenarioHead = shape(
   'Scenario',
   Type.Object(

@@ -1,15 +1,15 @@
-/** Ways from robots to a platform, traffic of a scenario, and the phases that suit each. */
+/** Uplinks from robots to a platform, kinds of traffic, and the phases that suit an uplink. */
 
 export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
 /**
- * `agent`: published agent protocol. `polling`: public Platform API alone. `calls`: no traffic but the scenario's,
- * because a robot stands for an existing device and is idle.
+ * `agent`: published agent protocol. `polling`: public Platform API. `calls`: robots stand for existing devices and are
+ * idle.
  */
 export type UplinkKind = (typeof UPLINKS)[number];
 
 export const CONNECTED_UPLINKS = ['agent', 'polling'] as const satisfies UplinkKind[];
 
-/** Requests at a rate over the whole fleet, by phase field. */
+/** Requests at a rate of the whole fleet. Key: field of a phase. */
 export const TRAFFIC = {
   ping: { action: 'ping', purpose: 'Rate of pings of devices through the platform' },
   lists: { action: 'list', purpose: 'Rate of reads of one page of the list of devices' },
@@ -20,7 +20,7 @@ export type Traffic = keyof typeof TRAFFIC;
 export type TrafficAction = (typeof TRAFFIC)[Traffic]['action'];
 export const TRAFFIC_NAMES = Object.keys(TRAFFIC) as Traffic[];
 
-/** Reason against the phase for robots of this uplink; undefined if they can carry it out. */
+/** Reason why robots of the uplink cannot perform the phase. */
 export function unsuited(
   uplink: UplinkKind,
   phase: { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>,
@@ -38,7 +38,7 @@ export function unsuited(
   return `this '${kind}' phase needs an uplink, but uplink is none${enough}`;
 }
 
-/** Readers of each robot's event stream; none by default for `calls`, which publish no events. */
+/** Default 1; 0 for `calls`, whose robots publish no events. */
 export const subscribersOf = (scenario: { uplink?: UplinkKind; subscribers?: number }): number =>
   scenario.subscribers ?? (scenario.uplink === 'calls' ? 0 : 1);
 

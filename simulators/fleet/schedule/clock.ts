@@ -1,7 +1,6 @@
 /**
- * Shared clock, and two ways to wait on it: an open-loop schedule, and deadlines that the end of a run cuts short. Open
- * loop: every action starts at its intended time, even while earlier ones run, and reports its lateness, so that a slow
- * generator cannot hide behind a slow target (coordinated omission).
+ * Shared clock, open-loop schedule and deadlines: actions start at their intended time, so that a slow generator cannot
+ * hide behind a slow target (coordinated omission).
  */
 import { setImmediate } from 'node:timers/promises';
 
@@ -11,17 +10,17 @@ export const monotonicMs = (() => {
   return (): number => performance.now() + offset;
 })();
 
-/** Times of a stream of actions, ascending, milliseconds from the start of the schedule. */
+/** Milliseconds from the start of the schedule, ascending. */
 export interface Moments {
   next(): number | undefined;
 }
 
 interface ScheduleOptions {
-  /** Start of the schedule on the clock of `now`. */
+  /** Start of the schedule, milliseconds by `now`. */
   epoch: number;
-  /** Streams of actions, e.g. the pings of one robot each. */
+  /** A stream is e.g. the pings of one robot. */
   streams: readonly Moments[];
-  /** Starts an action without blocking. `intended`: time on the clock of `now`. */
+  /** Starts an action without blocking. `intended`: milliseconds by `now`. */
   fire(stream: number, intended: number): void;
   signal?: AbortSignal;
   now?(): number;
@@ -50,7 +49,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** Takes a third of the time of `node:timers/promises` with a signal, because every action waits once. */
+/** Takes a third of the time of `node:timers/promises`; every action waits once. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -65,10 +64,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/**
- * Streams by their next time, equal times by number. A binary heap over typed arrays, so that tens of thousands of
- * streams allocate nothing per action.
- */
+/** Binary heap over typed arrays, so that tens of thousands of streams allocate nothing per action. */
 class DueQueue {
   readonly #streams: readonly Moments[];
   readonly #due: Float64Array;
@@ -93,7 +89,7 @@ class DueQueue {
     return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Takes the earliest stream and queues it again with its next time. */
+  /** Returns the earliest stream, and queues the stream again with its next time. */
   take(): number {
     const stream = this.#heap[0] ?? 0;
     const at = this.#streams[stream]?.next();
@@ -130,7 +126,7 @@ class DueQueue {
   }
 }
 
-/** Waits that the end of a run cuts short; times in milliseconds of the shared clock. */
+/** Waits that `end` cuts short; times in milliseconds of the shared clock. */
 export class Deadlines {
   readonly #open = new Set<() => void>();
   ended = false;
@@ -140,12 +136,11 @@ export class Deadlines {
     for (const finish of [...this.#open]) finish();
   }
 
-  /** Resolves at `time`, or at the end of the run. */
   until(time: number): Promise<void> {
     return this.at(time).promise;
   }
 
-  /** Resolves like `until`, or at `finish`. */
+  /** `finish` resolves the promise early. */
   at(time: number): { promise: Promise<void>; finish(): void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const finish = (): void => {
@@ -159,10 +154,7 @@ export class Deadlines {
     return { promise, finish };
   }
 
-  /**
-   * Resolves with false if `work` is not done by `time`, and with true if it is, or at the end of the run. Rejects if
-   * `work` does.
-   */
+  /** False if `work` is not done by `time`; true if `work` is done, or at the end of the run. */
   async reached(time: number, work: Promise<unknown>): Promise<boolean> {
     const wait = this.at(time);
     try {

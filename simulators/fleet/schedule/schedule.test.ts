@@ -34,7 +34,7 @@ const all = (moments: Moments): number[] => {
   return found;
 };
 
-/** Every action of the fleet as text, computed in `parts` parts. */
+/** Every action of the fleet as text, planned in `parts` shards. */
 const actions = (options: PlanOptions, parts: number): string[] =>
   Array.from({ length: parts }, (_, part) => membersOf(options.robots, { index: part + 1, count: parts }))
     .flatMap((members) =>
@@ -77,7 +77,7 @@ describe('the plan of a fleet', () => {
       fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 1000 }), (robots, permille) => {
         const kill = { do: 'kill', share: `${permille / 10}%`, over: '1s' } as const;
         const streams = streamsOf({ seed: 1, robots }, 0, kill, membersOf(robots));
-        // Of two that are as near, such as 14 and 15 for 58 % of 25, either will do.
+        // Rounding may go either way: 58 % of 25 robots are 14 or 15.
         const off = Math.abs(streams.length - Math.max(1, (permille * robots) / 1000));
         expect(off).toBeLessThanOrEqual(0.5 + 1e-9);
       }),
@@ -114,7 +114,6 @@ describe('the plan of a fleet', () => {
   });
 });
 
-/** Times of the pings of a fleet, ascending. */
 const pingsOf = (robots: number, hold: Omit<Extract<Phase, { do: 'hold' }>, 'do'>): number[] =>
   streamsOf({ seed: 7, robots }, 0, { do: 'hold', ...hold }, membersOf(robots))
     .flatMap(({ moments }) => all(moments))
@@ -202,7 +201,7 @@ describe('open-loop schedule', () => {
       streams: [moments([0, 10, 20])],
       fire: (_stream, intended) => {
         late.push(clock - intended);
-        clock += 25; // An action that blocks makes the following ones late, and that must show.
+        clock += 25; // A blocking action makes the following actions late.
       },
     });
     expect(late).toEqual([0, 15, 30]);

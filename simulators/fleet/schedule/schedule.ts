@@ -1,6 +1,6 @@
 /**
- * Actions of every robot in every phase, with their times: a pure function of scenario, seed and robot index, so that
- * any split over shards and workers gives the same actions, and all robots together keep the rate.
+ * Times of every robot's actions: a pure function of scenario, seed and robot index, so that any split over shards and
+ * workers gives the same actions.
  */
 
 import { durationMs } from '../../../harness/common/durations.ts';
@@ -16,7 +16,7 @@ export interface ActionStream {
   robot: number;
   kind: ActionKind;
   moments: Moments;
-  /** True if all robots act at once, so that lateness says nothing about the generator. */
+  /** All robots act at once, so lateness does not grade the generator. */
   burst: boolean;
   pages?: Random;
 }
@@ -25,7 +25,7 @@ export interface PlanOptions {
   seed: number | string;
   robots: number;
   classes?: Scenario['classes'] | undefined;
-  /** Phases of the scenario, among which earlier stages of a roll-out are found. */
+  /** Needed for roll-outs in stages, which skip robots of earlier stages. */
   phases?: readonly Phase[];
 }
 
@@ -79,7 +79,7 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
   return streams;
 }
 
-/** Number of robots that a phase concerns, and the place of each; undefined places if all take part. */
+/** `places` is undefined if the phase concerns all robots. */
 function placesOf(
   phase: Phase,
   whole: number,
@@ -91,7 +91,7 @@ function placesOf(
   return { robots: places.size, places };
 }
 
-/** Order in which robots act in a phase: robots ranked below `of` act. */
+/** Robots with a rank below `of` act, in the order of rank. */
 interface Turns {
   of: number;
   rankOf(robot: number): number;
@@ -113,7 +113,7 @@ function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   return { of: left.length, rankOf: (robot) => turns.get(robot) ?? LAST };
 }
 
-/** Phases of the earlier stages of a roll-out; a roll-out of a different release starts anew. */
+/** Indices of earlier stages; a roll-out of a different release starts anew. */
 function earlierStages(phases: readonly Phase[], index: number, phase: Phase): number[] {
   if (phase.do !== 'rollout' || phase.release === undefined) return [];
   const found: number[] = [];
@@ -126,7 +126,7 @@ function earlierStages(phases: readonly Phase[], index: number, phase: Phase): n
   return found;
 }
 
-/** Order without regard to earlier stages. All stages share one draw, so that a larger share contains a smaller. */
+/** All stages draw the same order, so that a larger share contains a smaller share. */
 function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number, phase: Phase): Turns {
   const { places, robots } = placesOf(phase, whole, classes);
   const name =
@@ -139,7 +139,7 @@ function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number
     return place === undefined ? LAST : (rank[place] ?? LAST);
   };
   const share = (mainAction(phase)?.share ?? 0) * robots;
-  // At least one robot, even where a small share of a small fleet has none.
+  // A small share of a small fleet still has one robot.
   return { of: share === 0 ? 0 : Math.max(1, Math.round(share)), rankOf };
 }
 
@@ -163,14 +163,14 @@ export interface Shard {
   count: number;
 }
 
-/** Robots of a shard, every `part.count`th, so that neighbours are on different shards. */
+/** Takes every `count`th robot, so that neighbours are on different shards. */
 export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }): number[] {
   const members: number[] = [];
   for (let robot = part.index - 1; robot < robots; robot += part.count) members.push(robot);
   return members;
 }
 
-/** Seeded shuffle of the fleet: `rank[robot]`, from 0, equal on every shard and worker. */
+/** Seeded shuffle, equal on every shard and worker. */
 function ranks(robots: number, draw: Random): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {
@@ -188,7 +188,7 @@ interface Arriving {
   draw: Random;
 }
 
-/** Times of a robot's part of a `rate` of the whole fleet, per second. */
+/** `rate`: actions per second of the whole fleet. */
 function atRate(part: Arriving & { rate: number; robots: number; durationMs: number }): Moments {
   const { rate, robots, rank, durationMs, arrivals, draw } = part;
   if (rate <= 0) return { next: () => undefined };
@@ -213,7 +213,7 @@ function atRate(part: Arriving & { rate: number; robots: number; durationMs: num
   };
 }
 
-/** Time of a robot's only action; undefined for a robot that takes no part. */
+/** Undefined for a robot that takes no part. */
 function once(part: Arriving & { of: number; overMs: number }): number | undefined {
   const { of, rank, overMs, arrivals, draw } = part;
   if (rank >= of) return undefined;

@@ -1,4 +1,4 @@
-/** What tests of a fleet need of their machine. */
+/** Folders, servers and ports for tests of a fleet. */
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, onTestFinished } from 'vitest';
 import { type Scratch, scratch } from '../../common/testing/scratch.ts';
 
-/** Call once in a test file: each test has an empty folder of its own. The function tells paths in it. */
+/** Gives each test an empty folder; the returned function makes paths in the folder. */
 export function useFolder(): (...names: string[]) => string {
   let own: Scratch;
   beforeEach(() => {
@@ -16,10 +16,7 @@ export function useFolder(): (...names: string[]) => string {
   return (...names) => join(own.path, ...names);
 }
 
-/**
- * Listens at a Unix socket, or at a free port of 127.0.0.1, until the end of the test, which cuts all connections.
- * Resolves with the port, its URL, and the connections so far.
- */
+/** Listens at a Unix socket, or a free port of 127.0.0.1, until the test ends. `sockets`: all connections. */
 export async function served(server: Server, path?: string) {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => void sockets.add(socket.on('error', () => {})));
@@ -33,7 +30,7 @@ export async function served(server: Server, path?: string) {
   return { port, url: `http://127.0.0.1:${port}`, sockets };
 }
 
-/** A port of 127.0.0.1 at which a server was, and nobody listens. */
+/** Port of 127.0.0.1 where nobody listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

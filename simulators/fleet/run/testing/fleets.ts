@@ -1,4 +1,4 @@
-/** Fleets for tests, with a platform and folders of their own. */
+/** Fleets, platforms and options of runs for tests. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,13 +12,12 @@ import type { FleetOptions, RunOptions } from '../plan.ts';
 
 interface TestFleets {
   readonly platform: SimulatedPlatform;
-  /** Folder of the robots' keys. */
   readonly stateDir: string;
-  /** A fleet of 12 robots that starts at once; `yaml` has the other phases and fields of its scenario. */
+  /** Fleet of 12 robots. `yaml`: phases after the ramp, and further fields of the scenario. */
   create(yaml: string, options?: Partial<FleetOptions>): Fleet;
 }
 
-/** Call once in a test file: starts the platform before its tests, and removes everything after them. */
+/** Call once in a test file. */
 export function useFleets(): TestFleets {
   let platform: SimulatedPlatform;
   let dir: string;
@@ -56,23 +55,19 @@ export function useFleets(): TestFleets {
   };
 }
 
-/** What the Platform API answers to a GET of a list. */
 export async function listOf<T>({ url, apiKey }: SimulatedPlatform, path: string): Promise<T[]> {
   const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES.spec.versionHeader]: NEWEST_VERSION };
   const { data = [] } = (await (await fetch(`${url}${path}`, { headers })).json()) as { data?: T[] };
   return data;
 }
 
-/** Carries out the whole scenario of a fleet. */
 export async function runAll(fleet: Fleet): Promise<void> {
   await fleet.prepare();
   for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
   await fleet.finish();
 }
 
-// Options of a small run whose files lie below one folder. For tests.
-
-/** Two robots in this process. `scenario` is YAML without its name. */
+/** Two robots in this process; all files below `root`. `scenario`: YAML without the field `name`. */
 export const runOptionsIn = (root: string, scenario: string, change: Partial<RunOptions> = {}): RunOptions => ({
   scenario: parseScenario(`name: test\n${scenario}`, 'test.yaml'),
   robots: 2,

@@ -1,4 +1,4 @@
-/** Locks the folders of a fleet until it is killed: `hold-lock.ts OUT STATE`. */
+/** Locks the folders of a fleet until the process is killed: `hold-lock.ts OUT STATE`. */
 import process from 'node:process';
 import { lockFolders } from '../ready.ts';
 
