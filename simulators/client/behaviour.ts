@@ -17,7 +17,6 @@ export interface Envelope {
 }
 
 export interface Interruption {
-  /** Undefined when no answer arrived. */
   status: number | undefined;
   /** Number of attempts in a row that brought no event. */
   attempt: number;
@@ -25,7 +24,7 @@ export interface Interruption {
   retryAfterMs: number | undefined;
 }
 
-/** Address of a Device API on loopback TCP, from its discovery file. */
+/** Address of a Device API on loopback TCP, and its token. */
 export interface Place {
   port: number;
   token: string;
@@ -34,11 +33,9 @@ export interface Place {
 export interface StreamBehaviour {
   decode(bytes: Buffer): string;
   lines(text: string): string[];
-  /** Undefined for a comment line of the stream. */
   field(line: string): { name: string; value: string } | undefined;
   join(lines: readonly string[]): string;
   isDispatched(block: Block, lines: readonly string[]): boolean;
-  /** Returns `before` for an invalid value of an id field. */
   idOf(value: string, before: string): string;
   idAtOnce: boolean;
   /** Treatment of an incomplete block at the end of the stream. */
@@ -47,11 +44,9 @@ export interface StreamBehaviour {
 
 export interface FollowBehaviour {
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
-  /** Query string of the event types; empty selects all types. */
   types(wanted: string | undefined): string;
   /** Undefined skips the event; a throw ends the client. */
   envelope(block: Block): Envelope | undefined;
-  /** Undefined skips the event. */
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
   /** Milliseconds before an event is printed; a stream that ends earlier loses the event. */
@@ -69,7 +64,6 @@ export interface FollowBehaviour {
   show(line: Record<string, unknown>): string[];
   /** Undefined for a file without an address; a throw ends the client. */
   discover(read: () => string): Place | undefined;
-  /** `token` is undefined on a unix socket and for a plain URL. */
   credentials(token: string | undefined): Record<string, string>;
   /** Headers of the request that follows a redirect; undefined to ignore redirects. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
@@ -93,7 +87,6 @@ export interface Answer {
   text: string;
 }
 
-/** `attempt`: number of earlier requests of the job. */
 export interface Refused extends Omit<Interruption, 'retryMs'> {
   job: CallJob;
 }
@@ -114,7 +107,6 @@ export interface CallBehaviour {
   access(access: Access, job: CallJob): Record<string, string>;
   address(path: string, access: Access, job: CallJob): string;
   keepsAlive: boolean;
-  /** Headers of the request that follows a redirect; undefined to ignore redirects. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   /** Milliseconds to wait for an answer. `nanos`: time that a ping gives the device, nanoseconds. */
   answerMs(nanos: number | undefined): number;
@@ -125,20 +117,16 @@ export interface CallBehaviour {
   /** Throws CallFailed for an error status or a malformed body. */
   value(answer: Answer, job: CallJob): unknown;
   failed(error: unknown, access: Access): Told;
-  /** Text for stderr before the first request; empty for none. */
   greeting(access: Access): string;
-  /** Limit of the first page; undefined leaves the limit to the platform. */
   limit(wanted: number | undefined): number | undefined;
   query(asked: PageAsked): Record<string, string>;
   /** Throws CallFailed for a malformed page. */
   page(value: unknown): Page;
   /** Pages to request next, in parallel; an empty list ends the job. */
   next(got: Page, asked: PageAsked): readonly PageAsked[];
-  /** Items of a page to print. `seen`: ids printed before. */
   items(page: Page, seen: ReadonlySet<unknown>): readonly unknown[];
 }
 
-/** Jobs that print one line; a list prints one line for each item. */
 export type PlainJob = Exclude<CallJob, 'list'>;
 
 export interface JobBehaviour {

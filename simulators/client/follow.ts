@@ -10,10 +10,8 @@ import type { Block, ClientBehaviour, Interruption, StreamBehaviour } from './be
 export interface FollowOptions {
   url?: string | undefined;
   socket?: string | undefined;
-  /** Path of the discovery file for loopback TCP. */
   discovery?: string | undefined;
   heartbeatSeconds: number;
-  /** Event types, comma-separated. Default: all. */
   types?: string | undefined;
   behaviour: ClientBehaviour;
   signal: AbortSignal;
@@ -53,7 +51,6 @@ class Follower {
   readonly #options: FollowOptions;
   readonly #seen = new Set<string>();
   #cursor: string | undefined;
-  /** Last event id, kept across streams. */
   #lastId = '';
   #retryMs: number | undefined;
   #streams = 0;
@@ -149,11 +146,10 @@ function answerTo(opening: ClientRequest): Promise<IncomingMessage | undefined> 
   });
 }
 
-/** True for a broken connection, false for a bug of the client. */
 const isBroken = (error: unknown): boolean =>
   error instanceof Error && ('code' in error || error.name === 'AbortError' || error.message === 'aborted');
 
-/** Parses an event stream into blocks. `id`: last event id of earlier streams. */
+/** `id`: last event id of earlier streams. */
 function blockReader(behaviour: StreamBehaviour, id: string) {
   let [committed, next, event, retryMs] = [id, id, '', undefined as number | undefined];
   let data: string[] = [];

@@ -15,7 +15,6 @@ import {
 import { type Access, type Answer, CallFailed, isObject, type PageAsked, type PlainJob } from './behaviour.ts';
 import { type FollowOptions, follow, whereIs } from './follow.ts';
 
-/** `url`: base of the Device API or of the Platform API. */
 export interface CallsOptions extends Omit<FollowOptions, 'heartbeatSeconds'> {
   job: CallJob;
   access: Access;

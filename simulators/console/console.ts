@@ -46,7 +46,6 @@ const RELOAD = `addEventListener('error', ({ target }) => {
   if (target instanceof HTMLScriptElement) setTimeout(() => location.reload(), 1000);
 }, true);`;
 
-/** Files that the page may load, by URL path after the token. */
 function listed(): Map<string, () => Served> {
   const files = new Map<string, () => Served>();
   for (const [name, path] of Object.entries(MODULES)) {
@@ -90,7 +89,6 @@ class PageFiles {
     return known;
   }
 
-  /** HTML that preloads the scripts in parallel, and shows a heading before they run. */
   shell(page: string, title: string): Served {
     const main = `page/${page}/main${SOURCE}`;
     const before = [...this.#files.keys()].filter((path) => {
@@ -120,7 +118,6 @@ ${before.map((path) => `<link rel="modulepreload" href="./${path}">`).join('\n')
   }
 }
 
-/** Content-Security-Policy that allows only the console's scripts and server. */
 const POLICY = [
   "default-src 'none'",
   `script-src 'self' ${[RELOAD, IMPORTS].map((text) => `'sha256-${hash('sha256', text, 'base64')}'`).join(' ')}`,
@@ -134,7 +131,6 @@ const POLICY = [
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Reason to answer 403; undefined to serve the request. `given`: token in the request's path. */
 function refusalOf(
   { headers, headersDistinct }: IncomingMessage,
   given: string,
@@ -147,13 +143,12 @@ function refusalOf(
   // Any website can point its own host name to 127.0.0.1 (DNS rebinding).
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return 'this name is not the one of the console';
   if (origin !== undefined && origin !== `http://${host}`) return 'another page may not use the console';
-  // A link on another site may open the page, as the link needs the token.
+  // A link on another site may open the page; its URL still needs the token.
   if (site === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate') return 'another page may not use the console';
   if (!timingSafeEqual(digest(given), digest(token))) return 'the address has another token; the console printed it';
   return undefined;
 }
 
-/** The page receives the result as JSON, or the message of the error. */
 export type Action = (body: Record<string, unknown>) => Promise<unknown> | unknown;
 
 /** Throws RangeError for a string, a fraction or a number out of range. */
@@ -163,12 +158,10 @@ export function wholeNumber(what: string, value: unknown, from = 0, to = Number.
 }
 
 interface ConsoleOptions<D extends object> {
-  /** Name of a folder in `page/`. */
   page: string;
   title: string;
   feed: Feed<D>;
   actions: Readonly<Record<string, Action>>;
-  /** Default 0: any free port. */
   port?: number;
 }
 

@@ -12,7 +12,6 @@ export class Feed<D extends object> implements Disposable {
   readonly #pages = new Set<ServerResponse>();
   readonly #refresh: () => void;
 
-  /** `refresh` runs before a page gets the whole document, to update members. */
   constructor(document: D, refresh: () => void = () => {}) {
     this.#document = document;
     this.#refresh = refresh;
@@ -33,7 +32,6 @@ export class Feed<D extends object> implements Disposable {
     this.#timer ??= setTimeout(() => this.#flush(), 50).unref();
   }
 
-  /** Sends only members whose value differs. */
   set(members: Partial<D>): void {
     const known = this.#document as Record<string, unknown>;
     const changes = Object.entries(members).flatMap(([name, to]) =>

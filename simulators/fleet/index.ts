@@ -52,7 +52,7 @@ export interface FleetProgress {
 export interface RolloutOptions {
   /** Default: a new release with `content` as its only config file. */
   release?: ReleaseFixture;
-  /** JSON text. Default: the version of the release. */
+  /** JSON text of the config file. Default: contains the version of the release. */
   content?: string;
   /** Percentage of the robots. Default `100%`. */
   share?: string;

@@ -17,12 +17,10 @@ export interface Stretch {
   from: number;
   to: number;
   colour: string;
-  /** Set for a stretch that may overlap other stretches. */
   beside?: boolean;
 }
 
 interface ChartProps {
-  /** Description for screen readers. */
   text: string;
   /** Seconds. */
   moments: number[];

@@ -9,7 +9,6 @@ export type Change =
   /** Replaces the character at index `at[i]` of a text by `text[i]`. */
   | { paint: string; at: readonly number[]; text: string };
 
-/** Message of the server: first the whole document, then changes. */
 export type Message = { whole: object } | { changes: readonly Change[] };
 
 /** Shares unchanged members with the old document. */

@@ -11,7 +11,6 @@ type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
 /** Milliseconds; a hidden page gets no animation frames, so a timer draws. */
 const LONGEST_WAIT_MS = 250;
 
-/** Follows the server's document; draws at most once per animation frame. */
 function follow<D extends object>(
   onDocument: (document: D) => void,
   onConnection: (connection: Connection) => void,
@@ -64,7 +63,6 @@ export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
 
 let saidSoFar = 0;
 
-/** Shows a message for a while, also to screen readers. */
 export function say(text: string, tone: SaidText['tone'] = 'done'): void {
   saidSoFar += 1;
   globalThis.dispatchEvent(new CustomEvent<SaidText>('said', { detail: { number: saidSoFar, text, tone } }));
@@ -77,7 +75,6 @@ interface ActionProps {
   tone?: 'main' | 'danger';
   disabled?: boolean;
   title?: string;
-  /** Message after success. */
   done?: (answer: never) => string;
 }
 
@@ -153,7 +150,6 @@ export function colourOf(name: string): string {
   return color;
 }
 
-/** Calls back on a new size of the element, and when the page turns light or dark. */
 export function followLook(element: Element, onSize: () => void, onColours: () => void): () => void {
   const sized = new ResizeObserver(onSize);
   sized.observe(element);
@@ -177,17 +173,14 @@ export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Dee
   <//>`;
 }
 
-/** E.g. `12:03:04.567`. */
 export const clock = (ms: number): string => {
   const at = new Date(ms);
   return `${at.toLocaleTimeString('en-GB', { hour12: false })}.${String(at.getMilliseconds()).padStart(3, '0')}`;
 };
 
 const COUNT = new Intl.NumberFormat('en');
-/** E.g. `12,345`. */
 export const thousands = (value: number): string => COUNT.format(value);
 
-/** E.g. `1.2 kB`. */
 export function bytes(value: number): string {
   if (value < 1_000) return `${value} B`;
   if (value < 1_000_000) return `${(value / 1_000).toFixed(1)} kB`;
@@ -198,7 +191,6 @@ export interface PageProps<D> {
   document: D;
 }
 
-/** Draws each new document with `Page`, and `heading` as its title. */
 export function openPage<D extends object>(Page: ComponentType<PageProps<D>>, heading: (document: D) => string): void {
   render(h(Shell<D>, { Page, heading }), document.body);
 }
@@ -223,12 +215,11 @@ function Shell<D extends object>({
     <${Said} />`;
 }
 
-/** Milliseconds for which a message is shown, longer for a failure. */
 const SAID_MS = { done: 6_000, wrong: 20_000 };
 const MOST_SAID = 4;
 
 interface SaidText {
-  /** Key of the element, so that screen readers do not repeat a message when an older message disappears. */
+  /** Keeps screen readers from repeating a message when an older message disappears. */
   number: number;
   text: string;
   tone: keyof typeof SAID_MS;

@@ -22,7 +22,6 @@ import { PreflightError } from '../run/ready.ts';
 import { classOf } from '../scenario/classes.ts';
 import { type Phase, shareOf } from '../scenario/scenario.ts';
 
-/** Throws RangeError for an unknown robot. */
 async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
   const socket = fleet.robotSocket(index);
   const answer = await ask(socket, `${DEVICE_API_PREFIX}/deployments/current`);

@@ -112,7 +112,6 @@ export interface Action {
   robot: Robot;
   phase: Phase;
   index: number;
-  /** Number of earlier passes of the scenario. */
   round: number;
   /** Intended time on the shared clock, milliseconds. */
   intended: number;
@@ -131,7 +130,6 @@ interface ActionsOptions {
   client: PlatformClient | undefined;
   deadlines: Deadlines;
   keys: KeyStore | undefined;
-  /** Reports that this machine ran out of descriptors, ports or buffers. */
   onExhausted(): void;
 }
 
@@ -201,7 +199,6 @@ export class Actions {
     }
   }
 
-  /** Rejects when the platform refuses the robot, or when the robot is not online in time. */
   async start(robot: Robot): Promise<void> {
     const { keys, config } = this.#options;
     if (keys !== undefined && uplinkOf(config.scenario, robot.index) === 'agent') {
@@ -337,7 +334,6 @@ export class Actions {
     }
   }
 
-  /** Records the lateness when the request is sent, and as `target` the time until an answer that `counts`. */
   async #sent<T>(
     action: Action,
     target: DurationName,
@@ -354,7 +350,7 @@ export class Actions {
       if (at !== undefined && counts(answer)) action.record.time(target, monotonicMs() - at);
       return answer;
     } finally {
-      // Lateness of a request that was never sent ends when the fleet gives up.
+      // A request that was never sent still counts as late.
       if (at === undefined) recordLateness(action);
     }
   }

@@ -12,7 +12,6 @@ const USUAL_KEY_BITS = 2048;
 
 type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
 
-/** Predicts from the failures of one robot whether the fleet can come online. */
 export class Canary {
   readonly #config: CanaryConfig;
   readonly #fatal = Promise.withResolvers<Error>();
@@ -30,7 +29,6 @@ export class Canary {
     if (this.#permanentFailures >= 2) this.#fatal.resolve(error);
   }
 
-  /** Never rejects. `started`: settles when the robot is online or refused. */
   async outcomeOf(robot: Robot, started: Promise<void>, deadlines: Deadlines): Promise<CanaryOutcome> {
     const deadline = deadlines.at(monotonicMs() + 10_000);
     try {

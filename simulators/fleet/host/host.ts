@@ -30,7 +30,6 @@ const LETTERS: Readonly<Record<RobotState | RolloutState, string>> = {
 export const letterOf = (state: RobotState, rollout: RolloutState | undefined): string =>
   LETTERS[state === 'online' && rollout !== undefined ? rollout : state];
 
-/** Robot `at[i]` now has the letter `text[i]`. */
 export interface StateChanges {
   at: number[];
   text: string;
@@ -43,7 +42,6 @@ export interface Host {
   /** Starts and stops one robot, to find failures early; call before `prepare`. */
   runCanary(robot: number): Promise<CanaryOutcome>;
   prepare(): Promise<void>;
-  /** Resolves once every action of the phase has ended or timed out. */
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
   soFar(): Promise<PhaseOutcome | undefined>;
   /** Adds robots and generates their keys. `robots`: new size of the whole fleet. */
@@ -69,22 +67,18 @@ export const HOST_CALLS = [
 export type HostCall = (typeof HOST_CALLS)[number];
 
 export interface HostConfig {
-  /** Shown in results, e.g. `worker 2`. */
   name: string;
   members: number[];
-  /** Number of robots in all shards. */
   robots: number;
   seed: number;
   scenario: Scenario;
   platform: PlatformAddress | undefined;
   /** Limit of connections to the platform, without those of uplinks. */
   connections?: number;
-  /** Replacements for routes that the platform lacks. Default: none. */
   offer?: Offer;
   keyBits: number;
   /** Robots are named `<prefix>-000042`; a later fleet with the same prefix uses the same keys. */
   namePrefix: string;
-  /** Folder of the robots' keys, kept between runs. */
   stateDir: string;
   robotsDir: string;
   /** Folder of the robots' Unix sockets; short, because the system limits their paths. */
@@ -108,7 +102,6 @@ export type HostNotice =
 
 export interface HostTick {
   robots: Partial<Record<RobotState, number>>;
-  /** Durations since the last tick; counters since the start. */
   interval: Snapshot;
   load: LoadSample;
   /** False during warm-up and bursts, whose load the verdict ignores. */
@@ -136,7 +129,6 @@ export interface PhaseOutcome {
   notStarted: number;
   missed: string[];
   trace: { robot: number; phase: number; kind: ActionKind; at_ms: number }[];
-  /** First few failures; equal failures of several robots are one entry. */
   failures: FailedAction[];
   late: LateRollout[];
 }
@@ -176,7 +168,6 @@ export type CanaryOutcome =
   | { end: 'slow' | 'refused' | 'fatal'; message: string };
 
 export interface FailedAction {
-  /** Kind of action, or `by hand`. */
   kind: string;
   robot?: string;
   message: string;

@@ -96,7 +96,7 @@ export class RobotHost implements Host {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // After `stop`, nothing ends a new timer.
+    // If `stop` has run, nothing clears the timers below.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), 1000);
@@ -126,7 +126,6 @@ export class RobotHost implements Host {
     if (this.#actions !== undefined) return this.#actions;
     const { members, defects = {} } = this.#config;
     for (const robot of members.filter((each) => defects[each] !== undefined)) {
-      // Loaded on demand, because few fleets have defects.
       const { deviceDefect } = await import('../../defects/device/index.ts');
       this.#defects.set(robot, deviceDefect(defects[robot] ?? ''));
     }

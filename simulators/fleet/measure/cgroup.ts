@@ -10,7 +10,6 @@ export interface MemoryLimit {
   limitBytes: number;
   /** Bytes left, with the file cache that the kernel can reclaim. */
   freeBytes: number;
-  /** Processes killed by the kernel at this limit, if the system reports them. */
   kills: number | undefined;
 }
 

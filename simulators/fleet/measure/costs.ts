@@ -37,7 +37,6 @@ async function fromProc(pid: number): Promise<Usage | undefined> {
 }
 
 const ROLES = ['parent', 'workers', 'platform'] as const;
-/** `platform`: Muster's own platform, if the run started one. */
 export type Role = (typeof ROLES)[number];
 const PARTS = [...ROLES, 'whole'] as const;
 type PartName = (typeof PARTS)[number];
@@ -56,7 +55,6 @@ const part = Type.Object({
 });
 export type CostPart = Static<typeof part>;
 
-/** Costs of a run's processes, sampled on Linux. */
 export const runCosts = Type.Object({
   memory: Type.Literal('PSS', { description: 'Shared pages count once' }),
   robots: Type.Integer({ description: 'Robots that had been online by the peak' }),
@@ -142,7 +140,6 @@ interface Moment {
   bytes: Partial<Record<PartName, number>>;
 }
 
-/** Milliseconds between samples during a ramp. */
 const TICK_MS = 1000;
 
 /** Call `start`, wrap the phase that starts the robots in `ramp`, then read `costs`. */

@@ -105,7 +105,6 @@ export function recordMs(into: Histogram, ms: number): void {
   into.recordValue(Math.min(Math.max(Math.round(ms * 1000), 0), HIGHEST_MICROSECONDS));
 }
 
-/** Milliseconds; 0 for an empty histogram. */
 export const percentileMs = (times: Histogram, percent: number): number =>
   times.totalCount === 0 ? 0 : times.getValueAtPercentile(percent) / 1000;
 
@@ -125,7 +124,6 @@ export function summary(times: Histogram): Summary {
 
 export const encode = (from: Histogram): string => encodeIntoCompressedBase64(from);
 
-/** Throws for a text that is not an encoded histogram. */
 export function decode(text: string): Histogram {
   const read = decodeFromCompressedBase64(text, 32, false) as Histogram;
   // A decoded histogram cannot record values beyond its maximum, so the counts are copied.
@@ -145,7 +143,6 @@ export function addDurations(all: Map<string, Histogram>, name: string, times: H
   all.set(name, held);
 }
 
-/** Durations recorded since `before`; undefined if `before` counts more than `now`. */
 export function difference(now: Histogram, before: Histogram | undefined): Histogram | undefined {
   const rest = histogram(now.numberOfSignificantValueDigits === 2 ? 2 : 3);
   merge(rest, now);
@@ -160,7 +157,6 @@ export interface Recorder {
   count(name: CounterName, by?: number): void;
 }
 
-/** All measurements so far, as JSON: HDR histograms in base64, and counters. */
 export interface Snapshot {
   histograms: Record<string, string>;
   counters: Record<string, number>;
@@ -211,7 +207,6 @@ export class Metrics implements Recorder {
   #recorders = new Map<string | undefined, Recorder>();
   measuring = true;
 
-  /** `intervals`: enables `takeInterval`. */
   constructor({ intervals = false } = {}) {
     this.#onInterval = intervals;
   }

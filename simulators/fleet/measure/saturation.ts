@@ -75,7 +75,6 @@ function openDescriptors(): number {
   }
 }
 
-/** Soft limit of open files; 0 where the system reports none. */
 export function descriptorLimit(): number {
   return Number(/^Max open files\s+(\d+)/m.exec(readText('/proc/self/limits') ?? '')?.[1] ?? 0);
 }

@@ -8,7 +8,6 @@ export interface Exchange {
   ms: number;
   method: string;
   path: string;
-  /** Request headers with the API key masked. */
   headers: Readonly<Record<string, string>>;
   sent?: string;
   status: number;
@@ -30,7 +29,6 @@ interface SamplerOptions {
   tell(told: AnswersTold): void;
 }
 
-/** Estimated bytes of an exchange without its bodies. */
 const EACH = 2000;
 
 /** Bytes; passing on a larger body stalls the process. */

@@ -9,7 +9,6 @@ interface Answer {
   retryAfter?: string;
 }
 
-/** Server that answers request `n` by `answer`; undefined closes the connection. */
 async function platformWith(answer: (n: number, request: IncomingMessage, body: string) => Answer | undefined) {
   const seen: { at: number; path: string; body: string }[] = [];
   const server = createServer((request, response) => {

@@ -27,7 +27,6 @@ import { Connections } from './connections.ts';
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
   readonly status: number;
-  /** Delay that the platform asks for, milliseconds. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, message: string, options?: ErrorOptions & { retryAfterMs?: number | undefined }) {
     super(message, options);
@@ -58,7 +57,6 @@ export function isPermanent(error: unknown): boolean {
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 
 interface SetUpOptions {
-  /** Ends the wait; the call then rejects with the signal's reason. */
   signal: AbortSignal;
   limitMs?: number;
 }
@@ -124,7 +122,6 @@ interface PlatformClientOptions
   /** Most connections to the platform. Default 256. */
   connections?: number | undefined;
   onOpened?(ms: number): void;
-  /** Reports a measured request that waits for a free connection. */
   onCrowded?(): void;
   setUpMs?: number;
 }
@@ -180,7 +177,6 @@ export class PlatformClient {
     return (await this.#setUp(() => this.#post('/provisioning_tokens', {}, token))).token;
   }
 
-  /** Creates a release with one config instance. `label`: version, unique on the platform. */
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';
     const types = await this.#setUp(() => this.#get(`/config_types?slug=${slug}&limit=1`, page));
@@ -234,7 +230,6 @@ export class PlatformClient {
     return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;
   }
 
-  /** Resolves with the number of items. */
   async listPage(
     request: { limit: number; offset: number; expand?: string | undefined },
     sending?: Sending,
@@ -248,7 +243,6 @@ export class PlatformClient {
     await this.#get(`/devices/${encodeURIComponent(deviceId)}`, resource, sending);
   }
 
-  /** Sends a request of preflight, without retries. */
   ask<T>(request: Pick<ApiRequest, 'method' | 'path' | 'body'>, answer: AnswerShape<T>): Promise<T> {
     return this.#send({ headers: this.#headers, ...request }, answer);
   }

@@ -7,7 +7,6 @@ import { Connections } from './connections.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-/** A server that holds every answer back until `answer` is called. */
 async function silentServer() {
   const asked: { socket: Socket; path: string }[] = [];
   const server = createServer((socket) => {

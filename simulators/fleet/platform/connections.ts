@@ -9,7 +9,6 @@ interface ConnectionsOptions {
   most: number;
   timeoutMs: number;
   onOpened?(ms: number): void;
-  /** Reports a request that waits because the limit of connections is reached. */
   onCrowded?(): void;
 }
 
@@ -18,7 +17,7 @@ interface Waiting {
   handler: AnswerHandler;
 }
 
-/** Limit of connections for patient requests; opening thousands delays a burst. */
+/** Patient requests share at most 256 connections; opening thousands delays a burst. */
 const TOGETHER = 256;
 
 const CLOSED = 'the connections were closed';

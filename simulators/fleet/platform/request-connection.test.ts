@@ -5,7 +5,6 @@ import { type Answer, type ExchangeOptions, exchange } from '../../common/platfo
 import { served } from '../testing/scratch.ts';
 import { Connections } from './connections.ts';
 
-/** `answer` writes the server's answer to a request. */
 async function answeredWith(answer: (socket: Socket, request: string) => unknown, timeoutMs = 60_000) {
   const requests: string[] = [];
   const server = createServer((socket) => {

@@ -53,7 +53,6 @@ export class RequestConnection {
   #handler: AnswerHandler | undefined;
   #interim = false;
   #last = false;
-  /** By `performance.now()`; the server may close the connection afterwards. */
   #usableUntil = Number.POSITIVE_INFINITY;
   #isGone = false;
 
@@ -89,13 +88,11 @@ export class RequestConnection {
     socket.once('close', () => this.#fail(closed()));
   }
 
-  /** False, and closes the connection, if the server may have timed out. */
   get usable(): boolean {
     if (performance.now() >= this.#usableUntil) this.#cut();
     return !this.#socket.destroyed;
   }
 
-  /** Call only while no request is under way. */
   send(bytes: string | Buffer, handler: AnswerHandler): void {
     this.#handler = handler;
     handler.onRequestStart(this);
@@ -107,7 +104,6 @@ export class RequestConnection {
     this.#fail(reason);
   }
 
-  /** Resolves when the connection is closed. */
   async destroy(reason: Error): Promise<void> {
     if (this.#socket.closed) return;
     const end = once(this.#socket, 'close');

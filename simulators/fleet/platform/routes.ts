@@ -6,7 +6,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { TRAFFIC, type Traffic, type UplinkKind } from '../scenario/uplinks.ts';
 
-/** Part of a scenario that needs a route: every phase, one kind of traffic, or a roll-out. */
 export type Part = 'always' | Traffic | 'rollout';
 
 interface Route {
@@ -14,7 +13,6 @@ interface Route {
   section?: string;
   of: Partial<Record<UplinkKind, Part>>;
   fields: string;
-  /** Replacement of a missing route, as text for the user. */
   instead: string;
   /** Set if the fleet uses the replacement by itself. */
   own?: true;

@@ -46,7 +46,6 @@ interface Asking extends Partial<SurveyOptions>, Pick<PlatformAddress, 'apiVersi
   phase?: Partial<Phase>;
 }
 
-/** `phase`: members of the hold phase, e.g. `lists: '1/s'`. */
 async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...more }: Asking) {
   const asked: string[] = [];
   const server = createServer((request, response) => {

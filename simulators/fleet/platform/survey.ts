@@ -26,7 +26,6 @@ import { type Part, type RouteName, routesFor } from './routes.ts';
 export interface Offer {
   /** Ids of existing devices, robot 0 first; with uplink `calls`, further robots share the devices. */
   devices?: string[];
-  /** Reads pages of one device instead of single devices. */
   readsPages?: true;
   expand?: string;
   releaseId?: string;
@@ -41,7 +40,6 @@ export interface Survey {
   notes: string[];
 }
 
-/** The message lists the missing routes, each with its replacement. */
 export class LackingError extends Error {
   override name = 'LackingError';
 }
@@ -81,7 +79,6 @@ const expandedList = shape(
   'list of devices with their deployments',
   Type.Object({ data: Type.Array(Type.Object({ current_deployment: Type.Unknown() })) }),
 );
-/** Answer to every route under a wrong base URL. */
 const NOT_SERVED = 'was answered 404';
 
 const releaseList = shape('list of releases', Type.Object({ data: Type.Array(Type.Object({ id: Type.String() })) }));
@@ -178,7 +175,6 @@ class Surveyor {
     return this.#unlisted?.status === 404;
   }
 
-  /** Further reasons to refuse the run, with options that help. */
   get impossible(): string[] {
     const { robots, scenario, devices } = this.#options;
     const found: string[] = [];

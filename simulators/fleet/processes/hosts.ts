@@ -11,7 +11,6 @@ import type { RobotHost } from '../host/robot-host.ts';
 import { MemoryKills } from '../measure/cgroup.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 
-/** Modules are sources in the repository and compiled in the published package. */
 const moduleUrl = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
@@ -156,11 +155,9 @@ interface HostsOptions {
   processes: boolean;
   onNotice(host: string, notice: HostNotice): void;
   silentMs?: number | undefined;
-  /** Called for a host that died or failed; the fleet continues with the other hosts. */
   onLost(reason: string): void;
 }
 
-/** Thrown when every host is lost; `onLost` has reported each host. */
 export class NoHostLeft extends Error {
   override name = 'NoHostLeft';
 }
@@ -169,7 +166,6 @@ export class Hosts {
   readonly #options: HostsOptions;
   readonly #entries = new Map<string, { host: Host | WorkerHost; config: HostConfig }>();
   #past: Snapshot = { histograms: {}, counters: {} };
-  /** Newest measurements of each host, kept in case the host is lost. */
   readonly #newest = new Map<string, Snapshot>();
   readonly #lost: Promise<void>[] = [];
   readonly #kills = new MemoryKills();
@@ -180,7 +176,6 @@ export class Hosts {
     this.#options = options;
   }
 
-  /** Starts the first host unless the host runs already. */
   async first(): Promise<{ host: Host; members: readonly number[] }> {
     const [config] = this.#options.configs;
     await this.#load();
@@ -230,7 +225,6 @@ export class Hosts {
     return mergeSnapshots([this.#past, ...now]);
   }
 
-  /** Distributes robots over the hosts as at the start. `first`: number of robots before. */
   async grow(members: readonly number[], first: number): Promise<void> {
     const { configs } = this.#options;
     const robots = first + members.length;

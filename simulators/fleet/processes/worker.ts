@@ -8,7 +8,6 @@ import { ALIVE_EVERY_MS, type Call, type Reply, SIGN_OF_LIFE } from './hosts.ts'
 let host: RobotHost | undefined;
 
 function send(message: Reply | HostNotice | typeof SIGN_OF_LIFE): void {
-  // The coordinator may have ended.
   if (process.connected) process.send?.(message, () => {});
 }
 

@@ -114,7 +114,6 @@ function grid(x: Axis, y: Axis): Markup {
 
 const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
 
-/** A narrow screen hides every second label of the x axis. */
 function labels(x: Axis, y: Axis): Markup {
   const up = y.ticks.map(
     (tick) => html`<span style="top:${percent(1 - place(y, tick))}">${valueText(y.unit, tick)}</span>`,
@@ -187,7 +186,6 @@ function valuesTable({ title, x, y, at, series }: Plot): Markup {
   return html`<details class="values"><summary>Values</summary>${table}</details>`;
 }
 
-/** Data for the script that shows values under the pointer; positions from 0 to 1. */
 export function chartData({ id, x, y, at, series }: Plot): object {
   const short = (value: number): number => Number(value.toPrecision(4));
   return {

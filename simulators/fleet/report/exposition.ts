@@ -9,7 +9,6 @@ import type { Tick } from '../result/result.ts';
 import { type Measured, parseThreshold, type ThresholdResult } from '../result/thresholds.ts';
 
 export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'> {
-  /** Newest second; undefined until the hosts are ready. */
   tick: Tick | undefined;
   robots: number;
   phase: string;

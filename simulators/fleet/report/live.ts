@@ -25,7 +25,6 @@ export class LiveView {
   readonly #ticks: Tick[] = [];
   #lastLine = Number.NEGATIVE_INFINITY;
 
-  /** Draws without colours unless `env` is given. */
   constructor(output: Output, env?: Record<string, string | undefined>) {
     this.#display = new Display(output, { labels: 9, ...(env && { env }) });
   }

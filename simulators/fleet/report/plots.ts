@@ -72,7 +72,6 @@ function phaseBands({ phases }: FleetResult): Band[] {
   }));
 }
 
-/** Points of a chart; a longer run joins several seconds into one point. */
 const MOST_POINTS = 240;
 
 interface TimePlot {

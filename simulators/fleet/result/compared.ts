@@ -14,10 +14,8 @@ export interface FigureChange {
 
 export interface FleetComparison {
   figures: FigureChange[];
-  /** Thresholds met by the first run and missed by the second. */
   missed: string[];
   settings: { name: string; before: string; after: string }[];
-  /** Reasons why the figures are not comparable. */
   reasons: string[];
 }
 
@@ -68,7 +66,6 @@ function durationChange(name: string, percent: number, before: FleetResult, afte
   return changeOf(`${name}.p${percent}`, old?.at, now?.at, isAbove(now, old), isAbove(old, now));
 }
 
-/** Milliseconds: a percentile, and its range in repeated samples. */
 interface Spread {
   at: number;
   low: number;

@@ -60,7 +60,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
     thresholds: [...expressions].map((expr) => evaluate(parseThreshold(expr), measured)),
   };
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
-  // The shard that waited longest has the common start of the phases.
+  // All shards begin their phases together; the shard that waited longest sets the time axis.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
   const { costs: _, ...head } = first.result;
   return defined({
@@ -89,7 +89,6 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   });
 }
 
-/** Throws MergeError that names two parts and their differing field. */
 function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   for (const field of ['run_id', 'muster', 'scenario', 'seed', 'fleet_robots', 'uplink', 'key_bits'] as const) {
     const other = rest.find(({ result }) => result[field] !== first.result[field]);
@@ -101,7 +100,6 @@ function mustBeOfOneRun(first: Part, rest: readonly Part[]): void {
   }
 }
 
-/** Reasons for missing and dead shards. Throws MergeError for a shard given twice. */
 function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptions): string[] {
   const count = expect ?? parts.find(({ result }) => result.shard !== null)?.result.shard?.count ?? 1;
   const reasons: string[] = [];
@@ -128,7 +126,6 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
 /** Seconds between starts that count as simultaneous, because clocks of machines may differ. */
 const START_TOLERANCE_S = 10;
 
-/** Shards that ran at different times have an unknown combined load. */
 function apart(parts: readonly Part[]): string[] {
   const starts = parts
     .flatMap(({ result: { shard, phases_at: at } }) => (shard === null || at === undefined ? [] : [{ shard, at }]))

@@ -40,7 +40,6 @@ export function tokenOfResults(env: NodeJS.ProcessEnv): string {
 
 const SHORTEST_TOKEN = 16;
 
-/** Form of `--run-id`, which names a folder. */
 const RUN_ID = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const FOLDER = /^shard-(\d{1,6})-of-(\d{1,6})$/;
 const KIB = 1024;
@@ -161,7 +160,6 @@ interface MirrorOptions {
   url: URL;
   token: string;
   root: string;
-  /** Run that the merge must collect. Default: any. */
   runId?: string;
   say(line: string): void;
 }
@@ -184,7 +182,6 @@ export class Mirror implements Disposable {
     void this.#look();
   }
 
-  /** Sends the files of this shard's folder to the merge. */
   follow(folder: string): void {
     this.#own = folder;
   }
@@ -297,7 +294,6 @@ export class Mirror implements Disposable {
     }
   }
 
-  /** Rejects with an error that names the request and its outcome. */
   async #ask(
     method: string,
     path: string,
@@ -331,7 +327,6 @@ class Refused extends Error {
   override name = 'Refused';
 }
 
-/** The merge rejected the token. */
 export class AccessError extends Refused {
   override name = 'AccessError';
 }

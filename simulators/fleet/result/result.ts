@@ -15,7 +15,6 @@ const thresholdResult = Type.Object({
   reason: Type.Optional(Type.String()),
 });
 
-/** Fault that a subscriber on a robot saw in its event stream. */
 export const violation = Type.Object({
   robot: Type.Integer({ description: 'Index in the fleet' }),
   name: Type.String(),
@@ -194,7 +193,6 @@ export function outcomeOf(result: Decisive): FleetOutcome {
   return code === 1 || code === 99 ? 'FAILED' : 'INCOMPLETE';
 }
 
-/** `preparingMs`: time for keys, processes and the canary. */
 export function timesOf({ duration_ms, phases_begin_ms = 0 }: Pick<FleetResult, 'duration_ms' | 'phases_begin_ms'>): {
   runMs: number;
   preparingMs: number;
@@ -206,7 +204,6 @@ export interface Reach {
   attempts: number;
   inTime: number;
   late: number;
-  /** Events still unread at the end of the run. */
   lost: number;
   pending: number;
 }

@@ -17,7 +17,6 @@ export class ResultError extends Error {
   override name = 'ResultError';
 }
 
-/** The message names the file and the reason. */
 export class OutputError extends Error {
   override name = 'OutputError';
 }
@@ -65,7 +64,6 @@ export interface Found {
   failed: { name: string; failed: Failed }[];
 }
 
-/** Throws ResultError that names the file and its fault. */
 export function findShards(dirs: readonly string[]): Found {
   const found: Found = { parts: [], alive: [], failed: [] };
   for (const dir of dirs) {
@@ -118,7 +116,6 @@ export function readResult(file: string): FleetResult {
 export interface WatchOptions {
   dirs: readonly string[];
   expect: number;
-  /** Milliseconds without a new beat after which a shard is dead. */
   deadAfterMs: number;
   timeoutMs: number;
   everyMs: number;
@@ -156,7 +153,6 @@ export async function watchShards(options: WatchOptions): Promise<Collected> {
   return collected;
 }
 
-/** Undefined for a missing or half-written file. */
 export function told<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
@@ -183,7 +179,6 @@ export function silences(): (sign: Alive) => number {
 
 const RUN_FILE = 'run.json';
 
-/** The message names the folder without a run. */
 export class NoRunError extends Error {
   override name = 'NoRunError';
 }

@@ -48,7 +48,6 @@ export interface Threshold {
   operator: Operator;
   /** Milliseconds for durations, 0 to 1 for percentages, events per second for `/s`, or a count. */
   bound: number;
-  /** Divisor of `rate`: attempts, or seconds. */
   per?: 'attempt' | 'second';
 }
 
@@ -94,7 +93,6 @@ export function parseThreshold(text: string): Threshold {
   }
 }
 
-/** Parses e.g. `{class=arm,phase=storm}`. Throws RangeError. */
 function labelsIn(part: string, text: string): Labels {
   const labels: Labels = {};
   for (const pair of part.slice(1, -1).split(',')) {

@@ -9,7 +9,6 @@ export type Verdict = (typeof VERDICTS)[number];
 
 interface Grade {
   verdict: Verdict;
-  /** Observations with their limits; the last reason is advice. */
   reasons: string[];
   /** Best verdict that the run can still reach. */
   atBest: Verdict;
@@ -33,7 +32,6 @@ export const LIMITS = {
 } as const;
 
 export interface Evidence {
-  /** Summaries over all workers; the grade reads `schedule.lateness.ms` and `http.connect.ms`. */
   metrics: Readonly<Record<string, Summary>>;
   /**
    * `exhausted`: failures for lack of descriptors, ports or memory. `http.crowded`: requests that waited for a
@@ -132,7 +130,7 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
 /** Work that grows with the number of robots, not with the rates of the scenario. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests per second; 0 if most work comes from the robots, not from the rates of the scenario. */
+/** Requests per second; 0 if the robots' own work outweighs requests at the scenario's rates. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;
@@ -228,7 +226,6 @@ function workerFindings(worker: string, taken: readonly LoadSample[]): Finding[]
   ];
 }
 
-/** Explains the findings; does not change the verdict. */
 function crowdedReasons(samples: Evidence['samples']): string[] {
   const crowded = [...samples].flatMap(([worker, taken]) => {
     const longest = Math.max(0, ...taken.map((sample) => sample.cpu_wait));

@@ -16,11 +16,9 @@ export interface DeploymentTiming {
   /** Files are in place, and the event is in the log. */
   deployed: number;
   read: number;
-  /** The platform has accepted the robot's report. */
   reported: number;
 }
 
-/** Timings of the robot's last four deployments. */
 class DeploymentTimings {
   #timings: Map<string, DeploymentTiming> | undefined;
   syncStarted = 0;
@@ -41,7 +39,6 @@ class DeploymentTimings {
     return this.#timings?.get(deploymentId);
   }
 
-  /** Yields the deployments that a successful sync has reported for the first time. */
   *reported(now: number): Generator<[string, DeploymentTiming]> {
     for (const [id, timing] of this.#timings ?? []) {
       if (timing.reported > 0 || timing.deployed === 0) continue;
@@ -81,7 +78,6 @@ export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down
 export interface RobotListener extends Recorder {
   fault(robot: Robot, fault: StreamFault): void;
   trouble(robot: Robot, error: Error): void;
-  /** Trouble that the scenario did not cause. */
   disturbed(kind: DisturbanceKind, error: Error): void;
   progress(deploymentId: string, timing: DeploymentTiming): void;
 }
@@ -157,7 +153,6 @@ export class Robot implements UplinkListener {
     for (let count = this.#subscribers.length; count < this.#subscriberCount; count += 1) this.#subscribe(count === 0);
   }
 
-  /** Rejects if the platform refuses the robot, or if the robot stops. */
   whenOnline(): Promise<void> {
     return this.#online.promise;
   }
@@ -210,7 +205,6 @@ export class Robot implements UplinkListener {
     this.#listener.trouble(this, error);
   }
 
-  /** Resolves when the reconnect has begun. */
   async storm(): Promise<void> {
     this.disturbances += 1;
     for (const subscriber of this.#subscribers) subscriber.drop();
@@ -242,7 +236,6 @@ export class Robot implements UplinkListener {
     this.#latestAtKill = latestId;
   }
 
-  /** Publishes `events` before the clients reconnect. */
   async restart(events = 0): Promise<void> {
     this.#uplink = undefined;
     const clients = events > 0 ? this.#subscribers : [];

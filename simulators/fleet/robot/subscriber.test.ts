@@ -52,7 +52,6 @@ describe('the reader of an event stream', () => {
 describe('a subscriber', () => {
   const folder = useFolder();
 
-  /** Runs a subscriber until it notes `last`. `serve` answers each request. */
   const run = async (serve: (socket: Socket, request: string) => void, last: string) => {
     const seen: string[] = [];
     const requests: string[] = [];

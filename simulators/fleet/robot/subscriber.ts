@@ -39,7 +39,6 @@ export class SseReader {
     return this.#state === 'ended';
   }
 
-  /** Throws Error for bytes that are not HTTP/1.1. */
   push(bytes: Buffer): void {
     let rest = this.#pending === undefined ? bytes : Buffer.concat([this.#pending, bytes]);
     this.#pending = undefined;
@@ -54,7 +53,6 @@ export class SseReader {
     }
   }
 
-  /** Returns the number of consumed bytes; 0 for an incomplete element. */
   #consume(bytes: Buffer): number {
     switch (this.#state) {
       case 'head': {
@@ -110,7 +108,6 @@ export class SseReader {
       return;
     }
     const colon = line.indexOf(':');
-    // A line that starts with a colon is a comment.
     if (colon === 0) return;
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
@@ -133,7 +130,6 @@ export class StreamCheck {
   #firstOfConnection = true;
   #unused: { from: number; to: number } | undefined;
 
-  /** `cursor`: id of the newest event before the first connection. */
   constructor(cursor: number) {
     this.last = cursor;
   }
@@ -196,13 +192,11 @@ export class StreamCheck {
 
 interface SubscriberOptions {
   socketPath: string;
-  /** Id of the newest event that the subscriber need not read. */
   cursor: number;
   /** Called once for each event, in order. `text`: JSON envelope. */
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  /** Called after status 410. */
   retained(): { earliest: number; latest: number };
 }
 
@@ -213,7 +207,6 @@ export class Subscriber {
   readonly check: StreamCheck;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Failed attempts in a row, or AT_ONCE. */
   #failures = 0;
   #stopped = false;
   streaming = false;
@@ -228,7 +221,6 @@ export class Subscriber {
     this.#connect();
   }
 
-  /** Reconnects at once, without a pause. */
   drop(): void {
     if (this.#stopped) return;
     this.#failures = AT_ONCE;

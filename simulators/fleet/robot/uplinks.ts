@@ -35,9 +35,7 @@ export interface UplinkSettings {
 }
 
 interface UplinkEvents {
-  /** Called for a network error; the robot retries. */
   onRetry(error: Error): void;
-  /** Called for a request that waits for a shared connection. */
   onCrowded(): void;
   onAnswer: PlatformHttpOptions['onAnswer'];
 }
@@ -126,9 +124,7 @@ export interface UplinkListener {
   /** Device and platform agree, and the platform has the device's report. */
   synced(): void;
   syncFailed(error: Error): void;
-  /** Enrolling or connecting failed; the robot will retry. */
   unreachable(error: Error): void;
-  /** The connection to the broker broke; the robot reconnects. */
   lost(error: Error): void;
   connecting(): void;
   online(): void;

@@ -8,7 +8,6 @@ import type { PhaseReport } from './record.ts';
 interface UnderWay {
   note: string;
   do: Phase['do'];
-  /** Milliseconds since the fleet was created. */
   startedMs: number;
 }
 
@@ -36,7 +35,6 @@ export class ByHand {
     return this.#held !== undefined;
   }
 
-  /** Resolves when the phase has ended on every robot. `note`: description for people. */
   async carryOut(phase: Phase, note: string, only?: number[]): Promise<PhaseReport> {
     this.refuseUnlessUp();
     const { uplink = 'agent' } = this.#fleet.options.scenario;
@@ -102,7 +100,6 @@ export class ByHand {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Throws Error with the reason while the robots accept no actions. */
   refuseUnlessUp(): void {
     this.#refuseWhenOver();
     const { phases, isUp } = this.#fleet.record;

@@ -14,9 +14,7 @@ import { subscribersOf } from '../scenario/uplinks.ts';
 export interface RobotCost {
   descriptors: number;
   memoryBytes: number;
-  /** Memory in the process of an embedded platform. */
   platformBytes: number;
-  /** Local TCP ports to the platform's address. */
   ports: number;
   /** Bytes; every file and folder takes a whole block. */
   diskBytes: number;
@@ -75,7 +73,6 @@ export function robotCost(scenario: Partial<Scenario>): RobotCost {
 }
 
 interface FleetProcesses {
-  /** 0 runs the robots in the parent process. */
   workers: number;
   platform: boolean;
   filesInMemory: boolean;
@@ -123,7 +120,6 @@ export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(di
 export interface Limits {
   descriptors: number;
   memoryBytes: number;
-  /** Memory limit of the container (cgroup), if tighter than the machine's. */
   containerBytes?: number;
   ports: number;
   diskBytes: number;
@@ -137,7 +133,6 @@ type Resource = (typeof RESOURCES)[number];
 interface Preflight {
   capacity: Record<Resource, number>;
   contained: boolean;
-  /** Messages for people: scarce resource, capacity in robots, and remedy. */
   problems: string[];
 }
 
@@ -151,7 +146,6 @@ export const ROBOTS_PER_CORE = 2000;
 /** Robots without an uplink that one core carries. */
 const IDLE_PER_CORE = 10_000;
 
-/** `dir`: folder of the robots' files. */
 export function machineLimits(dir: string, container = memoryLimit()): Limits {
   // On Linux, includes memory of reclaimable caches.
   const memoryBytes = freemem();
@@ -235,7 +229,6 @@ function remedyFor(resource: Resource, robots: number, workers: number, cost: Ro
 const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
-/** Enough workers for the descriptors, and one per core that the robots keep busy. */
 export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits): number {
   const perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE;
   const needed = limits.descriptors === 0 ? 1 : Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));

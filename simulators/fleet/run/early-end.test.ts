@@ -13,7 +13,6 @@ interface Second {
   pingsMs?: number[];
 }
 
-/** `after`: seconds until the run ends; undefined if the run goes on. */
 function ended(end: EarlyEnd, seconds: readonly Second[]): { after: number; why: string } | undefined {
   const incomplete: string[] = [];
   const counters: Record<string, number> = {};

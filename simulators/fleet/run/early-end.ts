@@ -74,7 +74,6 @@ interface Mark {
 class Window {
   readonly #widthMs: number;
   readonly #stepMs: number;
-  /** Key: name of a duration; true: keeps figures by phase and class too. */
   readonly #durations: ReadonlyMap<string, boolean>;
   readonly #marks: Mark[] = [];
 

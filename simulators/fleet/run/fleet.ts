@@ -117,12 +117,10 @@ export class Fleet implements AsyncDisposable {
     return robotName(this.namePrefix, index);
   }
 
-  /** Throws RangeError for an unknown robot. */
   robotDir(index: number): string {
     return join(this.dir, 'r', this.#hostOf(index), String(index));
   }
 
-  /** Throws RangeError for an unknown robot. */
   robotSocket(index: number): string {
     return join(this.dir, 's', this.#hostOf(index), String(index));
   }
@@ -180,7 +178,7 @@ export class Fleet implements AsyncDisposable {
   async prepare(): Promise<void> {
     await this.#hosts.start();
     await this.#hosts.each((host) => host.prepare());
-    // After `stop`, nothing ends a new timer.
+    // If `stop` has run, nothing clears a new timer.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 

@@ -161,7 +161,6 @@ export function writeOutputs(out: string, result: FleetResult): void {
 }
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
-/** Older rows; the next rotation overwrites the file. */
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
 /** 64 MiB: some 200,000 rows. */
 const MOST_ROW_BYTES = 2 ** 26;
@@ -186,7 +185,6 @@ export class Outputs implements Disposable {
     }
   }
 
-  /** Renews `alive.json` for `muster merge --watch` until disposed. */
   signOfLife(shard: Shard, phase: () => string): void {
     let beat = 0;
     this.sign = () => {

@@ -18,9 +18,7 @@ export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
   readonly judged: Judged;
-  /** Reasons why answers were not judged; any reason makes the run incomplete. */
   readonly faults: readonly string[];
-  /** Resolves when all taken answers are judged. */
   settle(): Promise<void>;
 }
 
@@ -36,7 +34,6 @@ interface CommonOptions extends OfHosts {
 }
 
 export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'offer' | 'trace'> {
-  /** Worker processes; 0 runs everything in this process. */
   workers: number;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
@@ -49,7 +46,6 @@ export interface RunIdentity {
   runId: string;
   /** Job of this shard, e.g. the uid of a Kubernetes Job; only the same job may repeat the shard. */
   jobId?: string;
-  /** Milliseconds to wait for the other shards before the first phase. */
   startWithinMs: number;
 }
 
@@ -60,7 +56,6 @@ export interface SoakOptions {
 }
 
 export interface RunOptions extends CommonOptions {
-  /** Set for shards that wait for each other on a shared disk. */
   identity?: RunIdentity;
   platform: PlatformAddress | 'embedded' | undefined;
   /** Device ids of robots with the uplinks `polling` and `calls`. Default: devices listed by the platform. */
@@ -69,9 +64,7 @@ export interface RunOptions extends CommonOptions {
   out: string;
   thresholds: readonly string[];
   abortOn?: readonly string[];
-  /** Address for Prometheus metrics. Default: none. */
   metrics?: { port: number; host: string };
-  /** 0 picks a free port. Default: no console. */
   ui?: { port: number };
   judging?: (platform: PlatformAddress) => AnswerJudge;
   force?: boolean;

@@ -166,11 +166,9 @@ class Thinned<T> {
   }
 }
 
-/** Keeps the sample with a long stall, else the first sample. */
 const typical = (first: LoadSample, second: LoadSample): LoadSample =>
   second.loop_max_ms > Math.max(LIMITS.longestStallMs, first.loop_max_ms) ? second : first;
 
-/** Mean of rates, maximum of durations. The last parameter: seconds in each tick. */
 function joined(first: Tick, second: Tick, [before, after]: readonly [number, number]): Tick {
   const worse = (of: 'p50' | 'p99') => combined([first[of], second[of]], Math.max);
   const mean = (a = 0, b = 0): number => (a * before + b * after) / (before + after);

@@ -53,7 +53,6 @@ function missingFolders(folder: string): string[] {
 export async function surveyed(options: RunOptions, address: PlatformAddress): Promise<Survey> {
   const { scenario, robots, shard, devices, screen, signal } = options;
   const { namePrefix = 'robot' } = options;
-  // Loaded on demand, because a fleet without a platform never needs the module.
   const { KeyError, LackingError, SilentError, surveyPlatform } = await import('../platform/survey.ts');
   try {
     const members = membersOf(robots, shard);
@@ -87,7 +86,6 @@ export async function publishFigures(
     return { ...standing, tick: progress.latest, robots, phase, keysReady, thresholds, costs };
   };
   const labels = defined({ scenario: scenario.name, shard: shard && `${shard.index}/${shard.count}` });
-  // Loaded on demand, because most runs publish no figures.
   const { expose } = await import('../report/exposition.ts');
   const served = await expose({ port, host, labels, read }).catch((error: unknown) => {
     const why = codeOf(error);
@@ -98,9 +96,7 @@ export async function publishFigures(
   screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
 }
 
-/**
- * One fleet may use an `out` folder, and one fleet with its shards the keys of the same robots. Throws PreflightError.
- */
+/** An `out` folder is for one fleet; keys are for one fleet, whose shards share the keys. Throws PreflightError. */
 export function lockFolders({
   out,
   stateDir,

@@ -24,7 +24,6 @@ export interface PhaseReport extends PhaseOutcome {
   /** Milliseconds since the fleet was created. */
   startedMs: number;
   durationMs: number;
-  /** Milliseconds of the latest pass of the scenario. */
   roundMs: number;
   measured: boolean;
   withinMs?: number;
@@ -50,23 +49,18 @@ const MAX_LISTED = 100;
 export class FleetRecord {
   readonly phases: PhaseReport[] = [];
   readonly byHand: PhaseReport[] = [];
-  /** Pauses by the user, milliseconds since the fleet was created. */
   readonly pauses: { fromMs: number; untilMs?: number }[] = [];
   readonly violations: Violation[] = [];
   readonly missed: string[] = [];
-  /** First few failures; equal failures of several robots are one entry. */
   readonly failures: FailedAction[] = [];
-  /** Condition of the scenario that ended the run early. */
   endedBy: string | undefined;
   readonly incomplete: string[] = [];
   readonly progress = new Progress();
   readonly keysMade = new Map<string, number>();
   notStarted = 0;
-  /** Duration of the ramp, milliseconds. */
   startMs = 0;
   rssBytesPerRobot = 0;
   connections: number | undefined;
-  /** Current phase, `preparing` or `finishing`. */
   phase: string = STARTING;
   /** Start of the first phase, ISO 8601. */
   phasesAt: string | undefined;
@@ -108,7 +102,6 @@ export class FleetRecord {
     this.#running = running;
   }
 
-  /** Keeps the outcome so far of a phase that an interrupt ends. */
   interruptPhase(outcomes: readonly PhaseOutcome[]): void {
     if (this.#running === undefined || this.phaseStartedMs === undefined) return;
     const running = this.#running;
@@ -253,7 +246,6 @@ export class FleetRecord {
     return this.phases.with(running.index, { ...known, durationMs });
   }
 
-  /** Verdict as if the run ended now. */
   get verdictSoFar(): ReturnType<typeof gradeRun> {
     return this.#graded(this.progress.summaries(), this.progress.counters);
   }

@@ -145,7 +145,6 @@ export async function runFleet(given: RunOptions): Promise<FleetResult> {
   return result;
 }
 
-/** `measured`: figures up to an interrupt; undefined after a whole run. */
 async function resultAtEnd(run: Run, measured: Measured | undefined, interrupted: boolean): Promise<FleetResult> {
   const { fleet, outputs, soak, judge } = run;
   const { record } = fleet;
@@ -172,7 +171,6 @@ function checkMachine(options: RunOptions) {
   const cost = robotCost(scenario);
   const base = baseDirFor(members * cost.memoryDiskBytes, dir);
   const limits = machineLimits(base);
-  // At most one worker per robot.
   const workers = Math.min(wanted ?? sensibleWorkers(members, cost, limits), members);
   const processes = { workers, platform: platform === 'embedded', filesInMemory: isInMemory(base) };
   const checked = preflight(members, processes, cost, limits);

@@ -35,7 +35,6 @@ const LOOK_MS = 250;
 /** Milliseconds of silence after which a shard is no longer awaited. */
 const SILENT_MS = 30_000;
 
-/** The message names the shards that were not ready in time. */
 export class StartTimeout extends Error {
   override name = 'StartTimeout';
 }
@@ -92,13 +91,11 @@ export async function othersReady(
 interface MergeShardsOptions {
   dirs: readonly string[];
   expect?: number | undefined;
-  /** Waits for running shards. Default: merges the results present now. */
   watch?: Pick<WatchOptions, 'expect' | 'deadAfterMs' | 'timeoutMs' | 'signal' | 'onProgress'> | undefined;
   thresholds: readonly string[];
   /** Folder of the merged result. Default: first of `dirs`, or `apart` if a shard uses that folder. */
   out?: string | undefined;
   apart: string;
-  /** Merges only shards of this run. */
   runId?: string | undefined;
   onResult?(result: FleetResult): void;
 }

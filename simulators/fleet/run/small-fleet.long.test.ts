@@ -7,7 +7,6 @@ import { listOf, runAll, useFleets } from './testing/fleets.ts';
 
 const fleets = useFleets();
 
-/** Counts at most 200 devices. */
 const devicesOf = async (platform: SimulatedPlatform): Promise<number> =>
   (await listOf(platform, '/devices?limit=100')).length +
   (await listOf(platform, '/devices?limit=100&offset=100')).length;

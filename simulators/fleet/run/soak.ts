@@ -42,7 +42,6 @@ export class Soak {
     const repeated = turns.filter(({ phase }) => isRepeated(phase));
     while (this.leftMs > 0) {
       for (const turn of repeated) if (this.leftMs > 0) yield { ...turn, round: this.#round };
-      // Only full passes count.
       if (this.leftMs > 0) this.#round += 1;
     }
     for (const turn of turns) if (turn.phase.do === 'stop') yield { ...turn, round: 0 };
@@ -52,7 +51,6 @@ export class Soak {
     return this.#began === undefined ? 0 : performance.now() - this.#began;
   }
 
-  /** Milliseconds in which phases may still begin. */
   get leftMs(): number {
     return Math.max(0, this.#given.soak.forMs - this.#ranMs);
   }

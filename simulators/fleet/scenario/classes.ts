@@ -19,7 +19,6 @@ export function classOf({ classes }: Classed, robot: number): string | undefined
   return (all.find(({ below }) => at < below) ?? all.at(-1))?.name;
 }
 
-/** Cache, because each action of each robot reads the bounds. */
 const bounds = new WeakMap<object, { name: string; below: number }[]>();
 
 function boundsOf(classes: NonNullable<Scenario['classes']>): { name: string; below: number }[] {
@@ -54,7 +53,6 @@ export const meanOf = ({ classes }: Classed, of: (own: Omit<RobotClass, 'share'>
 export const robotsOf = (scenario: Classed, robots: number, name: string): number[] =>
   Array.from({ length: robots }, (_, robot) => robot).filter((robot) => classOf(scenario, robot) === name);
 
-/** Undefined if no fleet has a robot of the class. */
 export function leastRobotsOf(scenario: Classed, name: string): number | undefined {
   for (let robot = 0; robot < LARGEST_FLEET; robot += 1) if (classOf(scenario, robot) === name) return robot + 1;
   return undefined;

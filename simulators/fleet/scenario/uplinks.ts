@@ -9,7 +9,6 @@ export type UplinkKind = (typeof UPLINKS)[number];
 
 export const CONNECTED_UPLINKS = ['agent', 'polling'] as const satisfies UplinkKind[];
 
-/** Requests at a rate of the whole fleet. Key: field of a phase. */
 export const TRAFFIC = {
   ping: { action: 'ping', purpose: 'Rate of pings of devices through the platform' },
   lists: { action: 'list', purpose: 'Rate of reads of one page of the list of devices' },
@@ -20,7 +19,6 @@ export type Traffic = keyof typeof TRAFFIC;
 export type TrafficAction = (typeof TRAFFIC)[Traffic]['action'];
 export const TRAFFIC_NAMES = Object.keys(TRAFFIC) as Traffic[];
 
-/** Reason why robots of the uplink cannot perform the phase. */
 export function unsuited(
   uplink: UplinkKind,
   phase: { readonly do: string } & Partial<Readonly<Record<Traffic, unknown>>>,

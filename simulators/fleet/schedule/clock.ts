@@ -18,7 +18,6 @@ export interface Moments {
 interface ScheduleOptions {
   /** Start of the schedule, milliseconds by `now`. */
   epoch: number;
-  /** A stream is e.g. the pings of one robot. */
   streams: readonly Moments[];
   /** Starts an action without blocking. `intended`: milliseconds by `now`. */
   fire(stream: number, intended: number): void;
@@ -89,7 +88,6 @@ class DueQueue {
     return this.#due[this.#heap[0] ?? 0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Returns the earliest stream, and queues the stream again with its next time. */
   take(): number {
     const stream = this.#heap[0] ?? 0;
     const at = this.#streams[stream]?.next();
@@ -140,7 +138,6 @@ export class Deadlines {
     return this.at(time).promise;
   }
 
-  /** `finish` resolves the promise early. */
   at(time: number): { promise: Promise<void>; finish(): void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const finish = (): void => {

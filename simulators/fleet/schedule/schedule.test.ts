@@ -34,7 +34,6 @@ const all = (moments: Moments): number[] => {
   return found;
 };
 
-/** Every action of the fleet as text, planned in `parts` shards. */
 const actions = (options: PlanOptions, parts: number): string[] =>
   Array.from({ length: parts }, (_, part) => membersOf(options.robots, { index: part + 1, count: parts }))
     .flatMap((members) =>

@@ -25,7 +25,6 @@ export interface PlanOptions {
   seed: number | string;
   robots: number;
   classes?: Scenario['classes'] | undefined;
-  /** Needed for roll-outs in stages, which skip robots of earlier stages. */
   phases?: readonly Phase[];
 }
 
@@ -79,7 +78,6 @@ export function streamsOf(plan: PlanOptions, index: number, phase: Phase, all: r
   return streams;
 }
 
-/** `places` is undefined if the phase concerns all robots. */
 function placesOf(
   phase: Phase,
   whole: number,
@@ -213,7 +211,6 @@ function atRate(part: Arriving & { rate: number; robots: number; durationMs: num
   };
 }
 
-/** Undefined for a robot that takes no part. */
 function once(part: Arriving & { of: number; overMs: number }): number | undefined {
   const { of, rank, overMs, arrivals, draw } = part;
   if (rank >= of) return undefined;

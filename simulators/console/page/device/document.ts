@@ -12,7 +12,6 @@ export interface Deviation {
 
 export interface DeviceDocument {
   deviceId: string;
-  /** Keys: `socket`, `discovery`, `url`. */
   addresses: Record<string, string>;
   retention: number;
   heartbeatSeconds: number;

@@ -130,7 +130,6 @@ function LogCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-/** Bar of all event ids: compacted ids first, then retained ids. */
 function Extent({ document }: PageProps<DeviceDocument>): VNode {
   const { earliest, latest, count: retained } = document.log;
   if (latest === 0) return html`<p class="empty">No event was stored yet.</p>`;

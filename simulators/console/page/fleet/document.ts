@@ -28,10 +28,8 @@ export interface Standing {
   ok: boolean;
 }
 
-/** Verdict on the load generator, as if the run ended now. */
 export interface SoFar {
   verdict: string;
-  /** Best verdict that the run can still reach. */
   atBest: string;
   reasons: string[];
 }
@@ -45,9 +43,8 @@ export interface Ending {
 
 export interface FleetDocument {
   title: string;
-  /** Prefix of robot names, `<prefix>-000042`. */
   prefix: string;
-  /** State of each robot as one letter (`letterOf`). */
+  /** One letter for each robot, e.g. `o` for online. */
   states: string;
   phase: string;
   /** Milliseconds from the fleet's creation to the first phase; null before. */
@@ -63,7 +60,6 @@ export interface FleetDocument {
   soFar: SoFar;
   bands: Band[];
   thresholds: Standing[];
-  /** First failures of the run, as text. */
   trouble: string[];
   /** Progress of judging, e.g. `1 of 9 answers`. */
   judged?: string;
@@ -77,7 +73,6 @@ export interface RobotDetail {
   class?: string;
   socket: string;
   up: boolean;
-  /** Answer of `GET /deployments/current`. */
   deployment: Record<string, unknown> | null;
   /** Newest last. */
   events: { id: number; type: string; at: string; deployment: string }[];

@@ -28,7 +28,6 @@ const RATES: readonly [name: string, label: string, colour: string][] = [
   ['http.errors', 'requests failed', 'bad'],
 ];
 
-/** E.g. `12 ms` or `1.2 s`. */
 const duration = (ms: number): string => {
   if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
@@ -138,7 +137,6 @@ function DriveCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-/** E.g. `1:05`. */
 const minutes = (ms: number): string => {
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
@@ -186,7 +184,6 @@ function RunCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-/** Warns during the run that its result is not valid. */
 function VerdictBanner({ document }: PageProps<FleetDocument>): VNode | '' {
   const { soFar, ending, endable } = document;
   const { verdict, atBest, reasons } = soFar;
@@ -266,7 +263,6 @@ const FIELDS = ['id', 'status', 'activity_status', 'error_status', 'target_statu
 
 interface RobotProps {
   index: number;
-  /** Set after the run, when robots no longer answer. */
   ended: boolean;
   onClose(): void;
 }

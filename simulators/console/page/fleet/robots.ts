@@ -42,7 +42,6 @@ function countsOf(states: string): { state: State; robots: number }[] {
 
 interface Layout {
   columns: number;
-  /** Side of a cell with its gap, CSS pixels. */
   side: number;
   rows: number;
 }
@@ -77,7 +76,6 @@ class Grid {
     this.#drawn = '';
   }
 
-  /** Clears the canvas, so the next `draw` draws every cell. */
   resize(robots: number, width: number): void {
     this.#layout = layoutOf(robots, width);
     const { columns, side, rows } = this.#layout;

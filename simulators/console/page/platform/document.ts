@@ -1,13 +1,11 @@
 import type { Deed } from '../document.ts';
 
-/** Device on the page; times in RFC 3339. */
+/** Times in RFC 3339. */
 export interface DeviceLine {
-  /** Place in the order of creation. */
   seq: number;
   id: string;
   name: string;
   status: string;
-  /** Version of the device's agent; null until provisioned. */
   agent: string | null;
   groupId: string | null;
   group: string | null;
@@ -30,12 +28,11 @@ export interface DeploymentLine {
   changedAt: string;
 }
 
-/** Request that was answered or cut off, with secrets masked. */
+/** Secrets are masked. */
 export interface RequestLine {
   number: number;
   /** Arrival, milliseconds since 1970. */
   at: number;
-  /** Milliseconds to the answer. */
   ms: number;
   method: string;
   url: string;
@@ -50,17 +47,13 @@ export interface RequestLine {
 
 export interface ShownBody {
   text: string;
-  /** Bytes of the whole body. */
   bytes: number;
-  /** True if `text` is only the beginning. */
   cut: boolean;
 }
 
-/** Request with its answer, secrets masked. */
 export interface Exchange {
   line: RequestLine;
   requestHeaders: [string, string][];
-  /** Null if the request has no body, or if the platform did not read the body. */
   requestBody: ShownBody | null;
   responseHeaders: [string, string][];
   responseBody: ShownBody | null;
@@ -68,10 +61,8 @@ export interface Exchange {
 
 export interface PlanLine {
   id: number;
-  /** Null for every method. */
   method: string | null;
   path: string;
-  /** Number of requests that the plan answers; null for all. */
   times: number | null;
   used: number;
   /** Fault, e.g. `429=1`, or status of the planned answer. */
@@ -79,7 +70,6 @@ export interface PlanLine {
 }
 
 export interface PlatformDocument {
-  /** Keys: `url`, `agent_url`, `mqtt`, `control`. */
   addresses: Record<string, string>;
   dialect: string;
   deviceCounts: Record<string, number>;
@@ -92,7 +82,6 @@ export interface PlatformDocument {
   requestCount: number;
   plans: PlanLine[];
   snapshots: string[];
-  /** Methods and paths for plans, e.g. `GET /devices`. */
   routes: string[];
   faultForms: string[];
   deeds: Deed[];

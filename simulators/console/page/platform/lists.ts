@@ -46,7 +46,6 @@ function Chips({ label, counts, chosen, onChoice }: ChipsProps): VNode {
   )}</div>`;
 }
 
-/** E.g. `12:03:04` today, and `2026-11-25 12:03:04` on other days. */
 function moment(timestamp: string): string {
   const at = new Date(timestamp);
   const time = at.toLocaleTimeString('en-GB', { hour12: false });
@@ -204,7 +203,6 @@ function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: b
 }
 
 const MOST_REQUESTS = 100;
-/** Milliseconds above which an answer is slow. */
 const SLOW_MS = 1_000;
 
 interface RequestsProps extends PageProps<PlatformDocument> {
@@ -264,7 +262,6 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   <//>`;
 }
 
-/** True if each word occurs in some field. */
 const fits = ({ method, url, route, version, key, status }: RequestLine, words: readonly string[]): boolean => {
   const text = [method, url, route, version, key, status ?? 'cut'].join(' ').toLowerCase();
   return words.every((word) => text.includes(word));

@@ -7,7 +7,6 @@ import type { PlanLine, PlatformDocument } from './document.ts';
 import { DeploymentsCard, DevicesCard, RequestsCard } from './lists.ts';
 
 interface PlanProps extends PageProps<PlatformDocument> {
-  /** Method and path; a path alone covers every method. */
   route: string;
   onRoute(route: string): void;
 }
@@ -57,7 +56,6 @@ function partsOf(route: string): { method?: string; path: string } {
   return rest.length === 0 ? { path: first } : { method: first, path: rest.join(' ') };
 }
 
-/** Parses JSON; any other text stays a string. */
 function bodyOf(text: string): { body?: unknown } {
   if (text.trim() === '') return {};
   try {

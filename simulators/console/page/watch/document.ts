@@ -25,17 +25,13 @@ export interface WatchDocument {
   clients: string;
   server: string;
   began: number;
-  /** Reason that the server is out of reach; null while it answers. */
   unreachable: string | null;
   connections: { open: number; all: number };
-  /** Bytes sent by each side. */
   bytes: { client: number; server: number };
   exchanges: number;
   events: number;
   rules: { decided: number; all: number };
-  /** Reason that judging has stopped; null while it runs. */
   ended: string | null;
-  /** Reasons for unjudged traffic, with counts. */
   notJudged: string[];
   /** One finding for each cause, oldest first. */
   findings: FindingLine[];

@@ -17,7 +17,6 @@ interface TestFleets {
   create(yaml: string, options?: Partial<FleetOptions>): Fleet;
 }
 
-/** Call once in a test file. */
 export function useFleets(): TestFleets {
   let platform: SimulatedPlatform;
   let dir: string;
