@@ -89,6 +89,10 @@ export interface RunningFleet extends AsyncDisposable {
 /**
  * Resolves when every robot is online. Rejects, and removes everything, if the platform refuses a robot or a robot
  * needs more than two minutes.
+ *
+ *     const fleet = await startFleet({ robots: 200, platform });
+ *     const { latencies, missed } = await fleet.rollout({ content: '{"max_speed":2}' });
+ *     await fleet.stop();
  */
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
   const { robots, onProgress, signal } = options;

@@ -49,7 +49,6 @@ function ask(socketPath: string, path: string): Promise<{ status: number; text: 
   });
 }
 
-/** Reads the whole log, as a robot keeps a few hundred events. */
 function tailOf(path: string): RobotDetail['events'] {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const events = text.split('\n').flatMap((line): RobotDetail['events'] => {
@@ -73,7 +72,6 @@ interface ConsoleSettings extends Pick<RunOptions, 'scenario' | 'robots' | 'thre
 }
 
 export interface FleetPage {
-  /** 0 picks a free port. */
   port: number;
   links?: { label: string; url: string }[];
 }
@@ -153,7 +151,6 @@ export class FleetConsole {
       missed: counters['rollout.missed'] ?? 0,
       stallMs: tick.loop_max_ms,
     };
-    // The page keeps two hours of seconds.
     this.#feed.change({ append: 'seconds', items: [second], keep: 7200 });
     const { trouble } = record.progress;
     const judged = this.#fleet?.options.judge?.judged;

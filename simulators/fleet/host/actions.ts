@@ -35,7 +35,6 @@ interface Pending {
   posted: number;
   record: Recorder;
   row: RolloutRow;
-  /** False for a polling uplink, which cannot report a status to the platform. */
   reports: boolean;
   settle(): void;
 }
@@ -46,10 +45,7 @@ class Rollouts {
   readonly #late: LateRollout[] = [];
   readonly states = new Map<number, RolloutState>();
 
-  /**
-   * Fills in `row`. Resolves when a subscriber has read the event and the platform has the report, or at `deadline`
-   * (milliseconds, shared clock).
-   */
+  /** Resolves when the event is read and reported, or at `deadline` (milliseconds, shared clock). */
   async follow(options: Omit<Pending, 'settle'> & { deadline: number; deadlines: Deadlines }): Promise<void> {
     const key = options.deploymentId;
     const wait = options.deadlines.at(options.deadline);
@@ -115,7 +111,6 @@ export interface Action {
   round: number;
   /** Intended time on the shared clock, milliseconds. */
   intended: number;
-  /** Intended time since the start of the phase, milliseconds. */
   at: number;
   record: Recorder;
   release: ReleaseFixture | undefined;
@@ -145,7 +140,6 @@ export class Actions {
     this.#deadlines = options.deadlines;
   }
 
-  /** Never rejects: failures are counted, and the first messages kept. */
   async carryOut(action: Action): Promise<void> {
     const { kind } = action;
     // A request records its lateness when it is sent.

@@ -26,7 +26,6 @@ const LETTERS: Readonly<Record<RobotState | RolloutState, string>> = {
   missed: 'm',
 };
 
-/** Letter of a robot's state; an online robot shows the state of its roll-out instead. */
 export const letterOf = (state: RobotState, rollout: RolloutState | undefined): string =>
   LETTERS[state === 'online' && rollout !== undefined ? rollout : state];
 
@@ -44,7 +43,6 @@ export interface Host {
   prepare(): Promise<void>;
   runPhase(request: PhaseRequest): Promise<PhaseOutcome>;
   soFar(): Promise<PhaseOutcome | undefined>;
-  /** Adds robots and generates their keys. `robots`: new size of the whole fleet. */
   grow(members: number[], robots: number): Promise<void>;
   /** Waits until subscribers have read all events; resolves with roll-outs that arrived late. */
   finish(): Promise<LateRollout[]>;
@@ -73,7 +71,6 @@ export interface HostConfig {
   seed: number;
   scenario: Scenario;
   platform: PlatformAddress | undefined;
-  /** Limit of connections to the platform, without those of uplinks. */
   connections?: number;
   offer?: Offer;
   keyBits: number;
@@ -112,7 +109,7 @@ export interface HostTick {
 export interface PhaseRequest {
   /** Index in the scenario; phases by hand have higher numbers. */
   index: number;
-  /** Label of the phase's figures; undefined for a phase by hand, which runs during a labelled phase. */
+  /** Undefined for a phase by hand. */
   label?: string;
   /** Number of earlier passes of the scenario; seeds the random draws. Default 0. */
   round?: number;

@@ -26,10 +26,7 @@ export function memoryLimit(root = ROOT, own = readText('/proc/self/cgroup') ?? 
   return limits.filter((limit) => limit !== undefined).sort((a, b) => a.freeBytes - b.freeBytes)[0];
 }
 
-/**
- * Folders of the process's group and its parents, which all limit the process. `controller`: empty for cgroup v2. In a
- * container only the top folder may exist.
- */
+/** Folders of the group and its parents, which all limit the process. `controller`: empty for cgroup v2. */
 function foldersOf(root: string, own: string, controller: string): string[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line));
   const path = lines.find((line) => line?.[1]?.split(',').includes(controller))?.[2] ?? '/';

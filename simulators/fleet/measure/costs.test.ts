@@ -53,7 +53,6 @@ test('says what the processes of a run hold, by what they are for, and what one 
     }
   });
   const before = sampler.costs?.parts.workers;
-  // The processor time of an ended process stays in the sum.
   processes.pop();
   robots = 0;
   await sampler.look();

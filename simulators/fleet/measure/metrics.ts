@@ -67,7 +67,6 @@ export const COUNTERS = [
   'subscriber.violations',
   'exhausted',
 ] as const;
-/** `http.status.503` counts failed requests with status 503. */
 type CounterName = (typeof COUNTERS)[number] | `http.status.${number}`;
 
 export const isDuration = (name: string): name is DurationName => DURATIONS.some((known) => known === name);
@@ -132,7 +131,6 @@ export function decode(text: string): Histogram {
   return whole;
 }
 
-/** Exact if both histograms have the same number of digits. */
 export function merge(into: Histogram, from: Histogram): void {
   into.add(from as never);
 }

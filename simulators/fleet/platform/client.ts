@@ -102,7 +102,6 @@ export interface PlatformAddress {
   apiVersion?: SupportedVersion;
 }
 
-/** Masks the API key and removes control characters. */
 export function masked(text: string, platform: Pick<PlatformAddress, 'apiKey'> | undefined): string {
   redactor.add(platform?.apiKey);
   return printable(redactor.text(text));
@@ -224,7 +223,6 @@ export class PlatformClient {
     await this.#post(`/deployments/${encodeURIComponent(deploymentId)}/deploy`, {}, resource);
   }
 
-  /** Resolves with the `code` of the answer: `success`, or the kind of failure. */
   async ping(deviceId: string, sending?: Sending, nanos = PING_TIMEOUT_MAXIMUM_NANOS / 2): Promise<string> {
     const path = `/devices/${encodeURIComponent(deviceId)}/ping`;
     return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;

@@ -41,7 +41,6 @@ export class Connections implements Sender {
     this.#connect = buildConnector({ allowH2: false, ...(protocol === 'http:' && { onread: readTogether }) });
   }
 
-  /** `patient`: waits for a connection without a call of `onCrowded`. */
   send(request: SenderRequest, handler: AnswerHandler, patient = false): void {
     let bytes: string | Buffer;
     try {

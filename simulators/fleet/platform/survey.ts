@@ -22,7 +22,6 @@ import {
 } from './client.ts';
 import { type Part, type RouteName, routesFor } from './routes.ts';
 
-/** Replacements for missing routes, and existing devices for the robots. */
 export interface Offer {
   /** Ids of existing devices, robot 0 first; with uplink `calls`, further robots share the devices. */
   devices?: string[];

@@ -41,7 +41,6 @@ export interface Plot {
 const SIZE = 1000;
 /** A line breaks after this number of missing values. */
 const GAP_VALUES = 3;
-/** Colours of lines; further lines are dashed. */
 const LINE_COLOURS = 10;
 
 export function place({ from, to, log }: Axis, value: number): number {

@@ -39,7 +39,6 @@ export async function expose(options: {
   return await listening(server, port, host);
 }
 
-/** Thresholds add further percentiles. */
 const PERCENTS = [50, 90, 95, 99, 99.9];
 
 type Sample = [value: number | undefined, labels?: Record<string, string | undefined>];

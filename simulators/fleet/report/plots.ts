@@ -149,7 +149,6 @@ export function timePlots(result: FleetResult): Plot[] {
       values: columns.map((column) => {
         const values = column.flatMap((tick) => plot.of(tick)[name] ?? []);
         if (values.length === 0) return null;
-        // A point shows the longest duration of its seconds, or the mean of other values.
         return plot.unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
       }),
     }));

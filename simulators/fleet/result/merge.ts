@@ -18,7 +18,6 @@ export interface Part {
 }
 
 interface MergeOptions {
-  /** Number of shards. Default: the number that the parts state. */
   expect?: number;
   thresholds?: readonly string[];
   dead?: ReadonlyMap<number, string>;

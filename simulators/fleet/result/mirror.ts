@@ -61,7 +61,6 @@ interface ServeOptions {
   token: string;
   port: number;
   host: string;
-  /** PEM texts. Default: no TLS. */
   tls?: { cert: string; key: string };
 }
 

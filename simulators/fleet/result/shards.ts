@@ -76,7 +76,6 @@ export function findShards(dirs: readonly string[]): Found {
         throw new ResultError(
           `${ended} does not say which shard has failed: it is torn, or another file; start it again`,
         );
-      // A living shard soon rewrites a half-written file.
       else if (isOfShard(sign)) found.alive.push({ name: folder, sign });
     }
   }
@@ -175,8 +174,7 @@ export function silences(): (sign: Alive) => number {
   };
 }
 
-// `muster merge --watch` renews `run.json` every second; shards ignore an old file that never changes.
-
+/** `muster merge --watch` renews the file every second; shards ignore an old file that never changes. */
 const RUN_FILE = 'run.json';
 
 export class NoRunError extends Error {

@@ -10,7 +10,6 @@ export type Verdict = (typeof VERDICTS)[number];
 interface Grade {
   verdict: Verdict;
   reasons: string[];
-  /** Best verdict that the run can still reach. */
   atBest: Verdict;
 }
 
@@ -39,7 +38,6 @@ export interface Evidence {
    */
   counters: Readonly<Record<string, number>>;
   samples: ReadonlyMap<string, readonly LoadSample[]>;
-  /** Seconds that the samples cover. Default: one for each sample. */
   seconds?: number;
   connections?: number | undefined;
   robots?: number;
@@ -130,7 +128,7 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
 /** Work that grows with the number of robots, not with the rates of the scenario. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests per second; 0 if the robots' own work outweighs requests at the scenario's rates. */
+/** Requests per second; 0 if the robots cause most of the load. */
 function trafficRate({ metrics, counters, samples, ...evidence }: Evidence): number {
   const { seconds = Math.max(0, ...[...samples.values()].map(({ length }) => length)) } = evidence;
   const count = (name: string): number => counters[name] ?? 0;

@@ -138,7 +138,6 @@ export class Robot implements UplinkListener {
     return this.#uplink?.deviceId;
   }
 
-  /** An online robot whose uplink is offline shows as `connecting`. */
   get shownState(): RobotState {
     return this.state === 'online' && this.#uplink?.status === 'offline' ? 'connecting' : this.state;
   }

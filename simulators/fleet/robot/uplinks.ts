@@ -121,14 +121,12 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
 
 export interface UplinkListener {
   syncStarted(): void;
-  /** Device and platform agree, and the platform has the device's report. */
   synced(): void;
   syncFailed(error: Error): void;
   unreachable(error: Error): void;
   lost(error: Error): void;
   connecting(): void;
   online(): void;
-  /** The platform refused the robot; no retry follows. */
   refused(error: Error): void;
 }
 
@@ -309,7 +307,6 @@ async function ensureKey(file: string, bits: number): Promise<void> {
   }
 }
 
-/** Keeps an existing key. */
 export async function installKey(file: string, identityFile: string): Promise<void> {
   await mkdir(dirname(identityFile), { recursive: true, mode: 0o700 });
   try {

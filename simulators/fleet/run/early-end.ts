@@ -144,7 +144,6 @@ function between(then: Mark, now: Mark): Standing {
   };
 }
 
-/** Warning for a shard, which sees only its own robots. */
 export function judgedAlone({ shard, scenario, abortOn = [] }: RunOptions): string | undefined {
   const has = [
     ...(scenario.phases.some(({ gate = [] }) => gate.length > 0) ? ['gates'] : []),

@@ -253,7 +253,6 @@ export class Fleet implements AsyncDisposable {
     return { ...release, ...defined({ plain, staged }) };
   }
 
-  /** Waits until subscribers have read all events. Call once, before `stop`. */
   async finish(): Promise<void> {
     this.record.phase = 'finishing';
     const late = await this.#hosts.each((host) => host.finish());

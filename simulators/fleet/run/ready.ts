@@ -96,7 +96,7 @@ export async function publishFigures(
   screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
 }
 
-/** An `out` folder is for one fleet; keys are for one fleet, whose shards share the keys. Throws PreflightError. */
+/** Keeps a second fleet out of the `out` folder and away from the keys of the same robots. Throws PreflightError. */
 export function lockFolders({
   out,
   stateDir,

@@ -71,7 +71,6 @@ export class FleetRecord {
   #interrupted = false;
   #running: Running | undefined;
   rates: Evidence['rates'];
-  /** Used when the run ends without a living host. */
   #snapshot: Snapshot | undefined;
   isUp = false;
   /** Missed roll-outs of earlier passes, because `phases` keeps only the last pass. */

@@ -53,7 +53,6 @@ function liveState({ record, options: { judge } }: Fleet, options: RunOptions, t
 export type { RunOptions } from './plan.ts';
 export { PreflightError, UnreachableError } from './ready.ts';
 
-/** Milliseconds that hosts have to answer after an interrupt. */
 const LAST_ANSWER_MS = 1000;
 
 interface Run extends Pick<RunFacts, 'startedAt' | 'workers' | 'notes'> {

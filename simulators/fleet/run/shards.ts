@@ -168,7 +168,6 @@ function folderApart(dirs: readonly string[], wanted: readonly string[]): string
 
 const canonical = (folder: string): string => (existsSync(folder) ? realpathSync(folder) : folder);
 
-/** A shard without a result counts as dead. */
 function leftByShards(dirs: readonly string[]): Collected {
   const { parts, alive, failed } = findShards(dirs);
   const why = ({ name, sign }: (typeof alive)[number]): string =>

@@ -74,7 +74,6 @@ export class Soak {
     }
   }
 
-  /** Call once a second; writes a report when a report is due. */
   look(resultSoFar: () => Promise<FleetResult>): void {
     const { soak, screen } = this.#given;
     const isDue = performance.now() - this.#reportedAt >= soak.everyMs;

@@ -46,7 +46,6 @@ export const uplinksIn = ({ uplink = 'agent', classes = {} }: Pick<Scenario, 'up
   return own.length === 0 ? [uplink] : [...new Set(own)];
 };
 
-/** Mean over robots, weighted by the shares of classes. */
 export const meanOf = ({ classes }: Classed, of: (own: Omit<RobotClass, 'share'>) => number): number =>
   Object.values(classes ?? { all: { share: '100%' } }).reduce((sum, own) => sum + shareOf(own.share) * of(own), 0);
 

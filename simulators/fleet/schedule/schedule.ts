@@ -111,7 +111,6 @@ function turnsOf(plan: PlanOptions, index: number, phase: Phase): Turns {
   return { of: left.length, rankOf: (robot) => turns.get(robot) ?? LAST };
 }
 
-/** Indices of earlier stages; a roll-out of a different release starts anew. */
 function earlierStages(phases: readonly Phase[], index: number, phase: Phase): number[] {
   if (phase.do !== 'rollout' || phase.release === undefined) return [];
   const found: number[] = [];
