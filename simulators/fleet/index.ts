@@ -199,7 +199,6 @@ function newFleet(
   });
 }
 
-/** Only threshold of a fleet that has no scenario file. */
 const NONE_MISSED = 'rollout.missed.count==0';
 
 async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {

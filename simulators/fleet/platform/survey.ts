@@ -289,7 +289,7 @@ class Surveyor {
     },
     deploy: async () => {
       const [device, release] = [this.#own, this.#fixture];
-      // Without a device, the rejection of an invalid body proves the route.
+      // Without a device, the rejection of an invalid body proves that the route exists.
       if (device === undefined || release === undefined) {
         const request = { method: 'POST', path: '/deployments', body: {} } as const;
         return (await look(this.#client.ask(request, anything), INVALID)).why;
@@ -356,7 +356,7 @@ class Surveyor {
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/** Empty for a busy platform. `there`: statuses that prove the route; `refused`: the route rejects the body. */
+/** Empty for a busy platform. `there`: statuses of a route that exists; `refused`: the route rejects the body. */
 async function look<T>(
   request: Promise<T>,
   there?: ReadonlySet<number>,

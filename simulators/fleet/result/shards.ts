@@ -91,7 +91,7 @@ export const foldersIn = (dir: string): string[] =>
         .sort()
     : [];
 
-/** Whether a file of a shard names the shard, and holds texts for people where it should. */
+/** The file may contain any JSON; texts are for people. */
 export function isOfShard<T extends Alive | Failed>(value: T | undefined): value is T {
   const { shard, phase = '', reason = '' } = (value ?? {}) as Partial<Alive & Failed>;
   return Number.isInteger(shard?.index) && typeof phase === 'string' && typeof reason === 'string';

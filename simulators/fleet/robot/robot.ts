@@ -13,7 +13,6 @@ import { type MakeUplink, RobotUplink, type UplinkListener } from './uplinks.ts'
 export interface DeploymentTiming {
   syncStarted: number;
   deployCalled: number;
-  /** Files are in place, and the event is in the log. */
   deployed: number;
   read: number;
   reported: number;

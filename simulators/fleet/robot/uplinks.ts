@@ -260,7 +260,7 @@ export interface KeyStore {
   bits: number;
 }
 
-/** Independent of the numbers of robots, shards and workers, so that later fleets reuse keys. */
+/** The path depends only on the robot's index, so that later fleets reuse keys. */
 export function keyFile({ dir }: KeyStore, robot: number): string {
   const block = String(Math.floor(robot / 1000)).padStart(4, '0');
   return join(dir, block, `${robot}.pem`);

@@ -40,7 +40,7 @@ export class Progress {
     this.#fresh.push({ host, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
-      // A duration of a phase or class also counts for the whole.
+      // A duration of a phase or class also counts for the whole run.
       for (const name of new Set([key, unlabelled(key).name])) {
         addDurations(this.#whole, name, times);
         this.#summaries.delete(name);

@@ -44,7 +44,6 @@ describe('a scenario', () => {
     expect(metrics['http.target.ms']?.p50).toBeLessThanOrEqual(metrics['http.ms']?.p50 ?? 0);
     expect(metrics['schedule.lateness.ms']?.count).toBe(60);
     expect(measured_seconds).toBeLessThan(fleet.record.elapsedMs / 1000);
-    // The record keeps seconds even without `onSecond`.
     expect(fleet.record.progress.series.at(-1)).toMatchObject({ phase: 'finishing' });
   });
 

@@ -223,7 +223,6 @@ const head = {
   ),
 };
 
-/** `phaseShapes` checks the further fields of phases. */
 export const scenarioHead = shape(
   'Scenario',
   Type.Object(

@@ -123,7 +123,7 @@ function earlierStages(phases: readonly Phase[], index: number, phase: Phase): n
   return found;
 }
 
-/** All stages draw the same order, so that a larger share contains a smaller share. */
+/** All stages of a roll-out draw the same order, so that a larger share contains a smaller share. */
 function drawnTurns({ seed, robots: whole, classes }: PlanOptions, index: number, phase: Phase): Turns {
   const { places, robots } = placesOf(phase, whole, classes);
   const name =
