@@ -18,12 +18,12 @@ const failed = requirement({
 });
 check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) => {
   const files = [configFile('{"a":1}'), configFile('{"b":2}')];
-  // A device that never shows a deployment would pass otherwise.
+  // A device that never shows a deployment must not pass.
   await deployShown(t);
   const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
   if (made?.error_status !== 'failed') return t.notApplicable('control cannot drive a deployment to failed');
   const { id, activity_status: answered } = made;
-  // Control may force the state that it is asked for, whatever the agent itself does after a failure.
+  // Control may hold the deployment in the requested state, so a failure here only warns.
   if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
     const left = await happens(
       t,
@@ -40,7 +40,7 @@ check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) =
   await expectInactive(t, id, files, 'failed');
 });
 
-/** Deploys. Blocks the check unless the device shows that deployment, on which another requirement decides. */
+/** Deploys, and blocks the check if the device does not show the new deployment as current. */
 async function deployShown(t: Device, files: readonly ConfigFile[] = []): Promise<Deployment> {
   const made = await t.control.deploy({ config_instances: [...files] });
   const shown = (await currentDeployment(t))?.['id'];
@@ -58,7 +58,7 @@ check(removed, { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.w
   const files = [configFile('{"c":3}')];
   const { id } = await deployShown(t, files);
   if (t.capabilities.has('files'))
-    // Another requirement decides on missing files.
+    // Missing files only block this check; device.events.written-first reports them.
     for (const file of files)
       if ((await findConfigFile(t, configRoot(t), file)).length === 0)
         t.blocked(`${file.filepath} is not below config_root, though its deployment is deployed`);
@@ -94,14 +94,13 @@ async function expectInactive(t: Device, id: string, files: readonly ConfigFile[
   });
 }
 
-/** Statuses of the deployment while it is active; undefined once it is archived or not shown. */
 async function activeState(t: Device, id: string): Promise<string | undefined> {
   const body = await currentDeployment(t);
   if (body?.['id'] !== id || body['activity_status'] === 'archived') return undefined;
   return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
 }
 
-/** Waits as long as that kind of wait lasts, or `within` milliseconds; only the former shortens later waits. */
+/** Polls for at most `within` milliseconds, by default for the usual time of this kind of wait. */
 async function happens(
   t: Device,
   what: string,

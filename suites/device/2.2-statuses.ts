@@ -28,7 +28,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
     const payload = parseObject(data)?.['data'];
     if (!isObject(payload)) continue;
     if (event === 'deployment.deployed' && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
-    // Section 6.3 shows no payload of it, so the names may mean something else there.
+    // Section 6.3 shows no payload of deployment.removed, so its status is only recorded.
     if (event === 'deployment.removed') observeStatus(t, payload);
   }
   if (seen === 0) t.undecided('the device shows no deployment: neither a current one nor one in a retained event');
@@ -36,7 +36,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
 
 rule(merge, { premises: [merge.id] }, () => (seen, judge) => {
   const body = deploymentIn(seen);
-  // The requirement of the shape decides on missing statuses.
+  // The requirement device.deployment.shape reports missing statuses.
   if (typeof body?.['activity_status'] !== 'string' || typeof body['error_status'] !== 'string') return;
   judge.saw(() => JSON.stringify(body));
   expectMergedStatus(judge, body, 'the current deployment');

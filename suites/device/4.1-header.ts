@@ -1,4 +1,4 @@
-/** Section 4.1: the header that carries a cursor too, and which of two cursors decides. */
+/** Section 4.1: the cursor in Last-Event-ID, and the precedence of `after`. */
 import { byOracle } from './oracle/checks.ts';
 import { section } from './support/section.ts';
 

@@ -30,21 +30,21 @@ check(
     const { cursor: before, live } = await subscribeAtKnownCursor(t, streams);
     await readUpTo(live, await publishEveryEventKind(t));
     await live.close();
-    // A small log replays only the last events.
+    // A small log retains only the last events.
     const cursor = retainedFrom(t, before, distinct(live.events));
     const events = laterThan(cursor, live.events);
     const last = events.at(-1);
     const known = [...new Set(events.map(({ type }) => type))];
     if (last === undefined) return t.blocked('nothing was published');
     const due = (listed: readonly string[]) => distinct(events).filter(({ type }) => listed.includes(type));
-    // An escaped letter or dot is the same text (RFC 3986, section 6.2.2.2).
+    // A percent-encoded letter or dot equals the plain character (RFC 3986, section 6.2.2.2).
     const query = `after=${cursor}&types=${percentEncoded(last.type)}`;
     const one = await streams.open({ query });
     await one.reach(last.id, `event ${last.id} (${last.type}) for ${describeOpen({ query })}`);
     await one.close();
     expectSameEvents(t, one.events, due([last.type]), describeOpen({ query }));
     if (known.length < 2) return t.note('events of one type alone are retained');
-    // Only a SHOULD: an escaped comma may differ in meaning (RFC 3986, section 2.2), though most clients escape it.
+    // RFC 3986, section 2.2, lets an encoded comma differ in meaning, so a difference only warns.
     const list = `after=${cursor}&types=${encodeURIComponent(known.join(','))}`;
     const several = await streams.try({ query: list });
     const came = several.status === 200 ? await streams.follow(several).drain(last.id) : [];
@@ -56,6 +56,6 @@ check(
   },
 );
 
-/** Encodes every character, needed or not. */
+/** Percent-encodes every byte, unlike encodeURIComponent. */
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');

@@ -1,4 +1,4 @@
-/** Section 5: the Device API is served without a token on a unix socket, and only with it on loopback TCP. */
+/** Section 5: the Device API needs no token on a unix socket, but needs one on loopback TCP. */
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
@@ -37,10 +37,7 @@ check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: 
   expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
 );
 
-/**
- * Expects a deployment, or an event stream while the device has none: a server that answers everything alike gives
- * neither. Other checks decide whether both are right.
- */
+/** Expects a deployment or an event stream; a server that answers every path alike offers neither. */
 function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
   return withStreams(t, async (streams) => {
     const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
@@ -48,7 +45,7 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
       expected: `200 ${how} (404 or so while the device has no deployment)`,
       actual: describeResponse(response),
     });
-    // Another check decides whether a stream opens.
+    // Other checks report a stream that gets no answer.
     const stream = await streams.try({}, http).catch((error: unknown) => {
       if (!(error instanceof Violation)) throw error;
     });
@@ -105,13 +102,13 @@ const bearer = requirement({
 check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;
-  // A device that serves no request would pass otherwise.
+  // A device that serves no request must not pass.
   await (await streams.open()).close();
   await shouldRefuseTokenElsewhere(t, token);
   await expectWrongTokensRefused(t, token);
 });
 
-/** Sends the whole token, but not as a bearer token. A convention only, since the client knows the token. */
+/** Only warns: the sender knows the token and merely sends it in the wrong place. */
 async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<void> {
   const shouldRefuse = async (path: string, authorization: string | undefined, what: string): Promise<void> => {
     const status = await statusFor(t, path, authorization);
@@ -125,7 +122,7 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
     await shouldRefuse('/events', `Bearer ${swapped}`, 'the token in the other case');
   const escaped = encodeURIComponent(token);
   t.http.recorder.redactor.add(escaped);
-  // A token does not belong in an address, because servers log addresses.
+  // Servers log URLs, so a token in the query must not be accepted.
   for (const name of ['access_token', 'token'])
     await shouldRefuse(`/events?${name}=${escaped}`, undefined, `the token as ?${name}=, and not in a header`);
 }
@@ -141,7 +138,7 @@ async function expectWrongTokensRefused(t: Device, token: string): Promise<void>
     {
       runs: examples.length + 12,
       examples,
-      // Omits the header, which may hold most of the secret.
+      // Leaves out the header, which may contain most of the token.
       describe: ([authorization, path]: [string | undefined, string]) =>
         authorization === undefined
           ? `GET ${path} with no Authorization`
@@ -159,7 +156,7 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
     actual: status,
   });
   t.should(status === 401, { expected: `401 for GET ${path} with ${shown}`, actual: status });
-  // The token of an earlier request on the same connection does not count.
+  // The token of an earlier request on the same connection must not count.
   const kept = { keepsAlive: true };
   await request(t, { path: CURRENT }, 'an answer before the connection is used again', t.http.with(kept));
   const later = await statusOn(t, path, clientWith(t, authorization).with(kept));
@@ -175,7 +172,6 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
   });
 }
 
-/** Status of the answer to a request with this header; undefined without an answer, which is a refusal too. */
 const statusFor = (t: Device, path: string, authorization: string | undefined): Promise<number | undefined> =>
   statusOn(t, path, clientWith(t, authorization));
 

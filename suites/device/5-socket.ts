@@ -24,7 +24,7 @@ const permissions = requirement({
 check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof UnixConnection)) return t.notApplicable('the target is not reached by a socket');
   const { socketPath } = t.transport;
-  // A socket on which nobody serves refuses every user.
+  // Proves that a server listens, since an abandoned socket refuses every user.
   await streams.open();
   if (await openToOthers(socketPath))
     t.notApplicable('every user may open the socket, by its permissions: nobody is to be refused');
@@ -36,19 +36,19 @@ check(permissions, { needs: ['unix', 'root'], premises: STREAM }, async (t: Devi
   });
 });
 
-/** User ids: `nobody` on every common system, and two rarely used. */
+/** User ids: `nobody` on common systems, then two rarely used ids. */
 const OTHER_USERS = [65_534, 65_533, 65_532];
 const OTHERS_WRITE = 0o002;
 const OTHERS_ENTER = 0o001;
 
-/** Runs in its own process, because a change of user is final. */
+/** Runs in a child process, because a process cannot undo a change of user. */
 const ATTEMPT = `
 const socket = require('node:net').connect(process.argv[1]);
 socket.on('connect', () => { process.stdout.write('connected'); process.exit(); });
 socket.on('error', (error) => { process.stdout.write(error.code); process.exit(); });
 `;
 
-/** `connected`, or the code of the error; undefined when no process can be started as another user. */
+/** Returns `connected` or an error code; undefined if no process can start as that user. */
 function connectAs(t: Device, user: number, path: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
@@ -61,7 +61,7 @@ function connectAs(t: Device, user: number, path: string): Promise<string | unde
     });
     let said = '';
     child.once('error', (error) => (limitIn(error) === undefined ? resolve(undefined) : reject(error)));
-    // `stdout` is missing on a machine without free descriptors.
+    // Node leaves `stdout` undefined when the system has no free file descriptor.
     (child.stdout as Readable | undefined)?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
@@ -75,7 +75,7 @@ async function unrelatedUser(path: string): Promise<number> {
   return OTHER_USERS.find((user) => !involved.has(user)) ?? Math.max(...OTHER_USERS);
 }
 
-/** Users whose processes hold the socket; empty without `/proc`. */
+/** Finds the users whose processes hold the socket open; empty without `/proc`. */
 async function usersServing(path: string): Promise<Set<number>> {
   const users = new Set<number>();
   const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
@@ -93,7 +93,7 @@ async function usersServing(path: string): Promise<Set<number>> {
   return users;
 }
 
-/** Whether the bits of the socket and of every directory above it let any user connect. */
+/** True if the permissions of the socket and of all its directories admit every user. */
 async function openToOthers(path: string): Promise<boolean> {
   if (((await stat(path)).mode & OTHERS_WRITE) === 0) return false;
   for (let directory = dirname(path); ; directory = dirname(directory)) {
@@ -135,7 +135,7 @@ async function answersAt(t: Device, host: string, port: number): Promise<boolean
       socket.destroy();
       resolve(result);
     };
-    // An address that drops packets cannot be reached either.
+    // Some addresses drop packets silently; two seconds without an answer count as closed.
     const timer = setTimeout(() => done(false), Math.min(2000, t.patienceMs));
     socket.once('connect', () => done(true));
     socket.once('error', () => done(false));

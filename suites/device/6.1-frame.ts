@@ -50,7 +50,7 @@ export const contentType = requirement({
   clause: 'Response 200: SSE stream (frame format in section 6).',
   text: 'GET /events answers 200 with content-type text/event-stream; caching is off.',
 });
-/** Essential: nothing can be asked of streams that do not open or end at once. The next check decides on their type. */
+/** Essential, since every stream check needs an open stream; the next check judges its content type. */
 check(
   contentType,
   { aspect: 'any', profile: 'core', premises: SERVED, essential: true },
@@ -112,7 +112,7 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   retained: RETAINED,
 });
 
-/** Declares a requirement on frames: a check of driven events, a check of retained events, and a rule. */
+/** Declares one check of driven events, one of retained events, and a rule for every frame seen. */
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,
@@ -134,7 +134,7 @@ function checkFrames(
     profile: 'core',
     premises: premises.driven,
   } as const;
-  // Two events at the end: their distance shows later checks how slow the device is.
+  // Later checks derive the speed of the device from the time between these two events.
   check(requirement, driven, (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publish(t, 2), expectAll));
   const retained = {
     ...allowed,
@@ -177,7 +177,7 @@ check(
     for (const error_status of ['retrying', 'failed'] as const) {
       const wanted = { activity_status: 'deployed', target_status: 'deployed', error_status } as const;
       const made = await t.control.deploy(wanted).catch(ignoreRefusal);
-      // Control may refuse this state, and a failed deployment may be archived instead.
+      // Control may refuse the state, and a device may archive a failed deployment.
       if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
       deployed += 1;
       const arrived = await deployedEventArrives(t, live, made.id);
@@ -191,7 +191,7 @@ check(
   },
 );
 
-/** Milliseconds by which an event may come after control's answer. */
+/** Milliseconds to wait for an event that follows control's answer. */
 const QUIET_MS = 500;
 
 async function deployedEventArrives(t: Device, live: Subscription, id: string): Promise<boolean> {
@@ -202,7 +202,7 @@ async function deployedEventArrives(t: Device, live: Subscription, id: string): 
   return arrived();
 }
 
-/** Expects the last `deployment.deployed` to be valid and to describe the deployment. Gives its payload. */
+/** Validates the last `deployment.deployed` of the deployment and returns its payload. */
 function expectDescribed(
   t: Device,
   made: Deployment,

@@ -1,4 +1,4 @@
-/** Section 6.1: whatever text a deployment carries, the stream stays a valid stream and the JSON stays valid JSON. */
+/** Section 6.1: any text in a deployment leaves the stream and its JSON valid. */
 import fc from 'fast-check';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import { codePoint } from '../../harness/runner/property.ts';
@@ -34,13 +34,13 @@ check(framing, asked, async (t: Device, streams) => {
     async (value) => {
       const from = live.stream.frames.length;
       const made = await deployWith(t, value);
-      // A device, or a platform in between, may refuse such text.
+      // The device or its platform may refuse the text.
       if (made?.activity_status !== 'deployed') return;
       await expectIntact(t, live, from, made);
       t.saw('awkward texts');
       if (made.release_id.includes(value)) onStream += 1;
       const body = await currentDeployment(t);
-      // Compared with control's answer, since a platform in between may have cut or trimmed the text.
+      // The reference is control's answer, since a platform may have shortened the text.
       t.must(body?.['id'] !== made.id || body['description'] === made.description, {
         expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
         actual: body?.['description'],
@@ -80,7 +80,7 @@ const text: fc.Arbitrary<string> = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Deploys the text wherever control takes it. The payload of the event shows the release id alone. */
+/** Puts the text into the release id, too, if control accepts it: events carry no description. */
 async function deployWith(t: Device, value: string): Promise<Deployment | undefined> {
   const request = { description: value, config_instances: [configFile(JSON.stringify({ value }))] };
   const withRelease = { ...request, release_id: `rls_${value}` };
@@ -97,7 +97,7 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
     }
   };
   const seen = await readUpToDeployed(live, made)
-    // Prefers the finding of a broken frame to that of a missing event.
+    // A broken frame explains a missing event, so its error replaces the timeout.
     .finally(expectValidFrames);
   const event = seen.at(-1);
   t.must(event !== undefined && payloadOf(event)['release_id'] === made.release_id, {

@@ -1,4 +1,4 @@
-/** Section 6.1: ids rise within a connection. */
+/** Section 6.1: event ids increase within a connection. */
 import type { Happening } from '../../harness/client/happening.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
 import { byOracle } from './oracle/checks.ts';
@@ -25,7 +25,7 @@ check(
   (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publishAtOnce(t), expectRisingIds),
 );
 
-/** Publishes by concurrent calls, which tempt an agent to store events out of order; then publishes one more. */
+/** Publishes by concurrent calls, because they may make an agent store events out of order. */
 async function publishAtOnce(t: Device): Promise<Published> {
   const portion = Math.ceil(eventBudget(t, 40) / 4);
   await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
@@ -39,7 +39,7 @@ check(
     turn: 'last',
     profile: 'core',
     premises: ['device.events.frame.retained'],
-    // One event shows no order.
+    // A single event has no order.
     least: { events: 2 },
     orElse: 'a log that keeps two events or more shows their order',
   },
@@ -54,7 +54,7 @@ rule(monotonic, { premises: [monotonic.id] }, () => {
     const before = newest.get(seen.stream);
     newest.set(seen.stream, before === undefined || id > before ? id : before);
     judge.saw(() => frameText(seen.frame));
-    // The checks decide on repeated events.
+    // The checks report repeated events.
     judge.must(before === undefined || id >= before, {
       expected: `an id above ${before}, the highest so far on this stream`,
       actual: `event ${id}`,

@@ -1,4 +1,4 @@
-/** Section 6.2: the stream as a standard client sees it, the `eventsource` package. */
+/** Section 6.2: the stream as the standard client `eventsource` sees it. */
 import type { ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import { parseObject } from '../json.ts';
@@ -26,7 +26,7 @@ check(
     const { live } = await subscribeAtKnownCursor(t, streams);
     await publishEveryEventKind(t);
     await readUpTo(live, await publish(t, 1));
-    // The package listens to the given types alone.
+    // The `eventsource` package receives only the types that it listens for.
     const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
     const source = streams.connect(types);
     try {
@@ -36,7 +36,7 @@ check(
         const newest = live.events.findLast(({ type }) => types.includes(type));
         if (newest !== undefined) await expectReceived(t, source, newest);
       };
-      // A small log keeps few events for a client that is behind.
+      // A small log retains few events for a client that has to catch up.
       await expectNewest();
       await source.cut(async () => readUpTo(live, await publish(t, eventBudget(t, 10))));
       await expectNewest();
@@ -52,7 +52,7 @@ check(
   },
 );
 
-/** Publishes until the client has received an event: from then on it has a cursor, and may miss nothing. */
+/** Publishes until the client has received an event and so holds a cursor. */
 async function firstMessage(t: Device, source: EventSourceClient): Promise<ClientMessage> {
   const deadline = performance.now() + timeoutMs(t, 'event');
   for (;;) {

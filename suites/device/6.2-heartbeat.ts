@@ -1,4 +1,4 @@
-/** Section 6.2, rule 3: heartbeats, and the idle streams that they keep open. */
+/** Section 6.2, rule 3: heartbeats, which keep idle streams open. */
 import { StreamTimeout } from '../../harness/client/sse.ts';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
 import { heartbeatsSeen } from '../../harness/runner/declarations.ts';
@@ -34,13 +34,13 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   for (const { text } of found.length === 0 ? heartbeatsOf(subscription).slice(-1) : found) {
     t.should(text === 'heartbeat', { expected: 'the comment line ": heartbeat"', actual: `: ${text}` });
   }
-  // Without a declared interval, heartbeats may come more often than every 30 s.
+  // Without a declared interval, a device may send heartbeats more often than every 30 s.
   if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
 });
 
-/** Longest watch of a stream, seconds, unless one heartbeat takes longer. */
+/** Seconds to watch a stream for several heartbeats. */
 const LONG_SECONDS = 45;
-/** Longest interval, seconds, for a watch of several heartbeats: at 30 s it would take minutes. */
+/** Longest heartbeat interval in seconds at which a check waits for a second heartbeat. */
 const SHORT_SECONDS = 5;
 
 function shouldBeRare(t: Device, subscription: Subscription): void {
@@ -53,7 +53,7 @@ function shouldBeRare(t: Device, subscription: Subscription): void {
   });
 }
 
-// One stream with both a cursor and a filter: a device may serve few streams at once, and these stay open for long.
+// Tests cursor and filter on one stream, since a device may serve few streams at once.
 check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t: Device, streams) => {
   const lastEventId = await someCursor(t, streams);
   if (lastEventId === undefined) return t.undecided('the device replays no event that it retained');
@@ -118,10 +118,7 @@ check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) =>
 
 const UNKNOWN_TYPE = 'robot.rebalanced';
 
-/**
- * Stream whose filter keeps it idle for `idleMs`, whatever other checks publish. Undefined for a device that refuses
- * the filter or ends the stream: no section forbids either.
- */
+/** Stream that a filter keeps idle for `idleMs`; undefined if the device refuses the filter or ends the stream. */
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
   const stream = await streams.try({ types: [UNKNOWN_TYPE] });
   if (stream.status !== 200) return undefined;
@@ -133,8 +130,8 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
 }
 
 /**
- * Stream without events, so that a slow device can be driven meanwhile. Undefined for an agent that cannot be
- * restarted, for which no other check watches a stream without a filter.
+ * Stream that a filter keeps idle while other checks publish. Undefined without the restart check, since then only the
+ * caller watches an unfiltered stream.
  */
 async function idleStream(t: Device, streams: Streams): Promise<Subscription | undefined> {
   if (!t.capabilities.has('restart')) return undefined;

@@ -44,14 +44,14 @@ check(
   },
 );
 
-/** Events after the earliest that is still served as a cursor, or the newest alone. */
+/** Leaves out events that the device may have compacted away. */
 async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Promise<readonly SeenEvent[]> {
   const all = distinct(events);
   const from = await earliestServedIn(streams, { cursor: all[0]?.id ?? 0n, events: all });
   return from === undefined ? all.slice(-1) : all.filter(({ id }) => id > from);
 }
 
-/** Number of newest events to look for in a log. */
+/** Number of newest events to look up in the log. */
 const NEWEST = 200;
 
 async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): Promise<void> {
@@ -60,7 +60,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     lines,
     events.map(({ id }) => id),
   );
-  // A missing event may be in the part that was left out.
+  // The missing event may be in the part of the log that was not read.
   if (isCut && [...at.values()].some((found) => found.length === 0))
     return expectJsonl(t, await readLog(t, Number.POSITIVE_INFINITY), events);
   const missing = events.filter(({ id }) => at.get(id)?.length === 0);
@@ -68,7 +68,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     expected: `each of the events ${showIds(events)} on a line of its own in the log`,
     actual: `no line holds ${showIds(missing)}`,
   });
-  // A crash long ago may have left a torn line, so only lines from the first of these events on are checked.
+  // Starts at the first of the events, since an old crash may have left a torn line before it.
   const first = [...at.values()].flat().reduce((least, line) => Math.min(least, line), lines.length);
   const broken = lines.slice(first).find(({ json }) => !json);
   t.must(broken === undefined, {
@@ -112,7 +112,7 @@ check(bounded, toFill, async (t: Device) => {
   const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
   const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
 
-  // Publishes enough events to put a log without compaction beyond the bound.
+  // Publishes enough events for a log without compaction to exceed the bound.
   const wanted = Math.max(PUBLISHED_TIMES * retention, Math.ceil((1.5 * bound) / mean));
   let highest = 0;
   if (isSlow)
@@ -140,17 +140,16 @@ check(bounded, toFill, async (t: Device) => {
   });
 });
 
-/** Allows for logs in segments, and for compaction that comes late. */
+/** Allowed size as a multiple of the retention limit; log segments and late compaction take space. */
 const TIMES_THE_LIMIT = 4;
 const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;
 const LEAST_PORTION = 20;
-/** Times the limit at which a log that is never compacted is beyond the bound: enough once the time is over. */
+/** Events that make a log without compaction exceed the bound, as a multiple of the retention limit. */
 const DECIDING_TIMES = 6;
 const FILLING_MS = 10_000;
 const MOST_EVENTS = 100_000;
 
-/** Bytes of all lines of the log, and of the average line. */
 async function measureLines(t: Device): Promise<{ logBytes: number; mean: number }> {
   const { lines, bytes } = await readLog(t);
   const read = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);

@@ -92,7 +92,7 @@ rule(complete, { premises: [complete.id] }, () => {
     const { id = '', event: type = 'message', data: text } = seen.frame;
     if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
     const kept = known.get(id);
-    // A watched agent that is installed anew counts from 1 again, and ends all its streams.
+    // A newly installed agent counts ids from 1 again and ends its old streams.
     const isOther = kept !== undefined && kept.stream !== seen.stream && whenOf(kept.text) !== whenOf(text);
     const isAnew = seen.request !== undefined && isOther;
     if (isAnew) known.clear();
@@ -141,13 +141,13 @@ check(
     const { cursor, published } = await recordAfresh(t, streams, 5);
     const replay = await streams.open({ after: cursor });
     await readUpTo(replay, published);
-    // Another requirement decides on events lost between replay and live.
+    // The requirement device.events.replay.seam judges events lost between replay and live.
     await firstLiveEvent(t, replay);
     for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
   },
 );
 
-// Runs alone, so that no stream is open: an agent may store only events that it sends.
+// Runs without open streams, since an agent may wrongly store only the events it sends.
 check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },

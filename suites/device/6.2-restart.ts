@@ -1,4 +1,4 @@
-/** Section 6.2, rule 5: events are stored, so they outlive the agent's process, however that ends. */
+/** Section 6.2, rule 5: stored events survive a restart, a kill and a torn log. */
 import { byOracle } from './oracle/checks.ts';
 import { CURRENT_SHOWN } from './support/check.ts';
 import { section } from './support/section.ts';

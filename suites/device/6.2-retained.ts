@@ -1,4 +1,4 @@
-/** Section 6.2 for a black box: replays of the events that the device has retained, compared with each other. */
+/** Section 6.2 without control: replays of the retained events must agree with each other. */
 import fc from 'fast-check';
 import { type OpenEvents, StreamEnded, StreamTimeout } from '../../harness/client/sse.ts';
 import { afterWins, header } from './4.1-header.ts';
@@ -16,7 +16,6 @@ import { Subscription } from './support/subscription.ts';
 export const { check, checks } = section({});
 
 const COMPARED = 'compared replays';
-/** Compares no replay whose events are compacted away meanwhile. */
 const comparing = {
   aspect: 'retained',
   turn: 'last',
@@ -28,7 +27,7 @@ const comparing = {
 check(
   complete,
   { ...comparing, premises: RETAINED },
-  // Another requirement decides on a replay that repeats its cursor.
+  // The requirement device.events.replay.exclusive judges a repeated cursor.
   (t: Device) =>
     expectReplayFromAnywhere(
       t,
@@ -47,11 +46,11 @@ check(afterWins, { ...comparing, premises: ['device.events.header-cursor.retaine
 
 type Compare = (came: readonly SeenEvent[], due: readonly SeenEvent[], cursor: bigint, where: string) => void;
 
-/** Expects a replay from any retained event to hold all later ones. `openAt` may use another retained id too. */
+/** Expects a replay from any retained event to hold all later events. `other` is a second retained id. */
 function expectReplayFromAnywhere(
   t: Device,
   openAt: (cursor: bigint, other: bigint) => OpenEvents,
-  // Another requirement decides on the content of events.
+  // The requirement device.events.replay.complete judges the content of events.
   expectSame: Compare = (came, due, _, where) => expectSameIds(t, came, due, where),
 ): Promise<void> {
   return withStreams(t, async (streams) => {
@@ -69,12 +68,12 @@ function expectReplayFromAnywhere(
   });
 }
 
-/** Number of events to replay: the newest, which compaction is least likely to remove meanwhile. */
+/** Number of events to replay, counted from the newest, which compaction removes last. */
 const NEWEST = 60;
 
 async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {
   const sample = await sampleRetained(t, streams);
-  // Makes room for the next streams: a device may serve few at once.
+  // Closes the stream, since a device may serve few at once.
   await sample?.close();
   return sample === undefined ? [] : distinct(eventsOf(t, sample.stream)).slice(-NEWEST);
 }
@@ -85,11 +84,10 @@ async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
   return events;
 }
 
-/** Id of an event with at least one after it. */
 const cursorIn = (events: readonly SeenEvent[]): fc.Arbitrary<bigint> =>
   fc.constantFrom(...events.slice(0, -1).map(({ id }) => id));
 
-/** Replay up to `last`; undefined when the log was compacted past the cursor meanwhile. */
+/** Replays up to `last`; undefined if compaction has removed the event at the cursor. */
 async function replayUpTo(
   t: Device,
   streams: Streams,
@@ -100,7 +98,7 @@ async function replayUpTo(
   const replay = await openReplay(t, streams, cursor, opening);
   if (replay === undefined) return undefined;
   const came = await replay.drain(last);
-  // A device may end a stream whose cursor has expired: the client comes back and gets 410.
+  // A device may end a stream whose cursor expires; the client reconnects and gets 410.
   const { by } = replay.stream.ended ?? {};
   const brokeOff = !came.some(({ id }) => id >= last) && (by === 'server' || by === 'error');
   if (brokeOff && !(await retainedEvents(t, streams)).some(({ id }) => id <= cursor)) return undefined;
@@ -108,7 +106,6 @@ async function replayUpTo(
   return came.filter(({ id }) => id <= last);
 }
 
-/** Opens a replay; undefined when the event at the cursor has been compacted away meanwhile. */
 async function openReplay(
   t: Device,
   streams: Streams,
@@ -152,7 +149,7 @@ check(exclusive, { aspect: 'future.retained', turn: 'last', premises: RETAINED_R
   const after = newest + 2n ** 40n;
   const stream = await streams.try({ after });
   const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
-  // A busy device takes a moment to begin a replay.
+  // A busy device needs time to start a replay.
   await stream.activity(none, { within: 500, atMost: 500, for: 'a replay' }).catch((error: unknown) => {
     if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
   });

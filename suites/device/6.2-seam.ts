@@ -28,7 +28,7 @@ check(
   async (t: Device, streams) => {
     requireRoomFor(t, 1);
     const { cursor, live } = await subscribeAtKnownCursor(t, streams);
-    // Leaves half of a small log for events that come while streams are opened.
+    // Keeps half of a small log free for events published while streams open.
     const before = Math.floor(Math.min(eventBudget(t, 10), mostEvents(t) / 2));
     if (before > 0) await readUpTo(live, await publish(t, before));
     const opened = await openWhilePublishing(t, streams, cursor);
@@ -37,19 +37,19 @@ check(
     for (const subscription of opened) {
       await readUpTo(subscription, end);
       const what = `${describeOpen({ after: cursor })}, opened while events were published`;
-      // An event that control named before it came is on the live stream, but in no replay after it.
+      // The live stream may also hold events up to the cursor, which no replay repeats.
       expectSameEvents(t, subscription.events, laterThan(cursor, live.events), what);
     }
   },
 );
 
-/** Milliseconds in which streams are opened: each replays more than the one before it. */
+/** Milliseconds to open streams, since each stream replays more events than the previous stream. */
 const OPENING_MS = 3000;
 const MOST_STREAMS = 24;
-/** Milliseconds in which the streams are read one after the other. */
+/** Milliseconds to read all the streams. */
 const STREAMS_MS = 6000;
 
-/** Opens streams while events are published, so that each changes from replay to live at another moment. */
+/** Opens streams while events are published, so each switches from replay to live at a different moment. */
 async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
   const opened: Subscription[] = [];
   let goesOn = true;
@@ -61,7 +61,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
       rest -= portion;
     }
   })();
-  // Awaited below; until then a failure must not count as an unhandled rejection.
+  // The code below awaits the promise; an early failure must not count as an unhandled rejection.
   publisher.catch(() => {});
   try {
     const started = performance.now();
@@ -74,7 +74,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
   } finally {
     goesOn = false;
   }
-  // Not awaited where a stream failed to open: that target is questioned at once, while it may still be asleep.
+  // A stream that fails to open skips this wait, so that its error is examined at once.
   await publisher;
   return opened;
 }

@@ -1,4 +1,4 @@
-/** Section 6: several subscribers at once, one of which may not keep up. */
+/** Section 6: several subscribers at once, including one that stops reading. */
 import { Fact } from '../../harness/runner/session.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { byOracle } from './oracle/checks.ts';
@@ -45,7 +45,7 @@ const DELAYING = new Fact(() => false);
 const MOST_EVENTS = 16_000;
 const SMALL_PORTION = 20;
 
-/** Publishes more than the buffers of a subscriber that does not read can hold, and reads it on `live`. */
+/** Publishes more than the buffers of a stalled subscriber can hold, and reads it all on `live`. */
 async function overfillBuffers(t: Device, live: Subscription): Promise<void> {
   const portion = eventBudget(t, 400);
   const started = performance.now();
@@ -83,7 +83,7 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   const due = distinct(live.events);
   const last = due.at(-1)?.id ?? cursor;
   slow.stream.resume();
-  // Allows a device to drop the slow reader or to wait for it, if no event before the last one read is missing.
+  // A device may drop the slow reader or wait for it, but must not skip an event.
   const seen = await slow.drain(last);
   const dropped = slow.stream.ended?.by === 'server' || slow.stream.ended?.by === 'error';
   const from = seen.at(-1)?.id ?? cursor;
@@ -111,7 +111,7 @@ async function expectCaughtUp(
   { due, seen, from, last, dropped }: Interrupted,
 ): Promise<void> {
   const again = await streams.try({ after: from });
-  // A 410 tells the client that it has missed events, so none is lost unnoticed.
+  // Status 410 tells the client that it has missed events.
   if (again.status === 410 && dropped) return t.note('when it came back, the log had been compacted past it (410)');
   t.must(again.status === 200, {
     expected: `200 for a subscriber that stopped reading and comes back after event ${from}`,

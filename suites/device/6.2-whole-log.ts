@@ -1,4 +1,4 @@
-/** Section 6.2 over nearly all events of the log, which shows a limit on the length of a replay. */
+/** Section 6.2: replays of nearly the whole log, which reveal a limit on the length of a replay. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
 import { complete } from './6.2-replay.ts';
 import { seam } from './6.2-seam.ts';
@@ -21,7 +21,7 @@ const completeWholeCheck = check(
     t.note(`replays of up to ${stretch.events.length} events were compared`);
     await expectStretchReplayed(t, streams, stretch);
     await expectStretchReplayed(t, streams, stretch, (lastEventId) => ({ lastEventId }));
-    // Crosses a power of ten, where ids compared as text lose their order.
+    // Crosses a power of ten, where ids sorted as text lose their order.
     const digits = String(stretch.events.at(-1)?.id).length;
     const below = stretch.events.findLastIndex(({ id }) => String(id).length < digits);
     const cursor = stretch.events[below]?.id;
@@ -39,12 +39,12 @@ check(
     if (stretch === undefined) return t.undecided(TOO_SOON);
     const { cursor } = stretch;
     const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
-    // Opens at least one stream for each way to give a cursor.
+    // Two rounds cover both ways to send a cursor.
     const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
     for (let round = 0; round < rounds; round += 1) {
       const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
       const publishing = publishOneByOne(t, portion);
-      // Awaited below; until then a failure must not count as an unhandled rejection.
+      // The code below awaits the promise; an early failure must not count as an unhandled rejection.
       publishing.catch(() => {});
       const stream = await streams.try(opening);
       await publishing;
@@ -57,7 +57,7 @@ check(
   },
 );
 
-/** Length of a replay that takes long enough for events to be published in it. */
+/** Number of events whose replay lasts long enough to publish others during it. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

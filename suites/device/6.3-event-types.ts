@@ -1,4 +1,4 @@
-/** Section 6.3: when the events of a deployment are emitted. */
+/** Section 6.3: when a device sends the events of a deployment. */
 import fc from 'fast-check';
 import { byOracle } from './oracle/checks.ts';
 import { DEPLOYMENT_EVENTS, type Device } from './support/check.ts';
@@ -46,26 +46,26 @@ async function expectFilesWritten(t: Device, live: Subscription, files: readonly
   });
 }
 
-/** Deploys the files and compares them as the event arrives; undefined when the device refuses paths or contents. */
+/** Deploys files and compares them when the event arrives; undefined if the device refuses them. */
 async function deployAndCompare(
   t: Device,
   live: Subscription,
   files: readonly ConfigFile[],
 ): Promise<(FileDifferences & { id: string }) | undefined> {
   const root = configRoot(t);
-  // Control may answer only after the event, so files are compared at each event until the answer names the deployment.
+  // Control may answer after the event, so files are compared at each event until the id is known.
   const differencesAt = new Map<unknown, FileDifferences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {
     made = deployment;
     return deployment;
   });
-  // Ends the wait for a deployment that control refuses, which brings no event.
+  // Rejects if control refuses the deployment, since no event follows then.
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // Handles the failure of a wait that nobody awaits.
+  // Prevents an unhandled rejection when the loop ends without awaiting the promise.
   refused.catch(() => {});
   for (;;) {
-    // The wait for the event begins with the answer of control, which may be slow itself.
+    // Control may be slow, so the timeout for the event starts only after its answer or an event.
     if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
     const next = live.next('deployment.deployed of a deployment with config files', 'deployed');
     const event = await Promise.race([next, refused]);
@@ -79,7 +79,7 @@ async function deployAndCompare(
   }
 }
 
-/** Resolves once an unread event has come, or none will. */
+/** Resolves when an unread event arrives, or when no event can arrive. */
 async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
   const read = stream.frames.length - stream.unread;
   const seen = { frames: read, comments: Number.POSITIVE_INFINITY };
@@ -87,7 +87,7 @@ async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
   await stream.activity(seen, wait).catch(() => t.signal.throwIfAborted());
 }
 
-/** Control answers within a minute. */
+/** Milliseconds that control may take to answer. */
 const LONGEST_CONTROL_MS = 60_000;
 
 const onlyDeployed = requirement({

@@ -18,10 +18,10 @@ check(gone, ...byOracle(gone, { isAlone: true, profile: 'core', needs: ['compact
 
 check(gone, ...byOracle(gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' }));
 
-/** Times the patience of the run after which an answer that still comes counts as endless. */
+/** Multiple of the run's patience after which an unfinished answer counts as endless. */
 const ENDLESS = 6;
 
-/** The members of a JSON text, without values that differ from run to run. */
+/** Describes a body by its JSON member names, since values differ from run to run. */
 function formOf(body: string): string {
   if (body.trim() === '') return 'empty';
   try {
@@ -62,7 +62,7 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
 check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const zero = await streams.try({ after: 0 });
   if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
-  // A cursor that is expired stays expired, since compaction only removes events.
+  // An expired cursor stays expired, since compaction only removes events.
   await (await streams.open()).close();
   await expectGone(t, streams, { after: 0 });
   await expectGone(t, streams, { lastEventId: 0 });

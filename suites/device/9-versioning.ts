@@ -18,19 +18,19 @@ const prefix = requirement({
     'the same paths without the prefix, or below another version, do not answer as v0.2.',
 });
 
-/** Finds a prefix with 404 for every path; the checks of each path decide on other refusals. */
+/** Fails only if every path answers 404; the checks of each path judge other refusals. */
 check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) => {
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;
-  // A device without a deployment may answer 404 at this path.
+  // A device without a deployment may answer 404 here.
   const stream = await streamAt(streams, t);
   t.must(current?.status !== 404 || stream?.status !== 404, {
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
     actual: `404 for both${await deploymentElsewhere(t)}`,
   });
   await stream?.close();
-  // A server that answers everything with a stream shows nothing.
+  // A server that opens a stream at every path proves nothing.
   const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
   if (!isStream(stream) || isStream(other))
     t.blocked(
@@ -40,7 +40,7 @@ check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) =
 
 const rootOf = ({ http }: Device): string => http.basePath.replace(/\/v0\.2$/, '');
 
-/** The current deployment at that prefix; undefined when no answer comes, which other checks report. */
+/** Other checks report a missing answer. */
 const answerAt = (t: Device, basePath: string): Promise<HttpResponse | undefined> =>
   request(t, { path: basePath + CURRENT, absolute: true }).catch(unlessViolated);
 
@@ -53,7 +53,7 @@ function unlessViolated(error: unknown): undefined {
 
 const isStream = (stream: EventStream | undefined): boolean => stream?.status === 200 && isEventStream(stream);
 
-/** Tries prefixes that a device may use by mistake: none, the release, or the whole number. */
+/** Tries prefixes that a device may use by mistake: none, the release, or the major version. */
 async function deploymentElsewhere(t: Device): Promise<string> {
   for (const elsewhere of ['', '/v0.2.2', '/v0'].map((prefix) => rootOf(t) + prefix))
     if (isDeployment(await answerAt(t, elsewhere))) return `; there is a deployment at ${elsewhere}${CURRENT}`;
@@ -61,7 +61,7 @@ async function deploymentElsewhere(t: Device): Promise<string> {
 }
 
 check(prefix, { aspect: 'elsewhere', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  // Checks the stream: the deployment's path may answer 404 on a device without one.
+  // An open stream proves that the API is served, since a device may have no deployment.
   await (await streams.open()).close();
   for (const elsewhere of [rootOf(t), `${rootOf(t)}/v9.9`]) {
     const current = await request(t, { path: elsewhere + CURRENT, absolute: true });

@@ -1,4 +1,4 @@
-/** The device suite: registers the sections, nothing else. */
+/** Registers the sections of the device suite. */
 import { suite } from '../../harness/runner/define.ts';
 import type { DeviceContext } from '../../harness/targets/opened.ts';
 import { checks as deployment } from './2.1-deployment.ts';

@@ -1,4 +1,4 @@
-/** Commands drawn by chance, with the values that each takes. */
+/** Random commands for the exploration of a device. */
 import fc from 'fast-check';
 import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
@@ -28,7 +28,6 @@ const text = fc.oneof(
   fc.stringMatching(/^[a-z ]{1,20}$/),
 );
 
-/** Contents of the same length, at few paths. */
 const files = (paths: readonly string[]) =>
   fc
     .subarray([...paths], { minLength: 0 })
@@ -64,7 +63,6 @@ const opening: fc.Arbitrary<Opening> = fc.record({
   form: fc.constantFrom(undefined, ...PROMISED_FORMS),
 });
 
-/** Any command; slow ones are drawn seldom. */
 export function anyCommand(paths: readonly string[]): fc.Arbitrary<Command> {
   return fc.oneof(
     { weight: 5, arbitrary: fc.integer({ min: 1, max: 12 }).map(publishSome) },

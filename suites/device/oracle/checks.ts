@@ -1,4 +1,4 @@
-/** Checks that leave their requirement to the exploration. */
+/** Checks whose requirements the exploration of a device decides. */
 import { defined } from '../../../harness/common/defined.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { type Device, LIVE } from '../support/check.ts';
@@ -6,20 +6,16 @@ import { OPEN_STREAMS, servesFew } from '../support/requests.ts';
 import { explored } from './explore.ts';
 
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
-  /** Count of the exploration that the check needs to pass. */
+  /** Name of the exploration's counter that must be positive for the check to pass. */
   least?: string;
-  /** Default: `oracle`. */
   aspect?: string;
-  /** True for the only check of the requirement, which has its id. */
+  /** Uses the requirement's id for the check; for a requirement without other checks. */
   isAlone?: boolean;
 }
 
 const KILLS = 'kills survived';
 
-/**
- * Options and body of a check that passes unless the exploration has found a departure which decides its requirement:
- * `check(complete, ...byOracle(complete))`.
- */
+/** Arguments of `check`: the check fails if the exploration found a departure that violates its requirement. */
 export const byOracle = (
   { id }: Requirement,
   {

@@ -1,4 +1,4 @@
-/** Commands on streams and events, one a function. */
+/** Commands of the exploration on streams and events. */
 import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { eventBudget, publish } from '../support/drive.ts';
@@ -42,18 +42,18 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     const { first } = one.first < other.first ? one : other;
     const { last, at } = one.last > other.last ? one : other;
     t.saw('replays into bursts');
-    // Events of concurrent calls may be interleaved, or shared.
+    // A device may interleave or merge the events of concurrent calls.
     await real.settle({ first, last, count: Math.min(2 * portion, Number(last - first) + 1), at }, since);
   },
 });
 
 const askAfter = (after: bigint): StreamRequest => ({ way: 'after', options: { after }, after });
 
-/** Form of a request for a stream; cursors are counted back from the newest event that was seen. */
+/** Request for a stream; `back` counts events back from the newest seen. */
 export interface Opening {
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
-  /** Cursor in the header, which does not count beside `after`. */
+  /** Cursor of the header, as `back`; `after` overrides the header. */
   other: number;
   types: keyof typeof TYPES;
   accept: string | undefined;
@@ -67,7 +67,7 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
-  /** Adds types that no device sends, each with the beginning or the end of a sent type. */
+  /** Includes types that no device sends but that resemble a sent type. */
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
 } as const;
 
@@ -148,7 +148,7 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
 
 export const leave = (which: number): Command => ({ text: `leave(${which})`, run: (real) => real.leave(which) });
 
-/** Opens a stream at a cursor beyond the newest event: no older event may come. */
+/** Opens a stream with a cursor beyond the newest event; no older event may arrive on it. */
 export const openFuture = (beyond: bigint): Command => ({
   text: `open(after a retained id + ${beyond})`,
   async run(real) {
@@ -169,16 +169,13 @@ export const openExpired = (back: number, way: 'after' | 'header' | 'both', type
     const cursor: OpenEvents =
       way === 'both' ? { after: old, lastEventId: retained } : way === 'header' ? { lastEventId: old } : { after: old };
     await real.open({ way, options: { ...cursor, ...(types !== undefined && { types }) }, after: old });
-    // An expired header does not count beside a valid `after`.
+    // A valid `after` overrides an expired header.
     if (way === 'both') await real.open({ way, options: { after: retained, lastEventId: old }, after: retained });
     await real.catchUp(ledger.closed);
   },
 });
 
-/**
- * Expects `after=0` to be refused, or to replay from the earliest retained event, with any header; the same for the
- * header alone.
- */
+/** Expects the same meaning of cursor 0 by `after`, by header and by both: 410, or a replay of all retained events. */
 export const openZero = (): Command => ({
   text: 'open(after 0, alone, beside a header, and as a header)',
   async run(real) {

@@ -1,7 +1,4 @@
-/**
- * The current deployment with its config files: predicted from the request to control, else learned from the first
- * answer, and expected from then on, across restarts too.
- */
+/** Model of the current deployment and its config files, learned from requests to control or from the first answer. */
 import { basename } from 'node:path';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
@@ -14,7 +11,7 @@ import { currentDeployment } from '../support/requests.ts';
 import type { OtherDifference } from './decides.ts';
 import type { StreamDifference } from './model.ts';
 
-/** Milliseconds since 1970 in which something happened. */
+/** Period in which something happened, in milliseconds since 1970. */
 export interface Window {
   since: number;
   until: number;
@@ -32,19 +29,19 @@ export interface AgentUnderTest {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Members that only a deployment sets. */
+/** Members that stay the same for the life of a deployment. */
 const FIXED = ['object', 'id', 'description', 'device_id', 'release_id', 'created_at'] as const;
 const STATUSES = ['status', 'activity_status', 'error_status', 'target_status'] as const;
 
 export class CurrentDeployment {
   readonly #real: AgentUnderTest;
-  /** Deployment that is to be shown: null for none, undefined for an unknown one. */
+  /** Expected deployment: null for none, undefined while unknown. */
   #shown: Members | null | undefined;
-  /** Whether it may change by itself: it has failed, is being retried, or has not reached its target. */
+  /** True while the deployment may change without a command: failed, retrying, or short of its target. */
   mayChange = true;
   #deviceId: unknown;
   files: readonly ConfigFile[] = [];
-  /** Newest event at the last look. */
+  /** Id of the newest event at the last read of the deployment. */
   #lookedAt = 0n;
   #looks = 0;
   #removedId: string | undefined;
@@ -83,10 +80,9 @@ export class CurrentDeployment {
     this.#deviceId ??= body['device_id'];
   }
 
-  /** Expects the deployment of the last look. `restarted`: whether the agent has restarted since. */
+  /** Expects the deployment of the last read. `restarted`: the agent has restarted since that read. */
   async expectUnchanged({ restarted = false } = {}): Promise<void> {
     const real: AgentUnderTest = this.#real;
-    // Reuses a connection for every second look.
     this.#looks += 1;
     const http = this.#looks % 2 === 0 ? real.t.http.with({ keepsAlive: true }) : real.t.http;
     const body = (await currentDeployment(real.t, http)) ?? null;
@@ -100,7 +96,7 @@ export class CurrentDeployment {
       real.departs('status left', { expected: `${this.#removedId} removed, as before`, actual: 'deployed again' });
     if (before === undefined) return;
     if (body !== null && body['id'] !== before?.['id'] && real.announces(String(body['id']), lookedAt)) {
-      // Control publishes by deploying.
+      // Control publishes events by deploying, so the current deployment may be a new one.
       this.mayChange = isUnsettled(body);
       this.files = [];
       return;
@@ -108,7 +104,7 @@ export class CurrentDeployment {
     if (restarted && before !== null) this.#expectKept(before, body);
     if (before === null || body === null) {
       const actual = body === null ? 'none' : String(body['id']);
-      // An archived deployment may be shown or not.
+      // A device may show an archived deployment or none.
       const isOpen = before?.['activity_status'] === 'archived' && before['error_status'] === 'none';
       if (before !== body && !this.mayChange && !isOpen)
         real.departs('current changed', {
@@ -118,14 +114,14 @@ export class CurrentDeployment {
       return;
     }
     const names = this.mayChange ? FIXED : [...FIXED, ...STATUSES];
-    // A failed deployment may give way to another.
+    // A device may replace a failed deployment.
     if (this.mayChange && before['id'] !== body['id']) return;
     const what = body['id'] === before['id'] ? 'current changed' : 'current';
     this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, before[name]])), what);
     if (this.#deviceId !== undefined) this.#expectMembers(body, { device_id: this.#deviceId }, 'current changed');
   }
 
-  /** A restart alone forgets neither a failure, nor an error that keeps a deployment from its target. */
+  /** A restart must not forget a failure, nor an error that keeps a deployment from its target. */
   #expectKept(before: Members, body: Members | null): void {
     const { id, activity_status, error_status, target_status } = before;
     const isOver = error_status === 'failed' && activity_status === 'archived';
@@ -172,7 +168,7 @@ export class CurrentDeployment {
       });
   }
 
-  /** Expects the files of a replaced deployment to go, and shared ones to stay. */
+  /** Expects files of the replaced deployment to be deleted, except files that the new deployment has, too. */
   async expectReplaced(files: readonly ConfigFile[]): Promise<void> {
     const before = this.files;
     this.files = files;
@@ -186,7 +182,7 @@ export class CurrentDeployment {
       });
   }
 
-  /** Waits for the files to go. A file in another place counts, unless the current deployment has one of its name. */
+  /** Waits for the files to go. A copy elsewhere counts unless the current deployment has a file of that name. */
   async #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
     if (files.length === 0) return undefined;
     const { t } = this.#real;
@@ -248,11 +244,11 @@ export class CurrentDeployment {
   }
 }
 
-/** Whether a deployment may change without a command. */
+/** True if a deployment may change without a command. */
 const isUnsettled = ({ error_status, activity_status, target_status }: Members): boolean =>
   error_status !== 'none' || activity_status !== target_status;
 
-/** Equality, whatever the notation of moments. */
+/** Compares timestamps by their moment, whatever their notation. */
 const sameValue = (left: unknown, right: unknown): boolean =>
   left === right ||
   (typeof left === 'string' &&

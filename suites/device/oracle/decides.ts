@@ -1,13 +1,12 @@
-/** Requirement that a departure decides: the first row that fits its difference, situation and form of request. */
+/** Maps a departure to the requirement that it violates; the first matching row decides. */
 import type { StreamDifference } from './model.ts';
 
-/** Event in the agent's life just before. */
+/** What happened to the agent just before the departure. */
 export type Situation = 'plain' | 'seam' | 'cut' | 'compaction' | 'restart' | 'kill' | 'tear';
 
-/** Form in which a stream was given its cursor. */
+/** How a request for a stream gave its cursor. */
 export type Way = 'after' | 'header' | 'both' | 'none' | 'future';
 
-/** Differences outside streams. */
 export type OtherDifference =
   | 'time of an event'
   | 'payload'
@@ -27,7 +26,7 @@ interface Row {
   what?: readonly (StreamDifference | OtherDifference)[];
   situation?: readonly Situation[];
   way?: readonly Way[];
-  /** Whether types were asked for. */
+  /** True for a stream with a `types` filter. */
   filtered?: boolean;
   live?: boolean;
   id: string;

@@ -1,4 +1,4 @@
-/** Commands on the current deployment and its files. */
+/** Commands of the exploration on deployments and their files. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import { type ConfigFile, compareFiles, configRoot } from '../support/disk.ts';
 import { ignoreRefusal, isDeployedEvent, payloadOf, publish, readUpToDeployed } from '../support/drive.ts';
@@ -29,7 +29,7 @@ export const deploy = (request: ControlDeployment): Command => ({
         t.saw('deployments with files');
         const { lost, altered } = await compareFiles(t, configRoot(t), files);
         const missing = { expected: `every config file of ${made.id}`, actual: lost.join('; ') };
-        // A device that retries may be about to write them.
+        // A device that retries may still write the files.
         if (lost.length > 0 && made.error_status === 'none') real.departs('file', missing);
         if (lost.length > 0) real.remarks('file', missing);
         if (altered.length > 0)
@@ -39,7 +39,7 @@ export const deploy = (request: ControlDeployment): Command => ({
           });
       }
     }
-    // Streams without a cursor are owed the events of this deployment, and no older ones.
+    // A stream without a cursor must carry the events of this deployment, but no older events.
     const isOfNow = ({ envelope }: SeenEvent): boolean =>
       real.isWithin('occurred_at', envelope?.['occurred_at'], since, Date.now());
     const born = ledger.events.find((event) => event.id > ledger.closed && isOfNow(event))?.id;

@@ -1,7 +1,4 @@
-/**
- * Explores the agent once a run, for all requirements that the model decides: short sequences of commands, directed and
- * drawn. Reports each departure from the model once, and goes on.
- */
+/** Explores the agent once per run by directed and random sequences of commands; reports each departure once. */
 import fc from 'fast-check';
 import { PROMISED_FORMS } from '../../../harness/client/equivalent-forms.ts';
 import type { Snapshot } from '../../../harness/client/recorder.ts';
@@ -43,10 +40,10 @@ interface Found {
 
 export interface Explored {
   found: Map<string, Found>;
-  /** Error that ended the exploration early: thrown by the check that explored, and named by the others. */
+  /** Error that ended the exploration early; only the check that explored throws it. */
   trouble: unknown;
   counts: Map<string, number>;
-  /** Notes for the check of kills. */
+  /** Notes that the check of kills reports. */
   notes: Set<string>;
 }
 
@@ -60,13 +57,13 @@ export async function explored(t: Device): Promise<Explored> {
   try {
     return await exploring;
   } catch (error) {
-    // The next check explores anew, because this attempt was cut off.
+    // The attempt was cut off, so the next check explores again.
     t.session.set(EXPLORED, undefined);
     throw error;
   }
 }
 
-/** Names the trouble alone, which the check that explored has reported. */
+/** Refers to the error only, since the check that explored has already thrown it. */
 const asSeenLater = (result: Explored): Explored => {
   if (result.trouble === undefined) return result;
   const { message } = result.trouble as Error;
@@ -74,16 +71,16 @@ const asSeenLater = (result: Explored): Explored => {
 };
 
 const MOST_FINDINGS = 9;
-/** Milliseconds after which no directed sequence begins, on a quick and on a slow device. */
+/** Milliseconds after which no directed sequence starts, on a fast device. */
 const EXPLORING_MS = 40_000;
 const EXPLORING_SLOWLY_MS = 100_000;
-/** Milliseconds of sequences with known departures alone, after which a quick device gets no further sequence. */
+/** Milliseconds of repeated findings after which the exploration of a fast device ends. */
 const REPEATING_MS = 5000;
-/** Milliseconds after which no drawn sequence begins. */
+/** Milliseconds at `--runs 1` after which no random sequence starts. */
 const DRAWING_MS = 10_000;
-/** Runs of a directed sequence, each without the commands that departed before. */
+/** Attempts at a directed sequence; each leaves out the command that failed before. */
 const MOST_TRIES = 3;
-/** Drawn sequences at `--runs 1`. */
+/** Random sequences at `--runs 1`. */
 const SEQUENCES = 25;
 
 async function explore(t: Device): Promise<Explored> {
@@ -108,7 +105,7 @@ async function explore(t: Device): Promise<Explored> {
     await withStreams(counting, async (streams) => {
       const life = new Life(counting, streams);
       for (const { commands, isDirected } of sequences(t)) {
-        // Drops the command that departed before the next try, because it hides the following commands.
+        // Leaves out the failed command in the next try, because it hides failures of later commands.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
           const began = performance.now();
@@ -137,7 +134,7 @@ async function explore(t: Device): Promise<Explored> {
   return result;
 }
 
-/** Sequences in the order of their runs: the plain one, then directed ones between drawn ones. */
+/** Starts with the plain sequence, then alternates random and directed sequences. */
 function sequences(t: Device): readonly { commands: readonly Command[]; isDirected: boolean }[] {
   const name = uniqueName('oracle');
   const paths = ['a', 'b/c', 'd'].map((file) => `/etc/robot/${name}/${file}.json`);
