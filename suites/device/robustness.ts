@@ -1,4 +1,4 @@
-/** Requests that no careful client sends: a server answers them or closes the connection, and goes on serving. */
+/** Odd requests: the server must answer them or close the connection, and keep serving. */
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
 import { exchange, type RawExchange, type RawOptions } from '../../harness/client/raw.ts';
@@ -28,7 +28,7 @@ const robust = requirement({
     'and the next request works.',
 });
 check(robust, { premises: STREAM }, async (t: Device, streams) => {
-  // A device that serves nothing would pass otherwise.
+  // A device that serves nothing must not pass.
   await (await streams.open()).close();
   const requests = oddRequests(t.http);
   await t.property(
@@ -58,7 +58,7 @@ async function send(
   return (await retryWhileThrottled(t, once, { mayClear: () => open.mayBeInTheWay(noticedMs(t)) })).result;
 }
 
-/** Has a kind of wait of its own, so that an odd request without an answer shortens no other wait. */
+/** Uses a separate kind of wait, so that an odd request without an answer shortens no other wait. */
 async function rawExchange(
   t: Device,
   parts: readonly (string | Buffer)[],
@@ -80,7 +80,7 @@ function expectHandled(t: Device, odd: OddRequest, { responses, end, rest }: Raw
   const statuses = responses.map(({ status }) => status);
   const wrong = statuses.find((status) => !accepts(status));
   t.must(wrong === undefined, { expected, actual: wrong });
-  // A server may close after any answer that announces it.
+  // A server may close the connection after an answer with `Connection: close`.
   const announced = end === 'closed' && responses.at(-1)?.closes === true;
   t.must(end === 'answered' || announced || (mayHangUp && end === 'closed'), {
     expected,
@@ -110,7 +110,7 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
 const UNFINISHED = 16;
 
 check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM }, async (t: Device) => {
-  // A device that serves nothing would pass otherwise.
+  // A device that serves nothing must not pass.
   await withStreams(t, (streams) => streams.open());
   const whole = wholeRequest(t.http);
   const sockets = await Promise.all(
@@ -122,7 +122,7 @@ check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM },
     }),
   );
   try {
-    // Opens a new connection, because an old one would show nothing.
+    // Only a new connection shows that the server still accepts connections.
     const next = await rawExchange(t, [whole]);
     const name = `a whole request on another connection, beside ${UNFINISHED} requests that were begun and not ended`;
     expectHandled(t, { name, parts: [], accepts: noServerError }, next);

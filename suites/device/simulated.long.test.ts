@@ -1,9 +1,9 @@
-/** The reference device passes while others use it. */
+/** The reference device passes while others publish events. */
 import { expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 
-/** Checks that follow events by their ids, and must not take foreign events, which go on, for their own. */
+/** Checks that follow events by id and must ignore the events of others. */
 const FOLLOWERS = [
   'device.events.replay.exclusive',
   'device.events.replay.live',

@@ -1,4 +1,4 @@
-/** The reference device passes the suite. `npm run matrix` has every form of it, and what must not pass. */
+/** The reference device passes the suite; `npm run matrix` covers its other forms. */
 import { describe, expect, it } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
@@ -6,7 +6,7 @@ import { combined } from '../../simulators/defects/define.ts';
 import { deviceVariant } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 
-/** Short, so that a check sees several in a test. */
+/** Milliseconds; a short interval lets a test see several heartbeats. */
 const HEARTBEAT_MS = 500;
 
 const startDevice = () => startRobot({ fresh: true, heartbeatMs: HEARTBEAT_MS });
@@ -48,9 +48,9 @@ describe('the reference device', () => {
     const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
     const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
     await using started = await startRobot({ fresh: true, behaviour });
-    // More events than a stream may carry there, so that one without a cursor is ended early.
+    // Exceeds the events that this device sends on a stream, so it ends a stream without a cursor early.
     await started.device.publish(600);
-    // A later stream takes the place of one that is to be resumed.
+    // Selects checks in which a new stream takes the place of a stream that must resume.
     const only = ['device.events.types', 'device.events.concurrent'];
     const report = await runDeviceSuite(started.place, { only });
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);

@@ -1,4 +1,4 @@
-/** An agent that does not come up again fails the requirement of that situation, and no other. */
+/** An agent that fails to restart violates only the requirement of the situation. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -1,4 +1,4 @@
-/** Traffic of a correct device that the rules could judge wrongly, beside traffic of a broken one. */
+/** Traffic of correct devices that rules might judge wrongly, and of broken devices. */
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
@@ -19,10 +19,10 @@ interface Stream {
   at: number;
   query?: string;
   header?: string;
-  /** Ids of its events, with the day of each, from `comes` on. */
+  /** Ids and days of the events, which all arrive at `comes`. */
   events: readonly [id: number, day: number][];
   comes?: number;
-  /** Characters of the data of each. */
+  /** Characters of the data of each event. */
   length?: number;
 }
 
@@ -47,7 +47,6 @@ function isFound(streams: readonly Stream[]): boolean {
   return broken !== undefined;
 }
 
-/** Events 4 and 5 come on the first stream. */
 const FIRST: Stream = {
   at: 0,
   events: [
@@ -182,7 +181,7 @@ interface Typed {
   status?: number;
   method?: string;
   target?: string;
-  /** A side left before it was whole. */
+  /** True if the client left before the answer was complete. */
   isCut?: boolean;
 }
 

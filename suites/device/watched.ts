@@ -1,4 +1,4 @@
-/** Rules of a device that is watched at work. Each decides a requirement of this suite as far as traffic shows it. */
+/** Rules that judge the watched traffic of a device. */
 import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
@@ -12,10 +12,10 @@ import { describeResponse } from './support/requests.ts';
 
 const DIGITS = /^\d{1,40}$/;
 
-/** Milliseconds in which an event is still on its way to all listeners, and after which it may be live on a stream. */
+/** Milliseconds an event takes to reach all listeners; a later event on a stream may be live. */
 const SETTLED_MS = 1000;
 
-/** The one cursor of a request; `after` takes precedence (section 4.1). */
+/** The only cursor of a request; `after` takes precedence (section 4.1). */
 function cursorOf(request: RequestSeen): bigint | undefined {
   const [after, ...others] = queryOf(request).getAll('after');
   const cursor = after ?? request.headers['last-event-id'];
@@ -23,10 +23,8 @@ function cursorOf(request: RequestSeen): bigint | undefined {
 }
 
 /**
- * Finds replays that begin with the event of their cursor, as it came before the request. Leaves out
- * - the event of another log, which counts from 1 again, or of a cursor beyond the newest event,
- * - later events of a stream, since delivery is at-least-once,
- * - an event just come, unless the replay before repeated another: several clients may have been cut off at once.
+ * Finds replays that begin with the event of their cursor. Leaves out events of another log, later events of a stream,
+ * and events just published, after which several clients may reconnect at once.
  */
 const exclusiveRule = (): Rule => {
   const known = new Recollection<{ type: string | undefined; data: string; at: number }>();
@@ -57,10 +55,10 @@ const exclusiveRule = (): Rule => {
   };
 };
 
-/** Characters of an answer that are searched for events. */
+/** Number of characters of an answer to search for events. */
 const SEARCHED_CHARACTERS = 4000;
 
-/** Answer to a request for events of this version, or the part that came before a side left. */
+/** Answer to GET /events of this version; of an interrupted answer, the part received. */
 function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] | undefined {
   if (seen.kind !== 'answer' && seen.kind !== 'over') return undefined;
   const { request } = seen;
@@ -70,7 +68,7 @@ function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] |
   return { status, headers, text };
 }
 
-/** Whether it holds an event as section 6.1 writes it, or the heartbeat of section 6.2. */
+/** Recognizes an event of section 6.1 or the heartbeat of section 6.2. */
 function holdsEvents(text: string): boolean {
   let isFound = false;
   const parser = new SseParser({
@@ -85,11 +83,11 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/** Judges another type only for answers with events: a login page before the device may answer 200 too. */
+/** Judges a wrong type only if events came, since a login page may answer 200, too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;
-  // Proxies may name the type once more.
+  // Proxies may repeat the type.
   const isTyped = /(?:^|,)\s*text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
   if (!isTyped && !holdsEvents(answer.text)) return;
   judge.saw(() => describeResponse(answer));

@@ -1,4 +1,4 @@
-/** Section 2: resources are the same wherever they are shown. */
+/** Section 2: resources are the same wherever they appear. */
 import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 

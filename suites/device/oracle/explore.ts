@@ -161,7 +161,7 @@ function sequences(t: Device): readonly { commands: readonly Command[]; isDirect
 const contents = (paths: readonly string[], version: number) =>
   paths.map((filepath) => ({ filepath, content: `{"version":${version},"name":"größe 😀"}` }));
 
-/** Files that agents easily write wrongly: empty, of other letters or line ends, long, same name in two folders. */
+/** Files that agents easily write wrongly: empty, non-ASCII, with CRLF, long, or of equal name in two folders. */
 const oddFiles = (paths: readonly string[]): Command[] => {
   const folder = (paths[0] ?? '').replace(/\/[^/]*$/, '');
   const file = (name: string, content: string) => ({ filepath: `${folder}/${name}.json`, content });
@@ -216,7 +216,7 @@ const state = (
   });
 
 const [CAPITALS, REVERSED, ENCODED] = PROMISED_FORMS;
-/** Ways to give a cursor, in the forms that concern each: alone, and beside a filter. */
+/** Ways to give a cursor, each with a form of the request without a filter and a form with a filter. */
 const WAYS_IN_FORMS = [
   ['after', ENCODED, REVERSED],
   ['header', CAPITALS, CAPITALS],
@@ -225,7 +225,7 @@ const WAYS_IN_FORMS = [
 ] as const;
 const FILTERS = ['removed', 'both', 'near', 'deployed'] as const;
 
-/** Situations that chance does not reach. */
+/** Situations that random sequences rarely reach. */
 const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [state('staged', 'staged', 'none'), restartAgent('SIGTERM'), readCurrent()],
   () => [state('deployed', 'queued', 'none'), publishSome(1)],
@@ -292,7 +292,6 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   () => [publishSome(150), restartAgent('SIGTERM')],
 ];
 
-/** The agent and its streams, which are opened anew after a departure. */
 class Life {
   readonly #t: Device;
   readonly #streams: Streams;
@@ -303,7 +302,7 @@ class Life {
     this.#streams = streams;
   }
 
-  /** Publishes an event, whose id is certainly served as a cursor, and opens two streams that stay. */
+  /** Publishes an event, whose id the device certainly serves as a cursor, and opens two lasting streams. */
   async begin(): Promise<Reality> {
     if (this.#real !== undefined) return this.#real;
     const { last } = await publish(this.#t, 1);
@@ -312,7 +311,6 @@ class Life {
     return this.#real;
   }
 
-  /** Departure for a violation that a reader of streams or answers has thrown. */
   departure(violation: Violation): Departure {
     if (violation instanceof Departure) return violation;
     const situation = this.#real?.situation ?? 'plain';
@@ -326,7 +324,7 @@ class Life {
   }
 }
 
-/** Runs a sequence up to its first departure from the model. `isKnown`: a departure is being shrunk. */
+/** Runs commands up to the first departure. `isKnown`: a confirmed departure is being shrunk. */
 async function departureIn(
   t: Device,
   life: Life,
@@ -347,7 +345,7 @@ async function departureIn(
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     const snapshot = t.http.recorder.snapshot();
-    // Doubts about control are counted, so a settled one is not raised again.
+    // Skips the doubt about control for a departure that is already confirmed.
     const isSettled = isKnown || (error instanceof Departure && error.isOver);
     const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
     if (meant !== error || error instanceof TargetEnded) throw meant;
@@ -357,7 +355,7 @@ async function departureIn(
   }
 }
 
-/** Shrinks a departure to fewer commands, within 2 s: leaves out each but the last in turn. */
+/** Leaves out one command after another while the departure remains; takes two seconds at most. */
 async function shrunk(t: Device, life: Life, found: Found): Promise<Found> {
   const end = performance.now() + Math.min(2000, t.session.shrinkMs);
   let least = found;

@@ -1,7 +1,4 @@
-/**
- * The agent as its history determines it: existing and certainly removed events, the current deployment, and the events
- * that each stream is owed. Pure: no I/O, and no clock.
- */
+/** Predicts from history which events exist and which events each stream must carry; no I/O, no clock. */
 import { type SeenEvent, sameEnvelope, showIds } from '../support/events.ts';
 
 export type StreamDifference =
@@ -27,22 +24,21 @@ export interface Owed {
   /** Later events may still be on their way. */
   upTo: bigint;
   types?: readonly string[] | undefined;
-  /** Leaves the first event open, since no section defines such a cursor; allows no gap after it. */
+  /** Allows any first event, since no section defines the cursor, but no gap after it. */
   beginsAnywhere?: boolean;
 }
 
-/** The log of events: in order, each as it came first. */
 export class Ledger {
   readonly events: SeenEvent[] = [];
   readonly #byId = new Map<bigint, SeenEvent>();
-  /** Every event above `from` and up to `closed` is known: another one in between was never published. */
+  /** All events above `from` and up to `closed` are known; any further id in this range is invented. */
   from: bigint;
   closed: bigint;
-  /** Events below this id are gone for ever. */
+  /** Compaction has removed all events below this id. */
   earliest = 0n;
-  /** Ids of the oldest events of a long log. */
+  /** Ids of the oldest events, read before compaction of a long log. */
   #oldest: readonly bigint[] = [];
-  /** Newest events that were published and not read. */
+  /** Range of ids of the last events that were published without being read. */
   #unread = { first: 0n, last: -1n };
 
   constructor(from: bigint) {
@@ -59,7 +55,6 @@ export class Ledger {
     return id !== undefined && id > this.closed ? id : this.closed;
   }
 
-  /** Adds an event that came. Returns its difference from the known events. */
   learn(event: SeenEvent): Difference | undefined {
     const { id } = event;
     const known = this.#byId.get(id);
@@ -77,7 +72,7 @@ export class Ledger {
     return undefined;
   }
 
-  /** Notes events that were published and not read. Ids without a gap prove that each of them existed. */
+  /** Records events that were published without being read; ids without a gap prove that each event exists. */
   skip({ first, last, count }: { first: bigint; last: bigint; count: number }): void {
     if (last - first + 1n === BigInt(count)) this.#unread = { first, last };
     this.from = last;
@@ -98,10 +93,7 @@ export class Ledger {
     );
   }
 
-  /**
-   * Duty of a device for a cursor: to serve, to refuse, or open. Open are cursors with no removed event after them, and
-   * numbers between two ids, which no device must understand.
-   */
+  /** How the device must treat a cursor. `open`: no event after it was removed, or no event has this id. */
   fate(cursor: bigint): 'served' | 'expired' | 'open' {
     if (cursor >= this.earliest) return 'served';
     const { first, last } = this.#unread;

@@ -1,6 +1,5 @@
 /**
- * The agent under test beside its model, with several open streams, two of them through the whole exploration. A
- * command ends once every stream has brought the events owed to it, and each event is explained.
+ * Compares the agent under test with its model on several open streams, two of which last for the whole exploration.
  */
 import { CODINGS } from '../../../harness/client/codings.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
@@ -17,12 +16,12 @@ import { CurrentDeployment, type Window } from './current.ts';
 import { decides, type OtherDifference, type Situation, type Way } from './decides.ts';
 import { type Difference, judgeStream, Ledger, type StreamDifference } from './model.ts';
 
-/** Departure from the model. `id`: of the requirement that it decides. */
+/** Departure from the model; `id` names the violated requirement. */
 export class Departure extends Violation {
   override name = 'Departure';
   readonly id: string;
   readonly isShould: boolean;
-  /** Set where the agent did not come up and was started once more, so that its absence explains nothing. */
+  /** True if the agent was started once more, so its absence cannot explain later failures. */
   readonly isOver: boolean;
   constructor(
     id: string,
@@ -39,10 +38,10 @@ export class Departure extends Violation {
 export interface StreamRequest {
   way: Way;
   options: OpenEvents;
-  /** Events after this id are owed. */
+  /** The stream must carry every event after this id. */
   after: bigint;
   beginsAnywhere?: boolean;
-  /** Whether the stream names types that a device need not know. */
+  /** True if the request names types that a device may refuse. */
   mayRefuse?: boolean;
   http?: HttpClient | undefined;
 }
@@ -51,11 +50,11 @@ interface Client extends StreamRequest {
   name: string;
   subscription: Subscription;
   judged: number;
-  /** Newest event at the opening; later events are live. */
+  /** Newest event id at the opening of the stream; later events are live. */
   openedAt: bigint;
   /** Milliseconds since 1970. */
   openedMs: number;
-  /** Whether published events are owed to it. */
+  /** True once the stream must carry newly published events. */
   isOwed: boolean;
   stays: boolean;
 }
@@ -68,15 +67,15 @@ export class Reality {
   readonly ledger: Ledger;
   readonly current: CurrentDeployment;
   situation: Situation = 'plain';
-  /** The most events after a cursor that was served. */
+  /** Most events seen to follow a served cursor. */
   #keeps = 0;
-  /** Members whose times have shown fractions of a second; the times of others may be cut to whole seconds. */
+  /** Timestamps seen with fractions of a second; other timestamps may be cut to whole seconds. */
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
-  /** The newest event at each tear of the log's last line. */
+  /** Newest event id at each tear of the log's last line. */
   readonly tornAfter: bigint[] = [];
-  /** First sight of each event, milliseconds since 1970. */
+  /** Arrival of each event, in milliseconds since 1970. */
   readonly cameAt = new Map<bigint, number>();
 
   constructor(t: Device, streams: Streams, newest: bigint) {
@@ -84,7 +83,7 @@ export class Reality {
     this.streams = streams;
     this.ledger = new Ledger(newest);
     this.current = new CurrentDeployment(this);
-    // Closes all streams but one for another, because a device may serve few at once.
+    // Closes a stream but keeps the last, because a device may serve few at once.
     streams.makeRoom = async () => {
       const open = this.clients.filter(({ subscription }) => subscription.stream.ended === undefined);
       const least = open.find(({ stays }) => !stays) ?? open[1];
@@ -95,7 +94,7 @@ export class Reality {
     };
   }
 
-  /** The stream that shows each event first. */
+  /** Stream on which new events are read first. */
   get witness(): Client {
     return this.clients.find(({ stays }) => stays) ?? this.t.blocked('no stream is open');
   }
@@ -123,7 +122,7 @@ export class Reality {
     throw new Departure(decides(where), { expected: finding.expected + name, actual: finding.actual }, { isOver });
   }
 
-  /** Whether a missing event was appended to a torn line, so that a later start skips both: the tear is the cause. */
+  /** True if an event was appended to a torn line: a restart then drops both, so the tear is the cause. */
   #isGlued(missing: readonly bigint[]): boolean {
     const { events } = this.ledger;
     return this.tornAfter.some((newest) => {
@@ -132,11 +131,10 @@ export class Reality {
     });
   }
 
-  /** Opens two streams that stay: one after an event that is retained, and one after the newest. */
   async openStaying(after: bigint): Promise<void> {
     const { closed } = this.ledger;
     await this.open({ way: 'after', options: { after }, after }, true);
-    // The cursor may be gone by now; live events come all the same.
+    // Compaction may have removed the first cursor; live events still arrive after the newest.
     if (this.clients.length === 0) await this.open({ way: 'after', options: { after: closed }, after: closed }, true);
     if (this.clients.length === 0) {
       await this.open({ way: 'none', options: {}, after: closed }, true);
@@ -146,7 +144,7 @@ export class Reality {
       await this.open({ way: 'header', options: { lastEventId: closed }, after: closed }, true);
   }
 
-  /** The earliest event that is certainly retained, so that a replay after it shows most. */
+  /** Earliest event that is certainly retained, for the longest safe replay. */
   retained(): bigint {
     const { ledger, t } = this;
     const kept = ledger.events.filter(({ id }) => id >= ledger.earliest);
@@ -181,13 +179,13 @@ export class Reality {
     if (fate === 'expired') t.saw('expired cursors');
     if (asking.after === ledger.earliest) t.saw('cursors at the earliest event');
     if (stream.status === 410 && !mayRefuse && this.situation === 'tear') {
-      // A 410 shows clients the loss, and no section says how much of a torn log is kept.
+      // A 410 tells clients of the loss, and no section states how much of a torn log must remain.
       await stream.close();
       this.remarks('refused', { expected: `the events before a torn last line, after ${asking.after}`, actual: '410' });
       ledger.earliest = ledger.newest;
       return;
     }
-    // Types may be refused before the cursor is looked at.
+    // A device may refuse the types before it checks the cursor.
     const isRefused = asking.mayRefuse === true && stream.status >= 400 && stream.status < 500;
     if (fate === 'expired' && !isRefused && (stream.status !== 410 || isEventStream(stream)) && !isThrottled(stream)) {
       const actual = await this.#answer(stream);
@@ -208,7 +206,7 @@ export class Reality {
     else await stream.close();
   }
 
-  /** Counts on a quarter of the events that a log without a declared retention was seen to keep. */
+  /** Without a declared retention, relies on a quarter of the events that the log was seen to keep. */
   isKept(after: bigint): boolean {
     return this.t.info.retention !== undefined || eventsAfter(this.t, after) <= this.#keeps / 4;
   }
@@ -232,8 +230,8 @@ export class Reality {
   }
 
   /**
-   * Reads every stream up to the published events, and judges it. `since`: start of the command whose first event is
-   * `born`, in milliseconds since 1970.
+   * Reads and judges every stream up to the published events. `since`: start of the command in milliseconds since 1970;
+   * `born`: its first event.
    */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
@@ -263,8 +261,8 @@ export class Reality {
   }
 
   /**
-   * Reads every stream up to `closed`, which the witness has reached. `born`: start of the command that published, and
-   * its first event; without it, all events are old.
+   * Reads and judges every stream up to `closed`. `born`: first event of the command, and its start in milliseconds
+   * since 1970.
    */
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
@@ -279,7 +277,7 @@ export class Reality {
     for (const client of this.clients) this.#judge(client);
   }
 
-  /** Milliseconds in which a device subscribes a stream that it has answered: no sooner than its slowest event came. */
+  /** Milliseconds that a device may take to subscribe a stream after its response headers. */
   get subscribedMs(): number {
     return Math.max(300, this.t.session.waits.device.slowestMs('event'));
   }
@@ -309,7 +307,7 @@ export class Reality {
       await read();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
-      // A server may end a stream in order, and serve no other in its place.
+      // A server may end a stream properly and serve no replacement.
       if (!client.stays && client.subscription.stream.ended?.by === 'server') return this.#drop(client);
       this.departs('missing', error.finding, client);
     }
@@ -336,7 +334,7 @@ export class Reality {
     const last = subscription.events.at(-1)?.id;
     const { frames, unread } = subscription.stream;
     const beyond = eventsOf(this.t, { frames: frames.slice(frames.length - unread) });
-    // A stream may repeat events: delivery is at least once.
+    // Delivery is at least once, so a stream may repeat events.
     const before = new Set(subscription.events.slice(0, client.judged).map(({ id }) => id));
     const seen = [...came, ...beyond.filter(({ id }) => last === undefined || id > last)].filter(
       ({ id }) => !before.has(id),
@@ -347,20 +345,20 @@ export class Reality {
       const expected = `no event that there was before, since the cursor lies beyond the newest, ${openedAt}`;
       this.departs('invented', { expected, actual: `event ${old.id}` }, client);
     }
-    // Without a cursor a stream may begin with old events.
+    // A stream without a cursor may begin with old events.
     const owing = way === 'none' ? seen.filter(({ id }) => id > client.after) : seen;
     const owed = this.#owed(client);
     const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });
     if (difference !== undefined) this.departs(difference.kind, difference, client);
-    // Later events are judged the next time.
+    // The next call judges later events.
     client.judged += came.filter(({ id }) => id <= this.ledger.closed).length;
-    // The cursor may lie beyond `closed`, at an event that one stream alone has brought.
+    // The cursor may lie beyond `closed`, at an event that only one stream has carried.
     if (this.ledger.closed > client.after) client.after = this.ledger.closed;
     client.beginsAnywhere = false;
     this.t.saw('events judged', came.length);
   }
 
-  /** Expects a moment within a window, unless somebody sets the clock meanwhile. */
+  /** Fails if a timestamp lies outside the window, unless this machine's clock was set meanwhile. */
   async expectMoment(
     what: OtherDifference,
     member: string,
@@ -372,7 +370,7 @@ export class Reality {
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** Whether a moment that the agent names lies in a window, as far as its clock is that of this machine. */
+  /** True if a timestamp lies in the window, or if the agent's clock is not the clock of this machine. */
   isWithin(member: string, written: unknown, since: number, until: number): boolean {
     const when = Date.parse(String(written));
     if (Number.isNaN(when) || !this.sharesClock || until < since) return true;
@@ -381,7 +379,7 @@ export class Reality {
     return when >= since - slackMs && when <= until + SLACK_MS;
   }
 
-  /** Whether the agent runs on this machine: at a socket, or at a local port. */
+  /** True if the agent runs on this machine and so shares its clock. */
   get sharesClock(): boolean {
     const { endpoint } = this.t.http;
     return endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);
@@ -421,16 +419,16 @@ const NO_KILL =
   'control was asked for SIGKILL, and the stream ended in order, with its last chunk, which a killed process cannot ' +
   'send: control, or what is before the agent, ended it';
 
-/** Without chunks, the end of a connection is the end of an answer too. */
+/** Only with chunked encoding does the end of an answer differ from a lost connection. */
 const endedInOrder = ({ ended, headers }: Pick<EventStream, 'ended' | 'headers'>): boolean =>
   ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
 
-/** Tolerance for the reading and the adjustment of a clock. */
+/** Milliseconds of tolerance for clock readings and adjustments. */
 const SLACK_MS = 100;
 
 const CLOCK_READINGS = 20;
 
-/** Whether this machine's clock is set within a second, as readings show against a clock that nobody sets. */
+/** Compares the clock for one second with the monotonic clock, which nobody sets. */
 async function isClockSet(): Promise<boolean> {
   const ahead = (): number => Date.now() - performance.now();
   const first = ahead();

@@ -1,4 +1,4 @@
-/** Commands that the log has to survive: compaction, restarts, kills and torn lines. */
+/** Commands that the log must survive: compaction, restarts, kills and torn lines. */
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
 import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
@@ -10,7 +10,6 @@ import { sampleRetained } from '../support/sample.ts';
 import { type Command, can, publishSome } from './commands.ts';
 import type { Reality } from './reality.ts';
 
-/** `isLast`: nothing is published after it. */
 export const compactLog = ({ isLast = false } = {}): Command => ({
   text: isLast ? 'compact(), and nothing after it' : 'compact()',
   isPossible: can('compact'),
@@ -23,10 +22,10 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
         actual: 'an empty log',
       });
     if (earliest > ledger.earliest) ledger.earliest = earliest;
-    // Skips unread events, with which control fills a log that is compacted only when full.
+    // Control may fill the log with events before compaction; the model skips them, as no stream read them.
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
-    // Asked at once: later, a compaction that dropped nothing would not show.
+    // Asks at once: a later compaction hides that this compaction removed nothing.
     const after = ledger.gone.findLast((id) => ledger.fate(id) === 'expired');
     if (after !== undefined) await real.open({ way: 'after', options: { after }, after });
     if (t.info.compact_restarts === true) {
@@ -72,17 +71,17 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Longest retention of a log that is filled; a longer log may be full already, and its oldest events go first. */
+/** Longest retention, in events, of a log that is filled at once; a longer log may already be full. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
-/** Milliseconds in which one batch is published. */
+/** Milliseconds that a batch of events may take. */
 const FILLING_MS = 20_000;
-/** Events above which a replay is not read, since it takes long. */
+/** Longest replay to read, in events. */
 const MOST_REPLAYED = 2500n;
 
-/** Opens streams at the earliest event, which is served, and at an earlier cursor, which is refused. */
+/** Opens streams at the earliest event, which the device must serve, and before it, which it must refuse. */
 async function openAtBoundary(real: Reality): Promise<void> {
   const { ledger } = real;
   const after = ledger.earliest;
@@ -93,7 +92,6 @@ async function openAtBoundary(real: Reality): Promise<void> {
     if (ledger.fate(before) === 'expired') await real.open({ way: 'after', options: { after: before }, after: before });
 }
 
-/** Opens two streams after all have ended, one of which replays all that is retained. */
 async function replayAll(real: Reality): Promise<void> {
   await real.openStaying(real.retained());
   await publishSome(1).run(real);
@@ -101,7 +99,6 @@ async function replayAll(real: Reality): Promise<void> {
   await real.current.expectFiles();
 }
 
-/** Restarts the agent, and expects every event seen before once, unchanged. */
 export const restartAgent = (signal: StopSignal): Command => ({
   text: `restart(${signal})`,
   isPossible: can('restart'),
@@ -109,7 +106,7 @@ export const restartAgent = (signal: StopSignal): Command => ({
     during(real, signal === 'SIGTERM' ? 'restart' : 'kill', (whileDown) => restart(real.t, signal, whileDown)),
 });
 
-/** Kills the agent at the first of the events: a kill by time would miss them on a busy machine. */
+/** Kills at the first event, because a timer may miss the publishing on a busy machine. */
 export const killWhilePublishing = (count: number): Command => ({
   text: `kill as the first of ${count} events comes`,
   isPossible: can('restart'),
@@ -159,7 +156,7 @@ export const tearTail = (share: number): Command => ({
   },
 });
 
-/** Line of the next event: the last line, with each occurrence of its id raised by one. */
+/** Imitates the line of the next event: the last line with its id raised by one. */
 function nextLine(line: Buffer): Buffer {
   const text = line.toString('utf8');
   const id = /"id"\s*:\s*(\d+)/.exec(text)?.[1];
@@ -167,7 +164,7 @@ function nextLine(line: Buffer): Buffer {
   return Buffer.from(text.replaceAll(new RegExp(`(?<![\\d.])${id}(?![\\d.])`, 'g'), String(BigInt(id) + 1n)));
 }
 
-/** `repair` makes the log whole before an agent that did not come up is started once more. */
+/** `repair` completes a torn log before a failed agent is started again. */
 async function during(
   real: Reality,
   situation: 'restart' | 'kill' | 'tear',
@@ -180,7 +177,7 @@ async function during(
     real.streams.use(http);
   } catch (error) {
     if (!(error instanceof AgentEnded)) throw error;
-    // All that follows needs an agent.
+    // Later commands need a running agent.
     await repair();
     await real.t.control.start();
     real.streams.use(await relocate(real.t));

@@ -1,4 +1,4 @@
-/** Costs of driving an agent, as the control of a check measures them. */
+/** Tests how the control of a check measures and limits the cost of driving an agent. */
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
@@ -6,7 +6,6 @@ import { noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import { pacedControl } from './check.ts';
 
-/** Control of a check that has `leftMs`, and the sizes of the batches that its device publishes. */
 function pacedDevice(leftMs: number) {
   const session = new Session();
   const batches: number[] = [];

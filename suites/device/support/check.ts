@@ -1,4 +1,4 @@
-/** Context of a device check: its waits, its timed control, and the premises on which checks rest. */
+/** Context of a device check: its timeouts, its timed control, and the premises of checks. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { StreamTimeout } from '../../../harness/client/sse.ts';
@@ -15,23 +15,23 @@ export type Device = DeviceContext & CheckContext;
 export type Assertions = Pick<CheckContext, 'must'>;
 
 /**
- * Kind of wait, in this order: for an answer, the head of a stream, its next event, the next event of a replay, the end
- * of a stream, a deployment's state, its files, its event, or the answer to a request that no careful client sends.
+ * Kinds of waits with separate timeouts. `stream`: response headers; `end`: end of a stream; `state`, `files` and
+ * `deployed`: state, files and event of a deployment; `odd`: answer to a malformed request.
  */
 export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
-/** Milliseconds to wait, by the pace of the target at waits of this kind so far. */
+/** Milliseconds to wait, derived from earlier waits of this kind. */
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, patienceMs, lenient);
 
 export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);
 
-/** Records a timeout, which shortens later waits of this kind, in other checks too. */
+/** A timeout shortens later waits of this kind in all checks. */
 export const recordTimeout = ({ session, lenient }: Device, kind: WaitKind): void =>
   session.waits.device.timedOut(kind, lenient);
 
-/** Runs `attempt`, which throws after its time. Records a timeout, or the time of a result that `isMeant`. */
+/** Records how long `attempt` took, or its timeout. `isMeant`: whether the result counts for the timing. */
 export async function inTime<T>(
   t: Device,
   kind: WaitKind,
@@ -48,7 +48,7 @@ export async function inTime<T>(
     return result;
   } catch (error) {
     const isLate = error instanceof NoAnswer || error instanceof StreamTimeout;
-    // Records no connection that is closed at once, because it shows nothing about waiting.
+    // A connection that closes early tells nothing about waiting.
     if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, kind);
     throw error;
   }
@@ -68,7 +68,7 @@ export async function restart(
   return relocate(t);
 }
 
-/** Points the context at the agent's present address, which a restart may change; resolves with its client. */
+/** Updates the context after a restart, which may change the agent's address. */
 export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<HttpClient> {
   const { transport, http } = t;
   const moved = await transport.relocate(http.recorder.redactor);
@@ -78,7 +78,7 @@ export async function relocate(t: { -readonly [name in keyof Device]: Device[nam
   return t.http;
 }
 
-/** Compacts the log. `earliest`: first retained id, above `latest` if no event is retained. */
+/** `earliest`: first retained id; above `latest` if the log is empty. */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
   if (t.info.compact_restarts === true) await relocate(t);
@@ -87,7 +87,7 @@ export async function compact(t: Device): Promise<{ earliest: bigint; latest: bi
 
 type Driven = Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>;
 
-/** Control that times every call, and blocks the check before a call that would outlast the run. */
+/** Control that times every call, and blocks the check before a call that takes longer than the run has left. */
 export function pacedControl(t: Driven): Control {
   const { control, session, remainingMs, blocked } = t;
   let stopping = 0;
@@ -112,7 +112,7 @@ export function pacedControl(t: Driven): Control {
       answered(BigInt(range.first_id), BigInt(range.last_id));
       return range;
     });
-  // Measures the pace by a small batch before refusing a large one, because a busy machine may delay two events.
+  // Measures a small batch before refusing a large batch, because a busy machine may delay single events.
   const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
     const isKnown = count <= TELLING_BATCH || session.knowsBatches;
     const isSplit = !isKnown && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
@@ -147,38 +147,36 @@ export function pacedControl(t: Driven): Control {
 }
 
 /*
- * Premises: the plainest check of each ability that others need, so that one bug is found once. Each implies its own
- * premises, is quick, and fails for its subject alone: a check of replays never for a loss on a live stream.
+ * Premises: the simplest check of each ability, so that one bug fails one check. Each premise is quick and fails for
+ * its subject alone.
  */
 
-/** Paths are found below the version prefix. */
 export const PREFIX = ['device.version.prefix'];
 
-/** The device answers at all, with the credentials of its transport. */
+/** The device answers requests with the credentials of its transport. */
 export const SERVED = ['device.socket.no-token', 'device.loopback.discovery'];
 
-/** A stream opens, and another one after it. */
+/** Two streams open, one after the other. */
 export const STREAM = ['device.events.content-type.any'];
 
 export const TYPED = ['device.events.content-type'];
 
-/** Retained events can be read, each with an id of its own. Needs no control. */
+/** Retained events are readable and have distinct ids; needs no control. */
 export const RETAINED = ['device.events.monotonic.retained'];
 
-/** Retained events replay alike. Needs no control. */
+/** Retained events replay the same each time; needs no control. */
 export const RETAINED_REPLAY = ['device.events.replay.exclusive.retained'];
 
-/** Events can be read, each with an id of its own. */
+/** New events are readable and have distinct ids. */
 export const EVENTS = ['device.events.monotonic'];
 
-/** Every event after a cursor is replayed, and no other. */
+/** A replay holds exactly the events after its cursor. */
 export const REPLAY = ['device.events.replay.exclusive'];
 
-/** A replay from either cursor goes over to live events without a loss. */
+/** A replay continues with live events without loss. */
 export const LIVE = ['device.events.replay.seam'];
 
-/** The events of a deployment name it (section 2.4), and those of `LIVE` hold. */
+/** The events of a deployment name it (section 2.4). */
 export const DEPLOYMENT_EVENTS = [...LIVE, 'device.events.envelope', 'device.events.type-form'];
 
-/** The last deployment made is the current one. */
 export const CURRENT_SHOWN = ['device.deployment.current'];

@@ -1,4 +1,4 @@
-/** Compares what a device and its control declare with what checks see. */
+/** Compares the declarations of a device and its control with what the checks observe. */
 import type { ControlCompacted, ControlPublished } from '../../../harness/contract/control.ts';
 import { retentionSeen } from '../../../harness/runner/declarations.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -6,7 +6,7 @@ import { type Control, type ControlCall, ControlRefused } from '../../../harness
 import { CAPABILITY_FOR, layered } from '../../../harness/targets/control/layers.ts';
 import type { Device } from './check.ts';
 
-/** Batches of events that control has published and no compaction has dropped. */
+/** Batches of published events that no compaction has removed. */
 const PUBLISHED = new Fact<{ first: bigint; count: number }[]>(() => []);
 
 export function watchedControl(control: Control, { session, info }: Pick<Device, 'session' | 'info'>): Control {
@@ -19,7 +19,7 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
     }
     if (call.name !== 'compact') return;
     const earliest = BigInt((answer as ControlCompacted).earliest_id);
-    // Counts a batch cut in two as dropped.
+    // A batch that compaction has cut counts as removed.
     const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
     session.set(PUBLISHED, left);
     const kept = left.reduce((sum, { count }) => sum + count, 0);
@@ -40,6 +40,6 @@ export function watchedControl(control: Control, { session, info }: Pick<Device,
   });
 }
 
-/** Whether a refusal denies the capability, because control need not reach every state nor remove every deployment. */
+/** True if the refusal denies the capability: control need not reach every state or remove every deployment. */
 const isPlain = (call: ControlCall): boolean =>
   call.name !== 'remove' && (call.name !== 'deploy' || Object.keys(call.request).length === 0);

@@ -1,4 +1,4 @@
-/** Deviations that later checks allow for once a plainer check has failed, so that one finding hides no other. */
+/** Known deviations that later checks tolerate, so that one finding hides no other. */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
@@ -31,7 +31,7 @@ export const FRAME_ODD: Deviation = {
   allowance: 'the id and the type of an event are taken from its envelope',
 };
 
-/** Request for a stream with a reader of its frames, both allowing for the deviations of this target. */
+/** Adapts the request for a stream, and the reading of its frames, to the deviations of the target. */
 export function allowing(t: Device, options: OpenEvents): OpenEvents {
   const { after, lastEventId, types } = options;
   const asQuery = after === undefined && lastEventId !== undefined && t.allowsFor(HEADER_IGNORED);

@@ -1,4 +1,4 @@
-/** Files on a device's disk: the event log, and the config files of its deployments. */
+/** Files on a device's disk: the event log and the config files of deployments. */
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { uniqueName } from '../../../harness/common/names.ts';
 import type { Device } from './check.ts';
@@ -11,23 +11,22 @@ export function logPath(t: Device): string {
 export interface LogLine {
   readonly text: string;
   readonly json: boolean;
-  /** Undefined for a line that is not JSON. */
   readonly value: unknown;
 }
 
 export interface Log {
   lines: LogLine[];
   bytes: number;
-  /** True if `readLog` left out the middle. */
+  /** True if `readLog` skipped the middle of the log. */
   isCut: boolean;
 }
 
-/** Bytes read at each end of a log, because a million events would fill the memory. */
+/** Bytes to read at each end of the log; a million events may not fit into memory. */
 const END_BYTES = 16 * 1024 * 1024;
 
 /**
- * Lines at both ends of the log, or all lines of a short log. Counts a last line of JSON without its newline, which the
- * agent may be about to write.
+ * Reads both ends of a log, or all of a short log. A last line of JSON counts without its newline, which the agent may
+ * be about to write.
  */
 export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   const files = await segments(t);
@@ -49,14 +48,13 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   return log;
 }
 
-/** Whole lines at both ends of a file, with the rest after its last newline. */
 async function endsOf(t: Device, file: string, size: number, most: number): Promise<string> {
   const head = (await t.files.readPart(file, 0, most))?.toString('utf8') ?? '';
   const tail = (await t.files.readPart(file, size - most, most))?.toString('utf8') ?? '';
   return head.slice(0, head.lastIndexOf('\n') + 1) + tail.slice(tail.indexOf('\n') + 1);
 }
 
-/** Parses a line on demand, because checks look into few. */
+/** Parses on demand, because checks look into few lines. */
 function lineOf(text: string): LogLine {
   let parsed: { value: unknown; json: boolean } | undefined;
   const read = () => {
@@ -95,12 +93,12 @@ export function linesOf(lines: readonly LogLine[], ids: readonly bigint[]): Read
   return found;
 }
 
-/** Whether a line stores the event, under any member: the layout of lines is not specified. */
+/** Accepts the id in any member, since the layout of log lines is not specified. */
 export function storesEvent(line: LogLine, id: bigint): boolean {
   return line.json && line.text.includes(String(id)) && containsId(line.value, id);
 }
 
-/** Searches without recursion, because a target's log may hold a line of any depth. */
+/** Avoids recursion, because a log line may be nested to any depth. */
 function containsId(line: unknown, id: bigint): boolean {
   const left = [line];
   while (left.length > 0) {
@@ -111,7 +109,7 @@ function containsId(line: unknown, id: bigint): boolean {
   return false;
 }
 
-/** Files of the log, oldest first: one file, or the `.jsonl` files of a directory. */
+/** Files of the log, oldest first: a single file, or the `.jsonl` files of a directory. */
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
   const there = await t.files.stat(path);
@@ -138,7 +136,7 @@ export async function lastLine(t: Device): Promise<Buffer> {
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
 }
 
-/** Bytes of all files in the log's directory, with leftovers of a compaction. */
+/** Bytes of all files in the log's directory, including leftovers of a compaction. */
 export async function diskUse(t: Device): Promise<number> {
   const path = logPath(t);
   const isFolder = (await t.files.stat(path))?.kind === 'folder';
@@ -151,7 +149,7 @@ export interface ConfigFile {
   content: string;
 }
 
-/** File with a unique name, which a check finds wherever the device puts it. */
+/** A unique name lets checks find the file wherever the device puts it. */
 export const configFile = (content: string): ConfigFile => ({
   filepath: `/etc/robot/${uniqueName('config')}.json`,
   content,
@@ -163,14 +161,11 @@ export function configRoot(t: Device): string {
 
 export interface FoundFile {
   text: string;
-  /** True at the whole path, below the root or a directory in it; false if only the name is the same. */
+  /** True at the full path, below the root or a subdirectory; false if only the file name matches. */
   inPlace: boolean;
 }
 
-/**
- * Candidates for a configured file below the root, those at its exact path first, then files of the same name. Below
- * `/`, the whole machine, only the exact path.
- */
+/** Finds copies of a config file, exact paths first. Below `/`, tries only the exact path, not the whole machine. */
 export async function findConfigFile(t: Device, root: string, file: ConfigFile): Promise<FoundFile[]> {
   const name = basename(file.filepath);
   const whole = normalize(`${sep}${file.filepath}`);
@@ -185,7 +180,7 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
   return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
 }
 
-/** Whether two texts mean the same, up to line ends and the formatting of JSON. */
+/** Ignores line ends and the layout of JSON. */
 export function sameText(left: string, right: string): boolean {
   const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
   if (unlined(left) === unlined(right)) return true;
@@ -197,9 +192,9 @@ export function sameText(left: string, right: string): boolean {
 }
 
 export interface FileDifferences {
-  /** Descriptions of files that are missing or have another content. */
+  /** Descriptions of files that are missing or differ in content. */
   lost: string[];
-  /** Descriptions of files with the same content in another format or place. */
+  /** Descriptions of files with the right content in another layout or place. */
   altered: string[];
 }
 

@@ -1,11 +1,10 @@
-/** Probe of a silent stream by one more event: proves at once that an event is lost, and waits for a late event. */
+/** Tests of the probe: an extra event shows whether a silent stream has lost an event. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { publish, readUpTo } from './drive.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-/** Result of reading two events of a device; `send` decides when each is written. */
 async function readTwo(send: (id: number, write: () => void) => void): Promise<CheckResult> {
   const streams = new Set<ServerResponse>();
   let newest = 0;

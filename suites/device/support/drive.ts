@@ -1,4 +1,4 @@
-/** Makes events happen. A check follows its own events by their ids, because others may come at any time. */
+/** Makes events happen. Checks follow their events by id, because other events may come at any time. */
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -16,26 +16,25 @@ export interface Published {
   first: bigint;
   last: bigint;
   count: number;
-  /** Time of control's answer, milliseconds of `performance.now()`. */
+  /** Time of control's answer, in milliseconds of `performance.now()`. */
   at: number;
 }
 
-/** Publishes events to be read on a stream. Blocks the check at once without time left for reading. */
+/** Publishes events to be read; blocks the check if no time is left to read them. */
 export async function publish(t: Device, count: number): Promise<Published> {
   const reason = t.session.whyTooMuch('event', count, t.remainingMs());
   if (reason !== undefined) t.blocked(reason);
   return publishUnread(t, count);
 }
 
-/** Publishes events that only have to be in the log. */
 export async function publishUnread(t: Device, count: number): Promise<Published> {
   const { first_id, last_id } = await t.control.publish(count);
   return { first: BigInt(first_id), last: BigInt(last_id), count, at: performance.now() };
 }
 
 /**
- * Publishes one event and subscribes after it, because the device certainly serves its id as a cursor, while compaction
- * may have removed the event before. On a device that publishes slowly, takes the last event of any check.
+ * Publishes an event and subscribes after it, since compaction may have removed an earlier cursor. A slow device reuses
+ * the last published event.
  */
 export async function subscribeAtKnownCursor(
   t: Device,
@@ -48,8 +47,8 @@ export async function subscribeAtKnownCursor(
 }
 
 /**
- * Reads up to the last of the published events. After a silence, publishes one more event: once it has come, an earlier
- * event that is missing is lost, and the wait for it ends.
+ * Reads up to the last published event. After a silence, publishes a further event, whose arrival proves a missing
+ * event lost.
  */
 export async function readUpTo(subscription: Subscription, published: Published): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
@@ -68,13 +67,13 @@ export async function readUpTo(subscription: Subscription, published: Published)
   return seen;
 }
 
-/** Reads up to the `deployment.deployed` of a deployment; a later event cuts the wait short. */
+/** Reads up to the `deployment.deployed` of a deployment; a later event shortens the wait. */
 export function readUpToDeployed(
   subscription: Subscription,
   { id, activity_status }: Deployment,
 ): Promise<SeenEvent[]> {
   const t: Device = subscription.device;
-  // Probes only for a completed deployment: the event of another may come much later.
+  // Probes only a finished deployment, since the event of an unfinished deployment may come much later.
   const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
   return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, probe, 'deployed');
 }
@@ -91,7 +90,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
         ({ last }) => {
           probe.id = last;
         },
-        // Waits on despite trouble with control, which decides nothing.
+        // A failure of control decides nothing, so the wait goes on.
         () => {},
       );
     },
@@ -99,7 +98,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
   return probe;
 }
 
-/** Measures the time between events of a batch, unless all came before control answered. */
+/** Measures the time between events of a batch, unless all came before control's answer. */
 function measurePace(t: Device, { first, last, at }: Published, came: readonly SeenEvent[]): void {
   const batch = came.filter(({ id }) => id >= first && id <= last);
   const from = Math.max(at, batch.at(0)?.frame.at ?? 0);
@@ -108,8 +107,8 @@ function measurePace(t: Device, { first, last, at }: Published, came: readonly S
 }
 
 /**
- * Judges a live stream and a replay with every kind of event and those of `publishLast`. A missing event is a finding
- * only where neither stream brought any, because other checks decide on losses.
+ * Judges the frames of a live stream and of a replay. Other checks judge losses, so a loss counts only if neither
+ * stream carries an event.
  */
 export async function expectOnLiveAndReplay(
   t: Device,
@@ -131,17 +130,17 @@ export async function expectOnLiveAndReplay(
   if (!came && problems.length > 0) throw problems[0];
 }
 
-/** Milliseconds that one batch of events may take. */
+/** Milliseconds that a batch of events may take. */
 const BATCH_MS = 1500;
 
-/** Number of events, 1 to `wanted`, that come soon and cause no compaction. */
+/** Number of events, 1 to `wanted`, that arrive soon and cause no compaction. */
 export function eventBudget(t: Device, wanted: number): number {
   const { session } = t;
   const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);
   return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, BATCH_MS)));
 }
 
-/** Number up to `wanted` that takes at most `withinMs`; at least 2, because one event shows no order. */
+/** Number up to `wanted` that fits into `withinMs`; at least 2, because one event has no order. */
 export const countWithin = (wanted: number, eachMs: number, withinMs: number): number =>
   eachMs * wanted <= withinMs ? wanted : Math.max(2, Math.floor(withinMs / eachMs));
 
@@ -167,8 +166,8 @@ export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean
   event.type === 'deployment.deployed' && payloadOf(event)['deployment_id'] === deploymentId;
 
 /**
- * Makes an event of every kind that control can cause, between two published ones: once the last has come, so have the
- * others. On a device that takes seconds for each, makes the published ones alone.
+ * Causes an event of every kind between two published events, whose arrival proves that the others have come. A slow
+ * device only publishes.
  */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
   const isKnown = t.session.isMostlySlow('publish') && t.session.get(EVERY_KIND).published;
@@ -176,7 +175,7 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   const { first } = await publish(t, 1);
   const one = await t.control.deploy();
   const other = await t.control.deploy();
-  // Accepts a refusal, because the second deployment may have replaced the first for good.
+  // Control may refuse, because the second deployment may have replaced the first.
   await t.control.remove(one.id).catch(ignoreRefusal);
   await t.control.remove(other.id).catch(ignoreRefusal);
   const { last, at } = await publish(t, 1);
@@ -184,10 +183,10 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   return { first, last, count: 4, at };
 }
 
-/** Whether a check has published every kind: on a slow device, once for the rules of the whole run. */
+/** True once a check has published every kind; a slow device does so once per run. */
 const EVERY_KIND = new Fact(() => ({ published: false }));
 
-/** Ignores the refusal of an act that a device need not do; throws any other error on. */
+/** Ignores the refusal of an optional act; rethrows any other error. */
 export function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof ControlRefused)) throw error;
 }

@@ -1,4 +1,4 @@
-/** Events as they came over the wire: reads, compares and judges them. */
+/** Reads, compares and judges events as they came over the wire. */
 
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
@@ -8,20 +8,18 @@ import { isObject, parseObject } from '../../json.ts';
 import type { Assertions } from './check.ts';
 
 export interface SeenEvent {
-  /** Bigint, because ids may lie beyond 2^53. */
+  /** Bigint, because ids may exceed 2^53. */
   id: bigint;
   type: string;
-  /** `data` of the frame, as sent. */
   text: string;
-  /** `data` of the frame as a JSON object; undefined for any other data. */
+  /** `data` of the frame parsed as a JSON object; undefined for any other data. */
   envelope: Record<string, unknown> | undefined;
   frame: SseFrame;
 }
 
-/** Decimal integer in an SSE `id` field. */
 export const DECIMAL = /^-?\d{1,40}$/;
 
-/** Undefined for a frame without an event, such as a block with nothing but `retry`. */
+/** Undefined for a frame without an event, such as a block with only `retry`. */
 export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined {
   if (carriesNoEvent(frame)) return undefined;
   const { id, event, data } = frame;
@@ -33,14 +31,14 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
   return { id: BigInt(id), type: event ?? 'message', text: data, envelope: parseObject(data), frame };
 }
 
-/** Every event of a stream, read or not; of a very long stream, the newest alone. */
+/** All events of a stream; a very long stream has dropped its oldest frames. */
 export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<SseFrame> }): SeenEvent[] =>
   [...frames].flatMap((frame) => readEvent(t, frame) ?? []);
 
-/** Whether a client ignores a block, because it has no data (HTML standard, section 9.2.6). */
+/** Clients ignore a block without data (HTML standard, section 9.2.6). */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
-/** Integer member of the envelope, exact beyond 2^53. */
+/** Integer member of the envelope, exact beyond 2^53, unlike JSON.parse. */
 export function integerIn(text: string, key: string): bigint | undefined {
   const written = new Map<unknown, string>();
   let root: unknown;
@@ -56,11 +54,11 @@ export function integerIn(text: string, key: string): bigint | undefined {
   return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : undefined;
 }
 
-/** Number of remembered events, and the most characters of each. */
+/** Number of events to remember, and the most characters of a remembered event. */
 const REMEMBERED = 2000;
 export const LONGEST_REMEMBERED = 2000;
 
-/** Rule about each event, which judges events once that replays repeat unchanged by the thousand. */
+/** Rule that judges a repeated event once, since replays repeat events by the thousand. */
 export const ofFrames =
   (expectOne: (judge: Judge, frame: SseFrame) => void): (() => Rule) =>
   () => {
@@ -104,7 +102,7 @@ export function showFrame(frame: SseFrame): string {
   return JSON.stringify(lines.slice(0, 12).join('\n'));
 }
 
-/** Ids as ranges, such as `[7, 9–3250] (3243)`, without the middle of many ranges. */
+/** Shows ids as ranges, such as `[7, 9–3250] (3243)`, without the middle of many ranges. */
 export function showIds(events: readonly { id: bigint }[]): string {
   const ranges: { from: bigint; to: bigint }[] = [];
   for (const { id } of events) {
@@ -121,7 +119,7 @@ export function showIds(events: readonly { id: bigint }[]): string {
   return `[${shown}]${events.length > 24 ? ` (${events.length})` : ''}`;
 }
 
-/** Each event at its first place, because delivery is at least once. */
+/** Drops repetitions, which at-least-once delivery allows. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   const seen = new Set<bigint>();
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));
@@ -140,7 +138,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/** Members of section 2.3; other members may describe the delivery, and differ between two. */
+/** Members of section 2.3; other members may describe the delivery and differ each time. */
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
 export function sameEnvelope(
@@ -151,7 +149,7 @@ export function sameEnvelope(
   return MEMBERS.every((name) => sameContent(left[name], right[name]));
 }
 
-/** Compares moments in milliseconds, because a device need not keep the microseconds that it once sent. */
+/** Compares timestamps in milliseconds, because a device may drop microseconds it once sent. */
 function sameContent(left: unknown, right: unknown): boolean {
   if (typeof left === 'string' && typeof right === 'string')
     return left === right || (isIso8601(left) && isIso8601(right) && Date.parse(left) === Date.parse(right));
@@ -164,9 +162,6 @@ function sameContent(left: unknown, right: unknown): boolean {
   return sameJson(left, right);
 }
 
-// Requirements on a deployment, a frame, an envelope, a payload and a sequence of events, wherever they were seen.
-
-/** Departures of a value from a shape, in words; undefined without any. */
 export function problemsOf(shape: Shape, value: unknown): string | undefined {
   const problems = shape.problems(value);
   const readable = problems.slice(0, 6).map(({ path, message }) => `${path === '' ? 'it' : path} ${message}`);
@@ -183,7 +178,7 @@ export function expectDeployment(t: Assertions, body: unknown, where: string): v
   });
 }
 
-/** Expects the merged status (section 2.2). Returns false for an object without the statuses. */
+/** Section 2.2: `status` merges the two other statuses. Returns false for an object without them. */
 export function expectMergedStatus(t: Assertions, fields: Record<string, unknown>, where: string): boolean {
   const { status, activity_status: activity, error_status: error } = fields;
   if (typeof activity !== 'string' || typeof error !== 'string') return false;
@@ -209,12 +204,12 @@ export function expectEventFrame(t: Assertions, frame: SseFrame): void {
   });
 }
 
-/** Expects the envelope of section 2.3 in a frame that has passed `expectEventFrame`. */
+/** Section 2.3, for a frame that has passed `expectEventFrame`. */
 export function expectEnvelope(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const text = frame.data ?? '';
   const envelope = parseObject(text);
-  // Accepts any type, on whose form another requirement decides.
+  // Another requirement, device.events.type-form, judges the form of the type.
   const anyType = typeof envelope?.['type'] === 'string' && { type: 'a.b' };
   const problems = problemsOf(eventEnvelope, envelope && { ...envelope, ...anyType });
   t.must(problems === undefined, {
@@ -248,7 +243,7 @@ export function expectTypeForm(t: Assertions, type: string): void {
   });
 }
 
-/** Expects the payload of section 2.4. `data`: of the envelope. */
+/** Section 2.4; `data` is the member of the envelope. */
 export function expectDeployedPayload(t: Assertions, data: unknown): void {
   const problems = problemsOf(deployedPayload, data);
   t.must(problems === undefined, {
@@ -276,7 +271,6 @@ export function expectSameEvents(
   }
 }
 
-/** Expects the same ids in the same order, whatever the content of the events. */
 export function expectSameIds(
   t: Assertions,
   actual: readonly SeenEvent[],

@@ -1,4 +1,4 @@
-/** Watches an idle stream. Counts times without events alone, because other checks may be driving the device. */
+/** Watches an idle stream. Ignores times with events, because other checks may drive the device. */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
 import { parseObject } from '../../json.ts';
@@ -7,11 +7,11 @@ import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Intervals of silence before a comment that the clock has sent, not the opening of the stream. */
+/** Least silence before a timed comment, in heartbeat intervals; a comment at the opening follows sooner. */
 const BY_THE_CLOCK = 0.25;
-/** Intervals without a comment on an idle stream, above which the silence is a finding. */
+/** Longest silence allowed on an idle stream, in heartbeat intervals. */
 const LATE = 1.5;
-/** Milliseconds without an idle time, after which a watch asks for quiet; after thrice that it gives up. */
+/** Milliseconds without an idle time before the watch asks for quiet; after three times as long it gives up. */
 const GIVE_UP_MS = 120_000;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
@@ -24,13 +24,13 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
 
 interface Watching {
   onFrame?: (frame: SseFrame) => void;
-  /** Opens a stream that stays idle, to watch it instead while a slow device is driven for minutes. */
+  /** Opens a stream that stays idle, to watch while a slow device is driven. */
   openIdle?: () => Promise<Subscription | undefined>;
 }
 
 /**
- * Waits for `wanted` heartbeats that each end an idle time; resolves with fewer where frequent comments leave no idle
- * time. An idle time longer than 1.5 intervals is a finding.
+ * Waits for `wanted` heartbeats that each end an idle time; fewer if frequent comments leave no idle time. Silence
+ * longer than 1.5 intervals is a finding.
  */
 export async function awaitHeartbeats(
   t: Device,
@@ -58,9 +58,8 @@ export async function awaitHeartbeats(
 }
 
 /**
- * Expects heartbeats on an idle stream while other checks run, because a server with a time limit for writing leaves a
- * stream open and silent. A retry watches a stream for as long as the silent one. Ends early after a third of the run's
- * time, because a check may take half of it, and where another check lacks a place for its stream.
+ * Expects heartbeats while other checks run, because a server with a write timeout leaves a stream open but silent.
+ * Stops after a third of the run's time, or when another check needs the stream's place.
  */
 export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
   const { session } = t;
@@ -87,10 +86,9 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps comments that the clock has sent, and counts the others, which may be endless. */
+/** Keeps comments that come by the clock; only counts other comments, which may be endless. */
 class ByTheClock {
   readonly found: SseComment[] = [];
-  /** Number of all comments. */
   count = 0;
   readonly #intervalMs: number;
   #last: number;
@@ -100,7 +98,6 @@ class ByTheClock {
     this.#intervalMs = intervalMs;
   }
 
-  /** `eventAt`: time of the last event before the comment. */
   add(comment: SseComment, eventAt: number): void {
     this.count += 1;
     if (comment.at - Math.max(this.#last, eventAt) >= BY_THE_CLOCK * this.#intervalMs) this.found.push(comment);
@@ -148,12 +145,12 @@ class HeartbeatWatch {
     return this.#lastSignAt - this.#lastEventAt;
   }
 
-  /** Heartbeats sent by the clock: comments that read `heartbeat` or, without any, all comments. */
+  /** Timed comments that read `heartbeat`, or all timed comments if none reads so. */
   heartbeatsByTheClock(): readonly SseComment[] {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
 
-  /** Resolves with false after `mostMs` of silence, or if a comment may be unread. A late heartbeat is a finding. */
+  /** Resolves with false after `mostMs` of silence or if a comment may be unread; a late heartbeat is a finding. */
   async waitForActivity(mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     const { stream } = this.#subscription;
     const due = this.#lastSignAt + this.#allowedMs() - performance.now();
@@ -164,7 +161,7 @@ class HeartbeatWatch {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
       if (error instanceof StreamTimeout) {
         if (mostMs < due) return false;
-        // Reads the sockets first, because a process that was held up runs its timers before them.
+        // Reads the sockets first, because a delayed process runs its timers before it reads.
         await this.#slowness.measured();
         const early = performance.now() - this.#lastSignAt < this.#allowedMs();
         if (early || stream.comments.length > this.#seen.comments) return false;
@@ -180,7 +177,7 @@ class HeartbeatWatch {
     }
   }
 
-  /** Returns true when events of a slow device first disturb the stream. */
+  /** Returns true if events of a slow device disturb the idle stream. */
   readActivity(): boolean {
     let isDisturbed = false;
     const { comments, frames } = this.#subscription.stream;
@@ -199,7 +196,7 @@ class HeartbeatWatch {
       const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? 3 : 1);
       if (isOver && this.#isQuiet)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
-      // Asks for quiet too where a device that does not count as slow leaves no pause.
+      // A device that is fast enough may send events without a pause, too.
       if (isOver) this.askForQuiet();
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
@@ -208,13 +205,13 @@ class HeartbeatWatch {
     return isDisturbed;
   }
 
-  /** Lets checks that drive the device wait for the end of the watch, because driving a slow one takes minutes. */
+  /** Suspends checks that drive the device until the watch ends, because driving a slow device takes minutes. */
   askForQuiet(): void {
     this.#isQuiet = true;
     this.#t.session.askForQuiet(this.#over.promise);
   }
 
-  /** Milliseconds allowed without a comment, more on a slow machine or target. */
+  /** Milliseconds allowed without a comment; more on a slow machine or target. */
   #allowedMs(): number {
     const worst = this.#slowness.worst();
     return LATE * this.intervalMs + (worst > this.intervalMs / 10 ? this.#t.patienceMs + 2 * worst : 0);
@@ -228,15 +225,15 @@ class HeartbeatWatch {
   }
 }
 
-/** Excludes a heartbeat sent as an event. */
+/** Excludes a heartbeat that a device sends as an event. */
 const isEvent = ({ id, event, data }: SseFrame): boolean =>
   DECIMAL.test(id ?? '') && parseObject(data ?? '') !== undefined && !/heart-?beat|keep-?alive/i.test(event ?? '');
 
-/** Expects that events alone move a client's cursor; just after opening, a block without data may set it too. */
+/** Expects that only events move a client's cursor; a block without data may set it right after opening. */
 export function expectCursorKept(t: Device, { stream }: Subscription): void {
   const opening = stream.openedAt + BY_THE_CLOCK * t.heartbeatSeconds * 1000;
   let last: string | undefined;
-  // Learns the cursor from the first event that is left, because a long stream loses its oldest frames.
+  // A long stream has dropped its oldest frames, so the first remaining event gives the cursor.
   let known = stream.frames.dropped === 0;
   for (const frame of stream.frames) {
     known ||= frame.data !== undefined;
@@ -250,7 +247,7 @@ export function expectCursorKept(t: Device, { stream }: Subscription): void {
   }
 }
 
-/** Waits until the stream was idle for `idleMs` without a break, or busy with events for thrice that. */
+/** Waits until the stream was idle for `idleMs`, or busy with events for three times as long. */
 export async function expectOpenWhileIdle(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
   const { stream } = subscription;
   const last = stream.openedAt + 3 * idleMs;
@@ -272,10 +269,10 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   }
 }
 
-/** Bytes of a busy stream, above those that a check or two publish. */
+/** Bytes above which a stream counts as busy; one or two checks publish less. */
 const BUSY_BYTES = 16_384;
 
-/** Ends the check as undecided if a busy stream was ended or dropped, because a client resumes it. */
+/** A device may end a busy stream, since clients resume it; the check is then undecided. */
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};
@@ -284,11 +281,10 @@ function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
     t.undecided('the device ended the stream while events were coming, so that it was not idle for long enough');
 }
 
-/** Lateness of this machine and of the target, which excuses a heartbeat. */
+/** Delay of this machine and of the target, which excuses a late heartbeat. */
 interface Slowness {
-  /** Milliseconds of the latest timer or answer so far. */
+  /** Longest delay so far, in milliseconds. */
   worst(): number;
-  /** Resolves after one more measurement of machine and target. */
   measured(): Promise<void>;
   stop(): void;
 }

@@ -1,22 +1,21 @@
-/** State of the event log by the calls of control: its newest events, and its changes. */
+/** State of the event log, derived from the calls of control. */
 import { Fact, type Session } from '../../../harness/runner/session.ts';
 
 interface LogState {
-  /** Last published event, certainly served as a cursor; undefined after a compaction or a stop. */
+  /** Last published event, a valid cursor; undefined after a compaction or a stop. */
   readonly knownCursor: bigint | undefined;
   /** Number of compactions and stops. */
   readonly changes: number;
   /** Newest event known at the last compaction or stop. */
   readonly changedAt: bigint;
-  /** Newest event that control published. */
   readonly newest: bigint | undefined;
-  /** Smallest distance between ids of a batch; undefined before the first. */
+  /** Smallest distance between successive ids, since ids may have gaps. */
   readonly step: number | undefined;
-  /** Number of events that may follow the newest: of deployments, and of failed calls. */
+  /** Number of events that may follow the newest, from deployments and failed calls. */
   readonly more: number;
-  /** Number of events that control has yet to answer for. */
+  /** Number of events in calls that control has not answered. */
   readonly asked: number;
-  /** First and last event left by a compaction; undefined once the log may have changed again. */
+  /** First and last event after a compaction; undefined once the log may have changed. */
   readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 
@@ -35,7 +34,7 @@ interface Driven {
   readonly session: Session;
 }
 
-/** Records a compaction or a stop, after which the content of the log is unknown. */
+/** A compaction or a stop leaves the content of the log unknown. */
 export function recordLogChange({ session }: Driven): void {
   const log = session.get(LOG_STATE);
   const { changes, changedAt, newest = changedAt } = log;
@@ -47,7 +46,7 @@ export function recordCompaction({ session }: Driven, earliest: bigint, latest: 
   session.set(LOG_STATE, { ...session.get(LOG_STATE), left: { earliest, latest } });
 }
 
-/** Records events under way. Call the result with their ids once control has answered. */
+/** Records events being published; call the result with their ids once control answers. */
 export function recordPublishing({ session }: Driven, count: number): (first?: bigint, last?: bigint) => void {
   const change = (changed: (log: LogState) => Partial<LogState>): void => {
     const log = session.get(LOG_STATE);
@@ -59,13 +58,13 @@ export function recordPublishing({ session }: Driven, count: number): (first?: b
       const asked = log.asked - count;
       if (first === undefined || last === undefined) return { asked, more: log.more + count };
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
-      // Keeps the highest id, because answers to simultaneous calls may come in any order.
+      // Keeps the highest id, because simultaneous calls may be answered in any order.
       const isNewest = log.newest === undefined || last > log.newest;
       return { asked, knownCursor: last, ...(count > 1 && { step }), ...(isNewest && { newest: last, more: 0 }) };
     });
 }
 
-/** Events of a deployment and of the one that it replaces, and others that may come with them. */
+/** Most events of a deployment, including events of the deployment that it replaces. */
 export const EVENTS_OF_A_DEPLOYMENT = 4;
 
 export function recordDeployment({ session }: Driven): void {

@@ -1,4 +1,4 @@
-/** Waits of checks for something that does not come. */
+/** Tests of waits for events that do not come. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { recordTimeout } from './check.ts';

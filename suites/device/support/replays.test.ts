@@ -1,4 +1,4 @@
-/** Replays that checks share, and the sample of the oldest events. */
+/** Tests of replays that checks share, and of the sample of the oldest events. */
 import { expect, it } from 'vitest';
 import { publish } from './drive.ts';
 import { recordLogChange } from './log-state.ts';
@@ -31,12 +31,12 @@ it('shares a recording on a slow target until something may have removed it', as
     slow();
     expect(await record(t, streams, 3)).toBe(first);
     expect(newest).toBe(count);
-    // As many events as a device may keep could have been published meanwhile.
+    // A device may have dropped the recording after this many events.
     await publish(t, 50);
     slow();
     const second = await record(t, streams, 3);
     expect(second.cursor).toBeGreaterThan(first.cursor);
-    // A compaction or a restart may have left nothing.
+    // A compaction or a restart may have dropped all events.
     recordLogChange(t);
     await publish(t, 1);
     slow();
@@ -46,7 +46,7 @@ it('shares a recording on a slow target until something may have removed it', as
 });
 
 it('looks for the earliest cursor again when compaction overtakes it', async () => {
-  // The first replay after the search comes too late: ten more events are gone.
+  // The first replay after the search comes too late, since ten more events are gone.
   let earliest = 20;
   let served = 0;
   const target = await openTarget((request, response) => {

@@ -1,4 +1,4 @@
-/** Replays of events that a check published: a long stretch of the log, or a short stretch that others repeat. */
+/** Replays of events that a check published: a long part of the log, or a short recording that checks compare. */
 
 import fc from 'fast-check';
 import { LONGEST_ANSWER } from '../../../harness/client/http.ts';
@@ -19,35 +19,32 @@ import { EVENTS_OF_EVERY_KIND, eventsAfter, mostEvents, requireRoomFor } from '.
 import { describeOpen, type Streams } from './streams.ts';
 import type { Subscription } from './subscription.ts';
 
-/**
- * Stretch of the log about as long as its retention, which shows limits such as a longest replay or the events loaded
- * at a start. Its reader comes back where a device compacts its log or ends a long stream.
- */
+/** Part of the log nearly as long as its retention, which reveals limits on replays or on loading at a start. */
 export interface LogStretch {
   cursor: bigint;
-  /** All events after the cursor, without a gap, read in portions as they were published. */
+  /** All events after the cursor, without a gap. */
   events: SeenEvent[];
 }
 
 const MOST_EVENTS = 1500;
-/** Least events of a stretch, because one event shows no order. */
+/** Least events of a stretch, because one event has no order. */
 const LEAST_STRETCH = 2;
-/** Milliseconds to fill a log, so that a slow device gets fewer events. */
+/** Milliseconds to fill a log; a slow device gets fewer events. */
 export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);
 const ATTEMPTS = 4;
 
-/** Publishes and reads `most` events, or as many as the log keeps; undefined if they are compacted at once. */
+/** Publishes and reads `most` events, or as many as the log keeps; undefined if compaction removes them at once. */
 export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
   const { retention } = t.info;
-  // Leaves a tenth, because compaction may remove the whole stretch from a nearly full log.
+  // Leaves a tenth free, because compaction may remove most events of a full log.
   const kept = retention === undefined ? 500 : Math.floor(retention * 0.9);
   const count = Math.floor(Math.min(most, kept));
   requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
-  // Doubles small portions, because the first shows how slow the device is.
+  // Doubles a small first portion, because the device may be slow.
   for (let wanted = 50; stretch.events.length < count && performance.now() - started < fillingMs(t); wanted *= 2) {
     const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
     if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
@@ -55,7 +52,7 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   return stretch;
 }
 
-/** Publishes `count` events and reads all since the stretch. Resolves with false if they are compacted at once. */
+/** Publishes `count` events and reads all after the stretch; false if compaction removes them at once. */
 export async function extendStretch(t: Device, streams: Streams, stretch: LogStretch, count: number): Promise<boolean> {
   const after = stretch.events.at(-1)?.id ?? stretch.cursor;
   const stream = await streams.try({ after });
@@ -67,7 +64,7 @@ export async function extendStretch(t: Device, streams: Streams, stretch: LogStr
   return true;
 }
 
-/** Earliest event of the stretch that is served as a cursor; undefined if at most the newest is. */
+/** Earliest event of the stretch that is served as a cursor; undefined if only the newest is served. */
 export async function earliestServedIn(streams: Streams, { cursor, events }: LogStretch): Promise<bigint | undefined> {
   if (await isServed(streams, cursor)) return cursor;
   let expired = -1;
@@ -80,10 +77,7 @@ export async function earliestServedIn(streams: Streams, { cursor, events }: Log
   return good < events.length - 1 ? events[good]?.id : undefined;
 }
 
-/**
- * Expects the stretch to replay as it was read, from the earliest served cursor. Decides nothing where compaction
- * overtakes the cursor several times in a row. `when`: ends the description of the replay.
- */
+/** Expects the stretch to replay unchanged. Decides nothing if compaction overtakes the cursor several times. */
 export async function expectStretchReplayed(
   t: Device,
   streams: Streams,
@@ -102,7 +96,7 @@ export async function expectStretchReplayed(
   t.note('the log was compacted too soon to compare the replay of a long stretch of it');
 }
 
-/** Expects a stream from the cursor to replay the stretch. Resolves with false for an expired cursor. */
+/** Compares a stream from the cursor with the stretch; false if the cursor has expired. */
 export async function expectReplay(
   t: Device,
   streams: Streams,
@@ -130,12 +124,12 @@ async function isServed(streams: Streams, after: bigint): Promise<boolean> {
 
 interface Reading {
   events: SeenEvent[];
-  /** Reason to stop before the last event. */
+  /** Why reading stopped before the last event. */
   problem: string | undefined;
   expired: boolean;
 }
 
-/** Reads up to the event `last` or a later one, as long as bytes come. Makes no finding. */
+/** Reads up to event `last`; returns a problem instead of making a finding. */
 async function readUntil(t: Device, streams: Streams, opened: EventStream, last: bigint): Promise<Reading> {
   const events: SeenEvent[] = [];
   const stopped = (problem: string, expired = false): Reading => ({ events, problem, expired });
@@ -147,7 +141,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
       for (;;) {
         const next = async (within: number): Promise<SeenEvent | undefined> =>
           readEvent(t, await stream.next({ within, for: 'the next event of a replay' }));
-        // Times no event beyond the last, which was published meanwhile.
+        // An event beyond the last does not count for the timing, since it was published later.
         const event = await inTime(t, 'replay', next, (one) => one === undefined || one.id <= last);
         if (event === undefined) continue;
         events.push(event);
@@ -165,7 +159,7 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
   }
 }
 
-/** Replay of a fresh stretch, against which other replays are compared. */
+/** Replay of newly published events, with which other replays are compared. */
 export interface Recording {
   all: SeenEvent[];
   cursor: bigint;
@@ -175,17 +169,16 @@ export interface Recording {
 interface Kept {
   recording: Recording;
   at: number;
-  /** Number of changes of the log before it. */
   changes: number;
 }
 
 const LAST_RECORDING = new Fact<Kept | undefined>(() => undefined);
-/** Milliseconds in which checks share a recording: no agent drops events so soon. */
+/** Milliseconds for which checks share a recording; no agent drops events so soon. */
 const KEPT_MS = 60_000;
 
 /**
- * Publishes a stretch and reads its replay, so that losses on live streams do not matter. On a slow target, checks
- * share a stretch that is certainly retained.
+ * Publishes events and reads their replay, so losses on live streams do not matter. On a slow target, checks share the
+ * replay.
  */
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   const { session } = t;
@@ -196,18 +189,17 @@ export async function record(t: Device, streams: Streams, count: number): Promis
   return recording;
 }
 
-/** Whether neither control, nor a restart, nor later events can have compacted the log since. */
+/** True if the log has certainly kept every event of the recording. */
 function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
   const { knownCursor: newest, changes: now } = t.session.get(LOG_STATE);
   if (newest === undefined || now !== changes || performance.now() - at > KEPT_MS) return false;
   return newest - recording.cursor < BigInt(mostEvents(t));
 }
 
-/** Publishes a stretch and reads its replay, to which only events of other origin can be added. */
 export async function recordAfresh(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
-  // Publishes every kind, because the events of deployments must stay as their deployments change.
+  // Deploys, too: the events of deployments must stay the same when the deployments change.
   if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
   const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
   const published = await publish(t, Math.min(eventBudget(t, count), room));
@@ -217,20 +209,20 @@ export async function recordAfresh(t: Device, streams: Streams, count: number): 
   return { all, cursor, published };
 }
 
-/** Events after the cursor, each once; another requirement decides on a replay that repeats its cursor. */
+/** Drops repetitions and the cursor's event, which device.events.replay.exclusive judges. */
 export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEvent[] =>
   distinct(events).filter(({ id }) => id > cursor);
 
-/** Any id of the stretch but the last. A number between two ids need not be a valid cursor. */
+/** Any id but the last; a number between two ids need not be a valid cursor. */
 export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
 
-/** Milliseconds of each wait for an event before the next is published. */
+/** Milliseconds to wait for an event before each further publication. */
 const PAUSES_MS = [200, 400, 800, 1600];
 
 /**
- * Publishes until an event has come on each stream, so that all are live, and resolves with the newest. Losses before
- * are a finding of the check of the seam between replay and live.
+ * Publishes until each stream has carried an event, so that all are live; returns the newest id. The requirement
+ * device.events.replay.seam judges earlier losses.
  */
 export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subscription[]): Promise<bigint> {
   const counted = subscriptions.map(({ stream }) => ({ stream, frames: stream.frames.length }));
@@ -240,7 +232,7 @@ export async function firstLiveEvent(t: Device, ...subscriptions: readonly Subsc
     const came = await Promise.all(counted.map(({ stream, frames }) => growsWithin(stream, frames, within)));
     if (came.every(Boolean)) break;
     await publish(t, 1);
-    // Gives up soon once live events failed to come to other checks.
+    // Gives up sooner if live events failed to reach other checks.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
   }
   const read = await Promise.all(subscriptions.map((each) => each.reach(first, `a live event, from ${first} on`)));

@@ -1,4 +1,4 @@
-/** Requests that demand an answer: a silent or dropped connection is a finding about the target. */
+/** Requests that need an answer: silence or a dropped connection is a finding about the target. */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../../../harness/client/errors.ts';
@@ -22,20 +22,16 @@ interface Answer {
 export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => status === 429 || status === 503;
 
 interface RetryOptions<A> {
-  /**
-   * Whether the cause may go away by itself, such as a stream of another check, so that a retry need not wait for
-   * `Retry-After`. Default: no.
-   */
+  /** True if the cause may end by itself, such as a stream of another check; a retry then ignores `Retry-After`. */
   mayClear?: () => boolean;
-  /** Whether the check itself is the cause, so that waiting for `Retry-After` is useless. Default: no. */
+  /** True if the check itself causes the throttling, so waiting is useless. */
   ownDoing?: () => boolean;
-  /** Takes every answer but the last. */
   discard?: (answer: A) => Promise<void>;
 }
 
 /**
- * Sends a request until its answer does not throttle, as long as the cause may clear or the device names a time to come
- * back, because the specification states no limit to requests and streams. The last answer may throttle.
+ * Retries a throttled request while the cause may end or the device sends `Retry-After`; the specification states no
+ * limit.
  */
 export function retryWhileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
@@ -73,7 +69,7 @@ export async function request(
   }
 }
 
-/** Milliseconds in which a device notices the end of a stream: longer where it is slow to open one. */
+/** Milliseconds for a device to notice the end of a stream; longer if it opens streams slowly. */
 export const noticedMs = ({ session, patienceMs }: Pick<Device, 'session' | 'patienceMs'>): number =>
   Math.max(2000, Math.min(5 * session.waits.device.slowestMs('stream'), patienceMs));
 
@@ -82,14 +78,13 @@ export interface HeldStream extends Answer {
   close(): Promise<void>;
 }
 
-/** Event streams that all checks of one target hold at once. */
 class OpenStreams {
   readonly #streams = new Set<HeldStream>();
   #lastServedAt = Number.NEGATIVE_INFINITY;
   most = 0;
-  /** True once the device has refused a stream for lack of a place. */
+  /** True once the device has refused a stream because too many are open. */
   isScarce = false;
-  /** Settles at the end of the last throttled check's turn. */
+  /** Settles when the last throttled check has ended. */
   #turns: Promise<unknown> = Promise.resolve();
 
   add(stream: HeldStream): void {
@@ -107,7 +102,7 @@ class OpenStreams {
     return countOpen(this.#streams);
   }
 
-  /** Whether the device may still count a stream closed within these milliseconds. */
+  /** True if the device may still count a stream that closed within these milliseconds. */
   justClosed(withinMs: number): boolean {
     const since = performance.now() - withinMs;
     const isRecent = ({ status, ended }: HeldStream): boolean =>
@@ -115,12 +110,12 @@ class OpenStreams {
     return this.#lastServedAt > since || [...this.#streams].some(isRecent);
   }
 
-  /** Whether streams of this run may make the device throttle. */
+  /** True if streams of this run may cause the throttling. */
   mayBeInTheWay(withinMs: number): boolean {
     return this.count > 0 || this.justClosed(withinMs);
   }
 
-  /** Runs throttled checks one by one, because two could wait for each other's streams for ever. */
+  /** Runs throttled checks one at a time, because two checks could wait forever for each other's streams. */
   inTurn<T>(run: () => Promise<T>): Promise<T> {
     const turn = this.#turns.then(run);
     this.#turns = turn.catch(() => {});
@@ -129,7 +124,7 @@ class OpenStreams {
 }
 export const OPEN_STREAMS = new Fact(() => new OpenStreams());
 
-/** Reason against a check that needs more streams, whose number the specification leaves open. */
+/** Reason to skip a check that needs more streams; the specification states no number. */
 export const servesFew = (streams: number): string =>
   `the device serves no more than ${countInWords('stream', streams)} at once`;
 
@@ -153,14 +148,14 @@ export function describeResponse(response: Pick<HttpResponse, 'status' | 'header
 
 const NO_DEPLOYMENT = new Set([204, 404, 409, 410, 503]);
 
-/** Whether an answer means no current deployment, in any plausible way because the specification names none. */
+/** Accepts every plausible sign of no deployment, since the specification names none. */
 export const meansNoDeployment = (response: HttpResponse): boolean =>
   NO_DEPLOYMENT.has(response.status) || (response.status === 200 && response.json === null);
 
-/** Whether the endpoint answered with a deployment, or with the lack of one. */
+/** True for a deployment or a sign of no deployment. */
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
-/** Excludes an answer that a server gives to anything. */
+/** Looks at members, because a server may answer every path with 200. */
 export function isDeployment(response: HttpResponse | undefined): boolean {
   if (response?.status !== 200) return false;
   const { id, activity_status } = objectOf(response) ?? {};
@@ -184,12 +179,10 @@ export async function currentDeployment(t: Device, http?: HttpClient): Promise<R
   return body;
 }
 
-// Malformed, overlong and unusual requests with the acceptable answers to each, and wrong Authorization headers.
-
 export interface OddRequest {
   name: string;
   parts: (string | Buffer)[];
-  /** Number of whole answers that must come, unless the device may hang up. Default: 1. */
+  /** Number of complete answers, unless the device may hang up. Default: 1. */
   answers?: number;
   methods?: string[];
   mayHangUp?: boolean;
@@ -241,7 +234,7 @@ const oddPaths = (base: string, odd: Odd): OddRequest[] => [
   odd('a path of 64 KiB', { target: `${base}/${LONG}` }, HUNG_UP),
   odd('a query of 64 KiB', { target: `${base}${CURRENT}?q=${LONG}` }, TAKEN_OR_HUNG_UP),
   odd('a path with bad escapes', { target: `${base}/deployments/%zz%` }),
-  // Accepts a redirect to the normalized path.
+  // A redirect to the normalized path is acceptable.
   odd(
     'a path that climbs',
     { target: `${base}/../../etc/passwd` },
@@ -289,7 +282,7 @@ export const headersWithoutToken = (token: string): (string | undefined)[] =>
     `Bearer ${token}x`,
   ].filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
 
-/** Tokens of the same length: one with every character changed, one with the first, one with the last but three. */
+/** Wrong tokens of the same length: all characters changed, only the first, or only the fourth from the end. */
 export function changedTokens(token: string): string[] {
   const changed = (from: number, to: number): string =>
     [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
@@ -297,18 +290,16 @@ export function changedTokens(token: string): string[] {
   return [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
 }
 
-/** Token with upper and lower case swapped; undefined without letters. */
 export function otherCase(token: string): string | undefined {
   const swapped = [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase()));
   return swapped.join('') === token ? undefined : swapped.join('');
 }
 
-/** Whether case matters in a token, as it may not in one of a single case, such as hexadecimal. */
+/** Case may not matter in a token of a single case, such as hexadecimal. */
 export const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
 
-/** Any wrong Authorization: part of the token, the token and more, or another token. */
 export const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
-  // Changes no padding, which may mean nothing to a device that decodes the token.
+  // Leaves the padding unchanged, since a device that decodes the token may ignore it.
   const bare = token.replace(/=+$/, '');
   return fc
     .oneof(

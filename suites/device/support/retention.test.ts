@@ -1,4 +1,4 @@
-/** Checks need no more retained events than there are, whether control names their number or not. */
+/** Tests that checks need no more retained events than the log keeps, whether control names the number or not. */
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../harness/runner/types.ts';
 import { publish, readUpTo } from './drive.ts';
@@ -6,15 +6,14 @@ import { mostEvents, requireRoomFor } from './retention.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
 interface SmallLog {
-  /** Events that it keeps. */
+  /** Number of events that the log keeps. */
   keeps: number;
-  /** Number that control names. */
+  /** Retention that control names. */
   says?: number;
-  /** Events that the check publishes behind its cursor. */
+  /** Number of events that the check publishes after its cursor. */
   count: number;
 }
 
-/** Result of a check that replays `count` events, and how often it ran. */
 async function replayOf({ keeps, says, count }: SmallLog): Promise<CheckResult & { runs: number; room: number }> {
   let newest = 0;
   const target = await openTarget(

@@ -1,6 +1,6 @@
 /**
- * Number of events that the log keeps. The specification states none (section 8): control may name it, else cursors
- * show it by 200 or 410.
+ * Estimates how many events the log keeps: control may name the number, else cursors show it by 200 or 410 (section 8
+ * states none).
  */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
@@ -12,9 +12,9 @@ export class TooFewRetained extends TooLittleSeen {
   override name = 'TooFewRetained';
 }
 
-/** Events that a log keeps, assumed until a cursor shows otherwise: few logs keep fewer. */
+/** Assumed number of retained events until a cursor shows the number. */
 const ASSUMED_RETENTION = 200;
-/** Events of specified types that `publishEveryEventKind` causes. */
+/** Most events of specified types that `publishEveryEventKind` causes. */
 export const EVENTS_OF_EVERY_KIND = 8;
 
 interface Observed {
@@ -31,27 +31,26 @@ function retentionOf({ info, session }: Device): number {
   return info.retention ?? Math.max(served, Math.min(refused, ASSUMED_RETENTION));
 }
 
-/** Events that an agent keeps after a cursor at any compaction: a quarter, because others publish too. */
+/** Number of events that surely remain after a cursor: a quarter of the retention, because others publish, too. */
 const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
-/** Events that may follow another before compaction removes it: up to 3 of a small log, or none. */
+/** Number of events that may follow a cursor before compaction removes it; up to 3 on a small log. */
 export const mostEvents = (t: Device): number =>
   Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 
-/** Upper bound of the events that control has caused after a cursor; Infinity where unknown. */
+/** Upper bound of the events that control caused after the cursor; Infinity if unknown. */
 export function eventsAfter({ session }: Pick<Device, 'session'>, cursor: bigint): number {
   const { newest, step = 1, more, asked } = session.get(LOG_STATE);
   return newest === undefined ? Number.POSITIVE_INFINITY : Math.ceil(Number(newest - cursor) / step) + more + asked;
 }
 
-/** Earliest of `before` and the events that is certainly retained. */
 export function retainedFrom(t: Device, before: bigint, events: readonly { id: bigint }[]): bigint {
   const all = [before, ...events.map(({ id }) => id)];
   const many = (id: bigint, at: number): number => Math.max(eventsAfter(t, id), all.length - 1 - at);
   return all.find((id, at) => many(id, at) <= mostEvents(t)) ?? all.at(-1) ?? before;
 }
 
-/** Ends the check as undecided on a log that keeps fewer events after a cursor. */
+/** Ends the check as undecided if the log keeps fewer events. */
 export function requireRoomFor(t: Device, events: number): void {
   if (mostEvents(t) < events) throw new TooFewRetained(`needs ${events + 1} retained events: ${describeRetention(t)}`);
 }
@@ -62,14 +61,14 @@ function describeRetention({ info, session }: Device): string {
   return `the log kept fewer than ${refused + 1}`;
 }
 
-/** Learns the retention from the answer to a cursor, unless a compaction or restart may have dropped its event. */
+/** Learns the retention from the answer to a cursor, unless a compaction or restart may have removed its event. */
 export function observeCursor(t: Device, options: OpenEvents, status: number): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || cursor <= t.session.get(LOG_STATE).changedAt) return;
   const { newest, step = 1 } = t.session.get(LOG_STATE);
   if (newest === undefined || newest < cursor) return;
   const { served, refused } = t.session.get(OBSERVED);
-  // Leaves out events that may be on their way.
+  // Leaves out events that may still be on their way.
   const certainly = Math.floor(Number(newest - cursor) / step);
   if (status === 200) t.session.set(OBSERVED, { served: Math.max(served, certainly), refused });
   if (status === 410) t.session.set(OBSERVED, { served, refused: Math.min(refused, eventsAfter(t, cursor)) });
@@ -78,28 +77,27 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
 export function mayBeGone(t: Device, options: OpenEvents): boolean {
   const cursor = cursorOf(options);
   if (cursor === undefined) return false;
-  // Counts every event of a tiny log as gone, because one event of other origin may drop it.
+  // In a tiny log, one event of another client may displace any event.
   const isTiny = t.info.retention !== undefined && certainlyKept(t) === 0;
   return isTiny || (eventsAfter(t, cursor) > certainlyKept(t) && !isLeft(t, cursor));
 }
 
-/** Whether the last compaction left the event and no later event may have dropped it. */
 function isLeft(t: Device, cursor: bigint): boolean {
   const { left, step = 1 } = t.session.get(LOG_STATE);
   if (left === undefined || cursor < left.earliest) return false;
   const kept = Math.ceil(Number(left.latest - left.earliest) / step) + 1;
-  // Counts later events against the retention, because each may drop the oldest.
+  // Each later event may displace the oldest event.
   return kept + Math.max(0, eventsAfter(t, left.latest)) <= (t.info.retention ?? kept);
 }
 
-/** Ends the check as undecided where a cursor may rightly get 410. */
+/** Ends the check as undecided if a device may answer the cursor with 410. */
 export function endIfGone(t: Device, options: OpenEvents): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || !mayBeGone(t, options)) return;
   throw new TooFewRetained(`needs the events from ${cursor} on, and they were compacted away: ${describeRetention(t)}`);
 }
 
-/** Cursor that takes precedence; undefined unless every device must understand it. */
+/** Cursor that takes precedence; undefined for a cursor that a device need not understand. */
 function cursorOf({ after, lastEventId, query }: OpenEvents): bigint | undefined {
   const given = query === undefined ? (after ?? lastEventId) : new URLSearchParams(query).get('after');
   return /^\d{1,19}$/.test(String(given)) ? BigInt(String(given)) : undefined;

@@ -1,14 +1,14 @@
-/** Sample of the oldest retained events, which even a black box shows. */
+/** Sample of the oldest retained events, which every device shows without control. */
 import { Patience } from '../../../harness/common/waiting.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import type { Device } from './check.ts';
 import type { Streams } from './streams.ts';
 import { Subscription } from './subscription.ts';
 
-/** Bytes of a sample, a stretch of a long log. */
+/** Bytes of a sample; the log may be much longer. */
 const SAMPLE_BYTES = 500_000;
 
-/** Extent of a target's last sample, by which the next begins and ends sooner. */
+/** Extent of the last sample, which speeds up the next search. */
 interface Extent {
   earliest: bigint;
   frames: number;
@@ -16,12 +16,12 @@ interface Extent {
 
 const EXTENT = new Fact<Extent | undefined>(() => undefined);
 
-/** Replay from the earliest served cursor. Ends the check as undecided if it brings no event. */
+/** Ends the check as undecided if the device replays no event. */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
   return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
 }
 
-/** Beginning of the replay from the earliest cursor; undefined without a served cursor or a retained event. */
+/** First part of the replay from the earliest cursor; undefined if the device serves no cursor or event. */
 export async function sampleRetained(
   t: Device,
   streams: Streams,
@@ -32,14 +32,14 @@ export async function sampleRetained(
   let cursor = await earliestServed(streams, known?.earliest);
   if (cursor === undefined) return undefined;
   let stream = await streams.try({ after: cursor, cutAfterBytes });
-  // Tries again, because events of other checks may make a device compact its log past the cursor.
+  // Tries again, because events of other checks may cause compaction past the cursor.
   while (stream.status === 410 && patience.leftMs > 0) {
     cursor = await earliestServed(streams, cursor);
     if (cursor === undefined) return undefined;
     stream = await streams.try({ after: cursor, cutAfterBytes });
   }
   if (stream.status !== 200) return undefined;
-  // Ends at a silence, a shorter one after as many events as in an earlier sample.
+  // A silence ends the replay; a shorter silence suffices once as many events came as in the last sample.
   const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? 250 : 40);
   await stream.idle(quietMs, { within: Math.min(3000, t.patienceMs), for: 'the end of the replay' });
   const frames = stream.frames.length;
@@ -48,7 +48,7 @@ export async function sampleRetained(
   return new Subscription(t, stream);
 }
 
-/** Smallest cursor that has not expired, found by doubling and halving from `known`, that of an earlier sample. */
+/** Smallest cursor that has not expired, found by doubling and halving from the `known` cursor. */
 async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
   const served = async (cursor: bigint): Promise<boolean | undefined> => {
     const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });
@@ -57,7 +57,7 @@ async function earliestServed(streams: Streams, known = 0n): Promise<bigint | un
   };
   const zero = await served(0n);
   if (zero !== false) return zero === true ? 0n : undefined;
-  // Begins at an expired cursor, which stays so because compaction only removes events.
+  // An expired cursor stays expired, since compaction only removes events.
   let low = known > 0n ? known - 1n : 0n;
   let high = low + 1n;
   for (;;) {

@@ -9,14 +9,14 @@ import { watchedControl } from './declared.ts';
 import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
-/** Events that checks side by side may publish while one of them reads its own. */
+/** Most events that concurrent checks may publish while a check reads. */
 const EVENTS_OF_OTHERS = 60;
 
 const declare = checks<DeviceContext>();
 
 /**
- * Declares a check. Points its client at the agent's present address first, because another check may have restarted
- * the agent, and closes its streams at the end. It is undecided without the path that `log` or `files` needs.
+ * Declares a check that first reconnects to the agent, which a restart may have moved, and closes its streams at the
+ * end.
  */
 export const check = (
   requirement: Requirement,
@@ -42,7 +42,7 @@ export const check = (
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
     await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
-    // Runs again with fewer events once the first run has shown how few the log keeps.
+    // Runs again with fewer events, because the first run has shown how few the log keeps.
     await once().catch((error: unknown) => {
       if (!(error instanceof TooFewRetained)) throw error;
       return once();
@@ -52,7 +52,7 @@ export const check = (
 
 export const section = sections(check);
 
-/** Least work of a check that decides anything, without publishing: a check may read another's events. */
+/** Least work for a verdict; excludes publishing, since a check may read events of another check. */
 const usualLeast = (needs: readonly Capability[] = []): Record<string, number> => ({
   requests: 1,
   ...(needs.includes('restart') && { restarts: 1 }),
@@ -64,7 +64,7 @@ function usualSharing(needs: readonly Capability[] = []): Sharing {
   return needs.includes('drive') ? 'exclusive' : 'shared';
 }
 
-/** Bounds the time of a property, because a slow target would take minutes for all inputs. */
+/** Limits the time of a property, because a slow target takes minutes for all inputs. */
 const boundedBy = (t: Device): Device['property'] =>
   boundedProperty(t, {
     shrinkMs: 4000,
@@ -72,7 +72,7 @@ const boundedBy = (t: Device): Device['property'] =>
     describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
   });
 
-/** Member of control's information with the path that a capability needs. */
+/** Member of control's information that holds the path for a capability. */
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
 
 const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>

@@ -1,4 +1,4 @@
-/** A check that a device throttles waits for other checks of the same target, and for no others. */
+/** Tests that a throttled check waits for other checks of its target only. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
@@ -7,13 +7,13 @@ import { OPEN_STREAMS } from './requests.ts';
 import type { Streams } from './streams.ts';
 import { openTarget, runOn } from './testing/device.ts';
 
-/** A device that serves `capacity` streams at once and throttles others without a Retry-After. */
+/** Device that serves `capacity` streams at once and throttles more streams without a `Retry-After`. */
 async function startDevice(capacity: number) {
   const served = new Set<ServerResponse>();
   let requests = 0;
   let onThrottled = (): void => {};
   const target = await openTarget((request, response) => {
-    // Opening the target sends other requests.
+    // Counts requests for streams only, since opening the target sends other requests.
     if (request.method === 'GET' && request.url?.endsWith('/events') === true) requests += 1;
     if (served.size >= capacity) {
       response.writeHead(503).end();
@@ -30,7 +30,6 @@ async function startDevice(capacity: number) {
   return { target, throttled, requests: () => requests };
 }
 
-/** Resolves with the first event of a standard client. */
 async function connected(streams: Streams): Promise<unknown> {
   const source = streams.connect(['a.b']);
   onTestFinished(() => source.close());

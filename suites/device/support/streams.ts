@@ -1,4 +1,4 @@
-/** Opens event streams for a check, and closes them when it ends. */
+/** Opens event streams for a check and closes them at its end. */
 
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import { EventSourceClient } from '../../../harness/client/eventsource.ts';
@@ -22,15 +22,12 @@ import {
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
-/** Lack of a place for a stream beside other checks: the check closes its own streams and starts again. */
+/** Thrown when other checks hold all streams: the check closes its streams and starts again. */
 class Throttled extends Error {
   override name = 'Throttled';
 }
 
-/**
- * Runs `use` and closes every stream that it opened. Throttled while other checks hold streams, `use` runs once more in
- * its turn, and waits for a stream to become free.
- */
+/** Runs `use` and closes its streams. If other checks hold all streams, `use` runs again when its turn comes. */
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   try {
     return await useAndClose(new Streams(t, false), use);
@@ -54,7 +51,7 @@ export class Streams {
   readonly #opened = new Map<HeldStream, OpenEvents>();
   #throttled = false;
   #http: HttpClient | undefined;
-  /** Closes a stream to make room for another; resolves with false if none can be spared. */
+  /** Closes a stream to make room; resolves with false if no stream may be closed. */
   makeRoom: () => Promise<boolean> = async () => false;
 
   constructor(t: Device, waitsForOthers: boolean) {
@@ -62,7 +59,7 @@ export class Streams {
     this.#waitsForOthers = waitsForOthers;
   }
 
-  /** Opens all further streams through this client, because a restart may have moved the agent. */
+  /** Sets the client for later streams, because a restart may have moved the agent. */
   use(http: HttpClient): void {
     this.#http = http;
   }
@@ -73,7 +70,7 @@ export class Streams {
     return this.follow(stream, http);
   }
 
-  /** Opens a stream beside others; undefined if the device serves no further one. */
+  /** Opens a stream beside others; undefined if the device serves no more. */
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
     const stream = await this.#attempt(options, undefined, this.#count === 0);
     if (isThrottled(stream) && this.#count > 0) {
@@ -85,7 +82,7 @@ export class Streams {
     return this.follow(stream);
   }
 
-  /** Subscribes to a stream from `try`, and resumes a stream with a cursor after the last event read. */
+  /** Subscribes to a stream from `try`; a stream with a cursor resumes after the last event read. */
   follow(stream: EventStream, http?: HttpClient): Subscription {
     const { after, lastEventId, query, headers, types } = this.#opened.get(stream) ?? {};
     return new Subscription(this.#t, stream, async (last) => {
@@ -107,7 +104,7 @@ export class Streams {
     return this.#attempt(options, http, true, expected);
   }
 
-  /** Opens a further stream of any status; undefined if the device serves no further one. */
+  /** Opens a stream of any status beside others; undefined if the device serves no more. */
   async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
     const stream = await this.#attempt(options, http, this.#count === 0);
     if (!isThrottled(stream) || this.#count === 0) return stream;
@@ -115,7 +112,7 @@ export class Streams {
     return undefined;
   }
 
-  /** Connects a standard client for these types, whose connections count as streams of this check. */
+  /** Connects the client `eventsource`; its connections count as streams of the check. */
   connect(types: readonly string[]): EventSourceClient {
     const { http } = this.#t;
     return new EventSourceClient(http, {
@@ -151,7 +148,7 @@ export class Streams {
     }
   }
 
-  /** Gives up at once on a throttled stream that is not `needed`. */
+  /** Gives up at once if a throttled stream is not `needed`. */
   async #served<S extends HeldStream>(options: OpenEvents, needed: boolean, send: () => Promise<S>): Promise<S> {
     if (this.#throttled) throw new Throttled();
     const t: Device = this.#t;
@@ -163,7 +160,7 @@ export class Streams {
       return stream;
     };
     const stream = await retryWhileThrottled(t, once, {
-      // Waits for other checks alone, because this one keeps its streams meanwhile.
+      // Waits only for streams of other checks, because this check keeps its streams open.
       mayClear: () =>
         needed && ((this.#waitsForOthers && othersAreOpen()) || (all.justClosed(noticedMs(t)) && !othersAreOpen())),
       ownDoing: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
@@ -176,7 +173,7 @@ export class Streams {
       this.#throttled = true;
       throw new Throttled();
     }
-    // Lacks a place on a device that has never served more at once.
+    // The device has never served more streams at once.
     if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
       await stream.close();
       t.notApplicable(servesFew(this.#count));
@@ -207,7 +204,7 @@ const ENDS_AT_ONCE_MS = 300;
 /** Content types of answers that stayed open, as only streams do. */
 const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
-/** Whether an answer stays open as a stream does, whatever its content type. */
+/** Recognizes a stream by an answer that stays open, whatever its content type. */
 export async function staysOpen({ patienceMs, session }: Device, stream: EventStream): Promise<boolean> {
   const known = session.get(TYPES_OF_STREAMS);
   const type = mediaType(stream.headers);

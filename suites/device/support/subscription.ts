@@ -1,4 +1,4 @@
-/** Stream of events as checks read it, where an event that does not come in time is a finding. */
+/** Stream of events for checks; an event that does not come in time is a finding. */
 import { type EventStream, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
@@ -6,23 +6,23 @@ import { type Device, recordSuccess, recordTimeout, timeoutMs, type WaitKind } f
 import { carriesNoEvent, DECIMAL, eventsOf, readEvent, type SeenEvent, showIds } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
 
-/** Opens the stream again after `last`, or at its first cursor; undefined without a cursor, or for a refusal. */
+/** Reopens the stream after `last`, or at its first cursor; undefined without a cursor or if the device refuses. */
 type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 
-/** One more event on a silent stream, to show whether the stream still brings any. */
+/** Extra event on a silent stream, which shows whether the stream still works. */
 export interface Probe {
   send(): void;
   readonly isSent: boolean;
   readonly id: bigint | undefined;
-  /** Milliseconds of further wait after this event. */
+  /** Milliseconds to wait after the extra event. */
   readonly graceMs: number;
 }
 
-/** Milliseconds after which the coming of other events ends a wait. */
+/** Milliseconds after which a wait ends although other events keep coming. */
 const LONGEST_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Bytes of events in memory, twice those that a check causes: ends the stream of an endless server. */
+/** Bytes of events in memory, twice what checks cause; an endless stream ends there. */
 const MOST_BYTES = 48 * 1024 * 1024;
 
 const eventBytes = (text: string): number => 1000 + 2 * text.length;
@@ -36,11 +36,11 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
 interface EventWait {
   what: string;
   kind: WaitKind;
-  /** Milliseconds of `patience` at first. */
+  /** Initial milliseconds of `patience`. */
   within: number;
   patience: Patience;
   probe: Probe | undefined;
-  /** Timer from the arrival of the probe, which proves that the awaited event is missing. */
+  /** Timer from the probe's arrival, which proves the awaited event missing. */
   hurry: Patience | undefined;
   taken: SeenEvent[];
 }
@@ -52,7 +52,7 @@ function leftMs(t: Device, wait: EventWait): number {
   return Math.min(patienceLeftMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Milliseconds left, fewer once another check has timed out on this kind. */
+/** Milliseconds left; fewer once another check has timed out on this kind of wait. */
 const patienceLeftMs = (
   t: Device,
   { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>,
@@ -63,11 +63,11 @@ export class Subscription {
   readonly #t: Device;
   readonly #reopen: Reopen | undefined;
   #stream: EventStream;
-  /** Number of events given out before the stream was last resumed. */
+  /** Number of events read before the last resumption. */
   #resumedAt = -1;
   #bytes = 0;
 
-  /** `reopen`: resumes a stream that ends. Default: its end is final. */
+  /** `reopen` resumes an ended stream; without it, the end is final. */
   constructor(t: Device, stream: EventStream, reopen?: Reopen) {
     this.#t = t;
     this.#stream = stream;
@@ -78,17 +78,17 @@ export class Subscription {
     return this.#t;
   }
 
-  /** Current connection, a new one after each resumption. */
+  /** Current connection, replaced by each resumption. */
   get stream(): EventStream {
     return this.#stream;
   }
 
-  /** Next event. Skips blocks without one, which add no time. */
+  /** Skips blocks without an event, which do not extend the wait. */
   next(what: string, kind: WaitKind = 'event'): Promise<SeenEvent> {
     return this.#next(this.#wait(what, undefined, kind));
   }
 
-  /** Events up to the first that fits; each newer event renews the time. */
+  /** Reads up to the first event that fits; each newer event restarts the timer. */
   async until(
     fits: (event: SeenEvent) => boolean,
     what: string,
@@ -112,8 +112,7 @@ export class Subscription {
   }
 
   /**
-   * Reads until `last` or a later event has come, the stream ends, or nothing newer comes in time; without `last`, for
-   * the time of a sample. Closes the stream and resolves with all that came, without a finding.
+   * Reads until `last` or a later event, the end of the stream, or a silence, then closes the stream. Makes no finding.
    */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
@@ -130,7 +129,7 @@ export class Subscription {
       bytes += fresh.reduce((sum, { data = '' }) => sum + eventBytes(data), 0);
       const risen = highest(fresh, newest);
       if (risen !== newest) {
-        // Times no events beyond the last, which were published meanwhile.
+        // Events beyond the last do not count for the timing, since they were published later.
         if (last !== undefined && risen !== undefined && risen <= last)
           recordSuccess(this.#t, kind, within - patience.leftMs);
         patience.renew();
@@ -161,7 +160,7 @@ export class Subscription {
     return this.stream.close();
   }
 
-  /** Recognizes events that the replay window of a resumed stream may repeat (section 6.2, rule 1). */
+  /** Section 6.2, rule 1: a resumed stream may repeat events. */
   #isRepeated({ id }: SeenEvent): boolean {
     return this.#resumedAt >= 0 && this.events.slice(0, this.#resumedAt).some((event) => event.id === id);
   }
@@ -178,7 +177,7 @@ export class Subscription {
       if (event === undefined || this.#isRepeated(event)) continue;
       this.events.push(event);
       this.#bytes += eventBytes(event.text);
-      // Allows for a device that replays everything where no cursor is given.
+      // A device may replay its whole log if the request has no cursor.
       const { newest = event.id } = this.#t.session.get(LOG_STATE);
       if (this.#bytes > MOST_BYTES && event.id < newest)
         this.#t.undecided(`${wait.what}: more than the ${this.events.length} events before it are replayed`);
@@ -196,7 +195,7 @@ export class Subscription {
     const silence = probe && setTimeout(() => probe.send(), silenceMs(this.#t));
     try {
       const frame = await this.#nextInTime(wait);
-      // Times no event that the probe brought about.
+      // The probe may have caused the event, so its time does not count.
       if (probe?.isSent !== true) recordSuccess(this.#t, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
@@ -212,7 +211,7 @@ export class Subscription {
     }
   }
 
-  /** Polls the clock, because timeouts of other checks shrink the time left, and bytes of a block extend it. */
+  /** Polls, because timeouts of other checks shorten the wait, and bytes of a block extend it. */
   async #nextInTime(wait: EventWait): Promise<SseFrame> {
     const { stream } = this;
     const started = performance.now();
@@ -236,18 +235,12 @@ export class Subscription {
     }
   }
 
-  /**
-   * Ends the check as undecided if the cursor of an ended stream rightly gets 410, because a device may cut a replay
-   * whose events it has compacted away.
-   */
+  /** A device may cut a replay of compacted events; the check is undecided if its cursor now rightly gets 410. */
   async expectCursor(): Promise<void> {
     await this.#reopen?.(this.events.at(-1)?.id);
   }
 
-  /**
-   * Resumes a stream that the server ended in order, from the last id. Does so once without a new event, because a
-   * stream that always ends before an event is of no use.
-   */
+  /** Resumes a stream that the server ended properly; gives up if the last resumption brought no event. */
   async #resume(): Promise<boolean> {
     const { by } = this.stream.ended ?? {};
     const last = this.events.at(-1)?.id;
@@ -261,7 +254,7 @@ export class Subscription {
   }
 }
 
-/** Milliseconds of silence before a probe, far more than an event usually takes. */
+/** Milliseconds of silence before a probe, much longer than an event usually takes. */
 function silenceMs({ session }: Device): number {
   const events = session.waits.device;
   return Math.max(events.inVain('event') > 0 ? 200 : 400, 2 * events.slowestMs('event'));

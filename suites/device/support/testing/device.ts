@@ -1,4 +1,4 @@
-/** Scripted device for tests of what checks share, and a check to run on it. */
+/** Scripted device for tests of shared code, and a check to run on it. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -17,14 +17,13 @@ import type { Device } from '../check.ts';
 import { check } from '../section.ts';
 import type { Streams } from '../streams.ts';
 
-/** An event as a stream brings it. */
 export const frame = (id: number): string =>
   `id: ${id}\nevent: a.b\ndata: ` +
   `${JSON.stringify({ object: 'event', id, type: 'a.b', occurred_at: '2026-01-02T03:04:05Z', data: {} })}\n\n`;
 
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
-/** Opens a device that gives these answers, with a control where one is given. Closed when the test ends. */
+/** Opens a device with scripted answers; `publish` or `retention` gives it a control. */
 export async function openTarget(
   answer: RequestListener,
   publish?: Publish,
