@@ -1,4 +1,4 @@
-/** Sections 2.1, 2.2 and 9: fields, types and statuses of the deployments that a platform shows. */
+/** Sections 2.1, 2.2 and 9: fields, types and statuses of deployments. */
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
 import { byExploring } from './oracle/checks.ts';
 import { resourcesIn } from './support/answers.ts';
@@ -44,12 +44,11 @@ const same = requirement({
     'resource, as it was created, and in every version.',
 });
 const FIXED = ['device_id', 'release_id', 'created_at'] as const;
-/** Field that differs though it never changes; one that is not shown does not count. */
 const differing = (before: Fixed, now: Fixed): (typeof FIXED)[number] | undefined =>
   FIXED.find((name) => {
     const [left, right] = [before[name], now[name]];
     if (typeof left !== 'string' || typeof right !== 'string' || left === right) return false;
-    // A version may show times in whole seconds.
+    // A version may show timestamps in whole seconds.
     return name !== 'created_at' || Math.abs(Date.parse(left) - Date.parse(right)) >= 1000;
   });
 type Fixed = Readonly<Record<string, unknown>>;
@@ -75,7 +74,7 @@ rule(same, { premises: [same.id] }, () => {
     }
   };
 });
-/** Maximum of remembered deployments: more cost memory for few repeats. */
+/** Deployments to remember: more cost memory and rarely repeat. */
 const MOST_KNOWN = 2000;
 const fixedOf = ({ device_id, release_id, created_at }: Fixed): Fixed => ({ device_id, release_id, created_at });
 

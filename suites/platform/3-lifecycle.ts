@@ -1,4 +1,4 @@
-/** Sections 2.1, 2.2 and 3: a new deployment is as requested, and moves only forward. */
+/** Sections 2.1, 2.2 and 3: a new deployment is as requested and only moves forward. */
 import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Sections 2.6 and 8: pages, their bounds and their count. An exploration compares each page with the whole list, and
- * each limit and offset with the value that section 8 gives it.
- */
+/** Sections 2.6 and 8: pages of lists, their bounds and their count. */
 import { byExploring } from './oracle/checks.ts';
 import type { Comparison } from './oracle/differences.ts';
 import { section } from './support/check.ts';
@@ -9,7 +6,7 @@ import { inAnswers } from './watched/judged.ts';
 
 export const { requirement, check, rule, checks } = section({ level: 'MUST', section: '8', since: '2026-11-21' });
 
-/** First set whose requirements on lists go no further than the specification. */
+/** First requirement set whose list requirements go no further than the specification. */
 const SETTLED = '2026-11-25';
 const core = { profile: 'core' } as const;
 

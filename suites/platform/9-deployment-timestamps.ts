@@ -12,6 +12,6 @@ const timestamps = requirement({
     'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: ' +
     'each once it has happened, in that order.',
 });
-/** Decided also where the run may create no deployment. */
+/** Needs no write, so the check runs on a read-only platform, too. */
 check(...byExploring(timestamps, { aspect: 'listed', needs: ['everglades'] }));
 check(...byExploring(timestamps, { needs: ['write', 'everglades'], makes: 'deployment' }));

@@ -1,4 +1,4 @@
-/** Section 4.2, by the conventions of HTTP and JSON: wrong values and right ones in each field of a write. */
+/** Section 4.2 and conventions of HTTP and JSON: wrong and valid values in each field of a write. */
 import { byExploring } from './oracle/checks.ts';
 import { section } from './support/check.ts';
 

@@ -1,4 +1,4 @@
-/** A platform that hangs on some requests: others are judged, and one cause is one finding. */
+/** Tests a platform that hangs on some requests: other requests are judged, and one cause is one finding. */
 import { createServer, type IncomingMessage, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { leadsFirst } from '../../harness/runner/causes.ts';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { type PlatformPlace, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 
-/** Proxy in front of the platform that never answers the requests for which `hangs` holds. */
+/** Proxy that never answers the requests for which `hangs` is true. */
 async function hanging(
   place: PlatformPlace,
   hangs: (request: IncomingMessage) => boolean,

@@ -1,4 +1,4 @@
-/** The platform suite: the checks of every file of this folder. */
+/** Registers the sections of the platform suite. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
 import type { PlatformContext } from '../../harness/targets/opened.ts';
@@ -23,7 +23,7 @@ import { checks as versions } from './9-versions.ts';
 import { checks as fields } from './fields.ts';
 import { checks as robustness, routes } from './robustness.ts';
 
-/** Every check, the plainest first, because a report leads with the first of several findings. */
+/** Starts with the plainest checks, because a report leads with the first finding. */
 export const platformSuite: Suite<PlatformContext> = suite('platform', [
   listEnvelope,
   lists,

@@ -1,4 +1,4 @@
-/** Section 4.2, by the conventions of HTTP and JSON: unknown paths and ids, malformed bodies, names in any script. */
+/** Section 4.2 and conventions of HTTP and JSON: unknown paths and ids, malformed bodies, names in any script. */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';
@@ -14,12 +14,12 @@ import { describeRequest, describeResponse, ok, refused, send, serverError } fro
 
 const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
 
-/** Decided with lists and versions, since it is as plain, before anything is created. */
+/** Runs early, with lists and versions, before anything is created. */
 export const routes = section(COMMON);
 
 export const { requirement, check, checks } = section(COMMON);
 
-/** Characters of a path above which 414 may stand for 404. */
+/** Characters of a path above which a server may answer 414 instead of 404. */
 const LONG_PATH = 1000;
 
 const noRoute = routes.requirement({
@@ -37,7 +37,7 @@ routes.check(noRoute, {}, async (t: Platform) => {
     });
   }
   const device = `/devices/${encodeURIComponent((await findDevice(t)) ?? 'dvc_unknown')}`;
-  // The device may be in use, so only GET is tried.
+  // Sends only GET, since the device may be in use.
   for (const path of [`${device}/ping`, `${device}/no-such-action`]) {
     const response = await send(t, { path });
     t.must(response.status === 404 || response.status === 405, {
@@ -90,12 +90,12 @@ check(bodies, { needs: ['write'] }, async (t: Platform) => {
 interface MalformedBody {
   what: string;
   body: string | Uint8Array;
-  /** A lenient reader accepts it: only a 5xx is wrong. */
+  /** True if a lenient reader may accept the body, so that only a 5xx is wrong. */
   lenient?: boolean;
   contentType?: string;
 }
 
-/** Every resource that is created from one of these bodies has `mark` in its name or slug. */
+/** Every record created from a body has `mark` in its name or slug. */
 function malformedBodies(mark: string): MalformedBody[] {
   const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
   const lenient = true;
@@ -140,11 +140,10 @@ function malformedBodies(mark: string): MalformedBody[] {
   ];
 }
 
-/** Length of a body above which a server may close the connection instead of reading it. */
+/** Length of a body above which a server may close the connection without reading it. */
 const LARGE_BODY = 1_000_000;
 const UPLOAD_MS = 10_000;
 
-/** Returns undefined if the server closed the connection on a large body. */
 async function postMalformed(t: Platform, malformed: MalformedBody): Promise<HttpResponse | undefined> {
   const { body, contentType = 'application/json' } = malformed;
   try {
@@ -161,7 +160,7 @@ async function postMalformed(t: Platform, malformed: MalformedBody): Promise<Htt
   }
 }
 
-/** Looks at both ends of the list, where new items can be. */
+/** Looks at both ends of the list, where new items appear. */
 async function mustCreateNothingElse(t: Platform, mark: string, expected: readonly MalformedBody[]): Promise<void> {
   const first = await getPage(t, 'config_types', { limit: 100, expand: 'total_count' });
   const total = first.total_count ?? 0;

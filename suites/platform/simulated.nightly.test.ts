@@ -36,7 +36,7 @@ describe('the reference platform', () => {
   });
 });
 
-/** Relay to an address; `asked`: methods with the kind of connection that each came on. */
+/** `asked`: methods, each with the kind of connection on which it came. */
 async function relayTo(address: string): Promise<{ url: string; asked: Set<string> }> {
   const asked = new Set<string>();
   const used = new WeakSet<Socket>();
@@ -54,13 +54,12 @@ async function relayTo(address: string): Promise<{ url: string; asked: Set<strin
   return { url: `${relay}${new URL(address).pathname}`, asked };
 }
 
-/** Creates resources one after another until `signal` aborts. Resolves with how many. */
 async function disturb({ create }: Workspace, path: string, signal: AbortSignal): Promise<number> {
   for (let count = 0; ; count += 1) {
     if (signal.aborted) return count;
     const name = `foreign-${count}`;
     await create(path, path === '/config_types' ? { name, slug: name } : { name });
-    // Without a pause the list would double while it is read.
+    // Without a pause, the list doubles while the suite reads it.
     await sleep(100);
   }
 }

@@ -1,4 +1,4 @@
-/** Checks of requirements that the exploration decides; all checks of a run share one exploration. */
+/** Checks whose requirements the exploration decides; all checks of a run share one exploration. */
 
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
@@ -23,7 +23,7 @@ interface Shared {
 }
 const EXPLORED = new Fact((): { shared?: Shared } => ({}));
 
-/** Bounds of an exploration; its milliseconds matter only on a slow platform. */
+/** Bounds of an exploration; `ms` and `lateMs` are milliseconds and matter only on a slow platform. */
 const USUAL = { ms: 15_000, requests: 2400, least: 1900, lateMs: 60_000 };
 const FAST = { ms: 8000, requests: 1800, least: 1700, lateMs: 45_000 };
 
@@ -32,7 +32,7 @@ function begin(t: Platform): Shared {
   return { explorer, course: new Course(inTime(explorer)) };
 }
 
-/** Explores. On a slow platform, checks decide by the part that was asked. */
+/** On a slow platform, checks judge what was explored in time. */
 async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   const { budget, notes } = explorer;
   try {
@@ -47,7 +47,7 @@ async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   }
 }
 
-/** Explores until the requirement is decided, and reports the worst finding about it; notes the others. */
+/** Explores until the requirement is decided, throws its worst finding, and notes the others. */
 async function decided(t: Platform, { id, level }: Requirement, own: Own): Promise<void> {
   const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);
@@ -114,13 +114,13 @@ const inWords = ({ what, path, expected, exchange }: Difference): string =>
 type IsMeant = (comparison: Comparison) => boolean;
 interface Own {
   id: string;
-  /** Selects the findings of this check, where a requirement has several checks. */
+  /** Selects the comparisons of the check if its requirement has several checks. */
   isMeant?: IsMeant | undefined;
-  /** Kind of record without which nothing is decided. */
+  /** Kind of record that the run must have created for a verdict. */
   makes?: ResourceKind | undefined;
-  /** Reason why a platform may show nothing that decides it. */
+  /** Reason to report the check as not applicable if nothing decides it. */
   isFree?: string | undefined;
-  /** Part of the exploration that decides it alone. */
+  /** Name of the exploration's part that decides the check. */
   part?: string | undefined;
 }
 type Options = Omit<Own, 'id'> &

@@ -1,4 +1,4 @@
-/** Every difference belongs to a check, or it would be lost. */
+/** Tests that every difference belongs to a requirement with a check. */
 import { expect, it } from 'vitest';
 import { platformSuite } from '../index.ts';
 import { EXPLORED_IDS } from './checks.ts';

@@ -1,4 +1,4 @@
-/** Requirement and level of a finding: the first row that fits. */
+/** Maps a finding to its requirement and level; the first matching row decides. */
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Level } from '../../../harness/runner/types.ts';
 import type { Comparison, DifferenceKind } from './differences.ts';
@@ -7,10 +7,9 @@ import { isWrong } from './exchange.ts';
 interface Row {
   what: DifferenceKind | readonly DifferenceKind[];
   kind?: string;
-  /** Names of its member, or the end of the path. */
   member?: RegExp;
   also?: (comparison: Comparison) => boolean;
-  /** Requirements that it breaks, the plainest first. */
+  /** Violated requirements, the plainest first. */
   ids: readonly string[];
   level: Level;
 }
@@ -39,12 +38,12 @@ const isAboutGroups = ({ exchange }: Comparison): boolean => JSON.stringify(exch
 const REFUSAL: readonly DifferenceKind[] = ['served', 'unrefused'];
 const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
 
-/** MUST: a demand of the specification. SHOULD: a demand of the published document alone. */
+/** MUST: the specification demands it. SHOULD: only the published API document demands it. */
 const ROWS: readonly Row[] = [
   // Section 5
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
   should('platform.auth.key-required', 'unrefused', { also: ({ exchange }) => exchange.key === 'none' }),
-  // A key in hexadecimal may have letters of either case.
+  // A hexadecimal key may be valid in either case.
   should('platform.auth.key-wrong', 'served', { also: ({ exchange }) => exchange.key === 'recased' }),
   must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => isWrong(exchange.key) }),
   should('platform.auth.key-wrong', 'unrefused', { also: ({ exchange }) => isWrong(exchange.key) }),

@@ -1,4 +1,4 @@
-/** Deployments: accepted parents, and final states. */
+/** Explores deployments: accepted values of `parent_id`, and final states. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 type Parent = string | null | undefined;
 const VERSION = versionNamed('everglades');
 
-/** Releases and targets are tried in turn, as a platform may accept only some; undefined where all are refused. */
+/** Tries targets and releases until the platform accepts a deployment; undefined if it refuses all. */
 async function deployAny(
   { writes, parts, deployments }: World,
   device: KnownRecord,
@@ -32,7 +32,7 @@ const readAlone = (ex: Explorer, { id }: KnownRecord): Promise<Exchange> =>
 const stateIn = ({ json }: Exchange) =>
   (json ?? {}) as { readonly activity_status?: unknown; readonly target_status?: unknown };
 
-/** Waits for a target, since no section says how soon it is shown. */
+/** Polls, since no section states how soon a target is shown. */
 async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: unknown) => boolean): Promise<boolean> {
   const look = async () => isDue(stateIn(await readAlone(ex, record)).target_status) || undefined;
   const wait = { timeoutMs: ex.t.patienceMs / 2, firstPauseMs: 50, growth: 2, signal: ex.t.signal };
@@ -41,7 +41,7 @@ async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: 
 
 const isArchived = (target: unknown): boolean => target === 'archived';
 
-/** Section 9, rule 3, on devices that have no deployment but those made here. */
+/** Section 9, rule 3, on new devices without any deployment. */
 export async function parents(ex: Explorer, world: World): Promise<void> {
   if (!ex.versions.includes(VERSION) || world.parts.length === 0) return;
   const device = await world.writes.device(VERSION);
@@ -59,7 +59,7 @@ export async function parents(ex: Explorer, world: World): Promise<void> {
 interface Expectation {
   device: KnownRecord;
   parent: Parent;
-  /** Parent that is tried after a refusal: where it is refused too, the parent is not the reason. */
+  /** Parent to try after a refusal; if the platform refuses it too, the parent is not the reason. */
   control: Parent;
   why: string;
 }
@@ -74,12 +74,12 @@ async function accepts(ex: Explorer, world: World, expectation: Expectation): Pr
   const about = { what: 'parent', kind: 'deployment', path } as const;
   const expected = `a deployment with parent_id ${parent === undefined ? 'omitted' : parent}, as ${why}`;
   const actual = `${last.status} ${last.text.slice(0, 200)}; with ${control ?? 'none'} ${other.id} was created`;
-  // A server error says nothing of the parent.
+  // A server error says nothing about the parent.
   if (made !== undefined || refused(last)) ex.hold(last, made !== undefined, about, expected, actual);
   return other;
 }
 
-/** A device that has a current target: null is refused, its id is accepted, and so is none. */
+/** On a device with a current target, `parent_id` may name the target or be omitted, but must not be null. */
 async function onTarget(ex: Explorer, world: World): Promise<void> {
   const { writes, deployments } = world;
   const device = await writes.device(VERSION);
@@ -103,7 +103,7 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   const target = isTarget ? second : first;
   const filled = await accepts(ex, world, { ...expected, control: target.id });
   const parent = filled?.members.get('parent_id')?.value;
-  // The published document: one that is omitted is filled in.
+  // The published document lets the platform fill in an omitted parent.
   const isFilled = parent === undefined || parent === target.id;
   const about = { what: 'targets', kind: 'deployment', path: '/parent_id' } as const;
   if (filled !== undefined) ex.hold(await readAlone(ex, filled), isFilled, about, `parent_id ${target.id}`, parent);
@@ -148,7 +148,7 @@ async function atOnce(ex: Explorer, { writes, parts: [part], deployments }: Worl
   ex.hold(last, made.length === 1, about, expected, `${made.length} were created`);
 }
 
-/** Section 2.2: an archived deployment cannot be deployed, and a drifted one only after a review. */
+/** Section 2.2: an archived deployment cannot be deployed, and a drifted deployment only after a review. */
 export async function ends(ex: Explorer, world: World): Promise<void> {
   const { writes, parts } = world;
   const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];

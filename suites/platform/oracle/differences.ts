@@ -2,37 +2,37 @@
 import type { Ask, Exchange, Seen } from './exchange.ts';
 
 export const DIFFERENCE_KINDS = [
-  /** A refusal of a request that was served before. */ 'refused',
-  /** A success in place of a refusal. */ 'served',
-  /** An answer that is neither a success nor a usual refusal. */ 'unrefused',
+  /** Refusal of a request that the platform served before. */ 'refused',
+  /** Success where a refusal is due. */ 'served',
+  /** Answer that is neither a success nor a usual refusal. */ 'unrefused',
   'error',
-  /** No answer. */ 'silent',
-  /** A success with another status; `media`: with another media type. */ 'status',
+  'silent',
+  /** Success with an unexpected status; `media`: with an unexpected media type. */ 'status',
   'media',
-  /** A value that differs from the known one of the record. */ 'value',
-  /** A missing member that the same kind of answer shows elsewhere. */ 'lacking',
-  /** A member that the request did not ask for. */ 'unasked',
-  /** A requested expansion that is missing or wrong. */ 'expansion',
+  /** Value that differs from the known value of the record. */ 'value',
+  /** Missing member that similar answers show. */ 'lacking',
+  /** Member that the request did not ask for. */ 'unasked',
+  /** Requested expansion that is missing or wrong. */ 'expansion',
   'shape',
-  /** A deployment without a member of section 2.1. */ 'incomplete',
-  /** The name of the list as the `object` of an item. */ 'plural',
-  /** A name in another script that is lost; `failed`: refused. */ 'name',
+  /** Deployment that lacks a member of section 2.1. */ 'incomplete',
+  /** Name of the list in place of the item's type in `object`. */ 'plural',
+  /** Name in any script that the platform neither keeps nor refuses; `failed`: failed deployment that stays active. */ 'name',
   'failed',
-  /** A parent of a deployment judged against section 9; `targets`: two targets of a device. */
+  /** Wrong treatment of `parent_id` (section 9); `targets`: wrong target deployments afterwards. */
   'parent',
   'targets',
-  /** An archived or drifted deployment that is deployed. */ 'revived',
-  /** A moment outside the known life of a deployment; `odd-moment`: perhaps for another reason. */
+  /** Archived or drifted deployment that is deployed. */ 'revived',
+  /** Timestamp that contradicts the history of a deployment; `odd-moment`: with another possible reason. */
   'moment',
   'odd-moment',
-  /** A group above itself. */ 'circle',
+  /** Group that is its own ancestor. */ 'circle',
   'backwards',
-  /** An inactive deployment expanded as the current one. */ 'inactive',
-  /** Record of the run, missing in its list. */ 'unlisted',
-  /** A success without an effect in place of a refusal. */ 'accepted',
+  /** Inactive deployment expanded as the current deployment. */ 'inactive',
+  /** Record of this run that its list lacks. */ 'unlisted',
+  /** Success without an effect where a refusal is due. */ 'accepted',
   'merge',
   'timestamp',
-  /** A value of another version. */ 'foreign',
+  /** Value that the version does not have. */ 'foreign',
   'envelope',
   'limit',
   'offset',
@@ -43,36 +43,36 @@ export const DIFFERENCE_KINDS = [
   'items',
   'filter',
   'order',
-  /** The same items in another order at the next read. */ 'unstable',
-  /** An accepted write without an effect. */ 'effect',
-  /** An effect of a refused write, or of a write to another member. */ 'side-effect',
+  /** Same items in a different order at the next read. */ 'unstable',
+  /** Accepted write without an effect. */ 'effect',
+  /** Effect of a refused write, or an effect on a member that was not written. */ 'side-effect',
 ] as const;
 export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 
 export interface Comparison {
   what: DifferenceKind;
   exchange: Ask;
-  /** JSON Pointer without places in arrays, such as `/data/-/device/name`, then words about the request. */
+  /** JSON Pointer without array indexes, such as `/data/-/device/name`, then words about the request. */
   path: string;
   kind?: string | undefined;
-  /** True for a comparison with a value that this run has set. */
+  /** True for a comparison with a value that this run has written. */
   isWritten?: boolean | undefined;
 }
 
 export interface Difference extends Comparison {
   exchange: Exchange;
   member?: string | undefined;
-  /** Record that others may have changed meanwhile. */
+  /** Record that other clients may have changed. */
   id?: string | undefined;
-  /** Record whose state decides, to be read again first. */
+  /** Record whose state decides the finding, and which is read again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;
   earlier?: Seen | undefined;
-  /** True if the answer or a constant value shows it alone; otherwise the explorer asks again. */
+  /** True if the answer alone proves the difference; otherwise the explorer asks again. */
   certain: boolean;
 }
 
-/** Cause of a finding, one for all findings that it explains, in each version by itself. */
+/** Key under which equal findings of one version count once. */
 export const causeOf = ({ what, exchange, path }: Difference): string =>
   `${exchange.operation.id} ${exchange.version} ${what} ${path}`;

@@ -1,4 +1,4 @@
-/** Requests that chance seldom draws: refusals, and `limit` and `offset` at every edge. */
+/** Requests that random draws rarely reach: refusals, and edge values of `limit` and `offset`. */
 import { defined } from '../../../harness/common/defined.ts';
 import {
   inVersion,
@@ -20,7 +20,7 @@ const WRONG_VERSIONS = [
 ];
 const TAILS = ['', 'x7', 'é', '日本', '🤖', "' OR '1'='1", '%', '\u0000', '<b>'];
 
-/** Each operation without a key or with a wrong one, with the limited one, for an unknown id; in each version. */
+/** Every read in each version without a key, with a wrong or limited key, and for an unknown id. */
 export function refusals(ex: Explorer): Ask[] {
   const asks: Ask[] = [];
   for (const version of ex.versions)
@@ -52,7 +52,7 @@ export function refusals(ex: Explorer): Ask[] {
   return asks;
 }
 
-/** Paths that a router may take for the list's, though a gate before it does not. */
+/** Path variants that a router may accept although the access check before it does not recognize them. */
 const pathsLike = (path: string): string[] => [
   ...[`${path}/`, `/${path}`, path.toUpperCase(), `${path};a=b`, `${path}.json`, `/.${path}`, `${path}/.`],
   path.replace(/\w/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
@@ -63,7 +63,7 @@ const HUGE: readonly string[] = [...POWERS.flatMap((power) => [power - 1n, power
 const LIMITS = ['0', '-1', '-5', '101', '1000'];
 const OFFSETS = ['-1', '-1000', '1000000'];
 
-/** Every list with values out of range; one of them with integers of any size, and with what is no integer. */
+/** Every list with values out of range; one list also with huge integers and with text. */
 export function pagesOutOfRange(ex: Explorer): Ask[] {
   const served = servedLists(ex);
   const page = (operation: Operation, query: Ask['query'], rawQuery?: string): Ask => ({
@@ -108,7 +108,7 @@ const servedLists = ({ newest, model }: Explorer): Operation[] =>
     ({ id, list, sub }) => list === true && sub !== true && model.served.has(`${id} ${newest}`),
   );
 
-/** Each filter and order that takes effect, in one version each; pages of one item, or from the middle, too. */
+/** Every working filter and order in one version, also with pages of one item and from the middle. */
 export function filtersAndOrders(ex: Explorer): Ask[] {
   return servedLists(ex).flatMap((operation): Ask[] => {
     const kind = operation.kind as ResourceKind;
@@ -140,7 +140,7 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
   });
 }
 
-/** Walks page by page through every list with several limits, and the second page with each limit of the largest. */
+/** Walks through every list with several limits; sweeps the largest list with every limit. */
 export function walks(ex: Explorer): Ask[] {
   const totalOf = ({ kind }: Operation): number => (kind && ex.model.list(kind).reference?.total) ?? 0;
   const served = servedLists(ex);

@@ -1,9 +1,9 @@
-/** A request as the oracle asks it, and its answer. */
+/** Request of an exploration, and its answer. */
 import type { Asked } from '../../../harness/client/happening.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 
-/** Keys that were never issued, as similar as possible to one that was, in words for a finding. */
+/** Keys that were never issued but resemble the valid key, in words for a finding. */
 const WRONG = {
   changed: 'with another first character in the key',
   cut: 'without the last character of the key',
@@ -12,10 +12,10 @@ const WRONG = {
   recased: 'with the letters of the key in the other case',
   empty: 'with an empty key',
 } as const;
-/** `limited`: without devices:read. */
+/** `limited`: key without the scope devices:read. */
 export type Key = 'full' | 'limited' | 'none' | keyof typeof WRONG;
 export const WRONG_KEYS = Object.keys(WRONG) as (keyof typeof WRONG)[];
-/** Keys that are wrong for certain, so that a write may show it. */
+/** Leaves out `recased`, since a hexadecimal key may be valid in either case. */
 export const SURELY_WRONG_KEYS = WRONG_KEYS.filter((key) => key !== 'recased');
 export const isWrong = (key: Key): boolean => key in WRONG;
 
@@ -27,8 +27,8 @@ const recased = (key: string): string => {
 };
 
 /**
- * Key that no decoding makes right, but for `recased`: it differs in its first half, or by whole bytes of hexadecimal
- * and base 64.
+ * Differs in the first half or by whole bytes, so that no decoding of hexadecimal or base64 yields the valid key;
+ * except `recased`.
  */
 export const changedKey = (key: string, how: Key): string | undefined =>
   ({
@@ -45,16 +45,16 @@ export interface Ask {
   version: string;
   key: Key;
   ids: readonly string[];
-  /** The path as it is sent, where it is not that of the operation. */
+  /** Path to send if it differs from the path of the operation. */
   path?: string;
-  /** Name and value pairs, not encoded. */
+  /** Names and values before encoding. */
   query: readonly (readonly [string, string])[];
   body?: unknown;
-  /** Whether it is sent on a connection that was used before, where there is one; drawn where undefined. */
+  /** True to reuse a connection; drawn at random if undefined. */
   isKept?: boolean;
-  /** Whether its body is sent in two pieces; drawn where undefined. */
+  /** True to send the body in two pieces; drawn at random if undefined. */
   isCut?: boolean;
-  /** The query as it is sent, where it is no list of pairs. */
+  /** Query to send verbatim in place of the pairs. */
   rawQuery?: string;
 }
 
@@ -71,7 +71,6 @@ export interface Seen {
   text: string;
 }
 
-/** Query in which each name comes once. */
 export const pairs = (query: Readonly<Record<string, string | number>>): Ask['query'] =>
   Object.entries(query).map(([name, value]) => [name, String(value)] as const);
 
@@ -92,7 +91,7 @@ export const valuesOf = ({ query }: Ask, name: string): string[] =>
 export const expansionsOf = (ask: Ask): string[] =>
   [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
 
-/** Way in which several expansions are written: a platform may know one and not another. */
+/** A platform may support only some notations of several expansions. */
 export function notationOf({ query }: Pick<Ask, 'query'>): string {
   const asked = query.filter(([name]) => name === 'expand' || name === 'expand[]');
   if (asked.some(([name]) => name === 'expand[]')) return 'bracketed';
@@ -100,7 +99,7 @@ export function notationOf({ query }: Pick<Ask, 'query'>): string {
   return asked.length > 1 ? 'repeated' : 'alone';
 }
 
-/** `as limited, in tetons, GET /devices?limit=3`. */
+/** Describes a request, such as `with the limited key, in tetons, GET /devices?limit=3`. */
 export function describeAsk(ask: Ask): string {
   const { key, version, operation } = ask;
   const query = queryOf(ask);

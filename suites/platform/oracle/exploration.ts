@@ -1,4 +1,4 @@
-/** One exploration of a platform: plain reads, writes, then short sequences of commands with reads between them. */
+/** One exploration of a platform: plain reads, then writes, then random sequences of commands and reads. */
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -14,7 +14,7 @@ import { settle } from './settling.ts';
 import { whatVersionsBrought } from './version-writes.ts';
 import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
 
-/** Sends the requests that requirements name, then drawn ones; a check may stop after each step. */
+/** Sends the requests that requirements name, then random requests; a check may stop after each step. */
 export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   const { t, draw } = ex;
   const kinds = (Object.keys(RESOURCES) as ResourceKind[]).filter((kind) => ex.has(ex.newest, listOf(kind)));
@@ -68,7 +68,7 @@ const itemsOf = (exchange: Exchange): Page['data'] =>
 const readList = (ex: Explorer, kind: ResourceKind, query: Ask['query']): Promise<Exchange> =>
   ex.send({ operation: listOf(kind), version: ex.newest, key: 'full', ids: [], query });
 
-/** Learns whether filters and orders take effect: a platform may have none. */
+/** Finds out which filters and orders work, since a platform may have none. */
 async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const list = ex.model.list(kind);
   const { ids = [], items = [] } = list.reference ?? {};
@@ -84,7 +84,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   const filters = Object.entries(RESOURCES[kind].filters).flatMap(([name, span]) =>
     inVersion(span, ex.newest) ? [name] : [],
   );
-  // A platform that filters by id has all of them, so that one that fails is a finding.
+  // A platform that filters by id must support every filter, so a failing filter is a finding.
   const isById = await takesEffect('id');
   for (const name of filters) if (isById || (await takesEffect(name))) list.filters.add(name);
   const [up, down] = [await idsOf('order_by', 'id:asc'), await idsOf('order_by', 'id:desc')];
@@ -92,7 +92,7 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
   list.orders = isWhole && up.toReversed().join() === down.join() && up.join() !== down.join();
 }
 
-/** Learns which notations of several expansions work; the published document has `expand` repeat. */
+/** Finds out which notations of several expansions work; the published document repeats `expand`. */
 async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const names = Object.keys(RESOURCES[kind].expansions);

@@ -1,4 +1,4 @@
-/** Asks a platform and judges each whole answer; asks again before it reports a value that others may have changed. */
+/** Sends requests and judges their answers; asks again before it reports a value that others may have changed. */
 
 import { NoAnswer, NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
@@ -41,25 +41,24 @@ export class Explorer {
   readonly cells = new Cells();
   readonly draw: Draw;
   readonly budget: Budget;
-  /** Supported versions that the target has, newest first. */
   readonly versions: readonly SupportedVersion[];
   readonly found = new Map<string, Difference>();
   readonly notes: string[] = [];
-  /** Answers to questions that the specification leaves open, by the check that records them. */
+  /** Answers to questions that the specification leaves open, by id of the check. */
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
-  /** Archives the deployments of the run that are still open. */
+  /** Archives the deployments of this run that are still open. */
   tidy = async (): Promise<void> => {};
-  /** Refusals of writes in their plain form. */
+  /** Refused writes with a plain, valid body, by operation. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
   #suspects = new Map<string, Difference>();
   #clients = new Map<string, HttpClient>();
   readonly #began = Date.now();
-  /** True after a kept connection was closed without an answer, which ends the use of others. */
+  /** True after a reused connection was closed without an answer; requests then use new connections. */
   #wasClosed = false;
-  /** Operations without an answer at the last time, by id. */
+  /** Operations whose last request got no answer, by id. */
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
-  /** Milliseconds by which the platform's clock was ahead of ours at the first creation. */
+  /** Milliseconds by which the platform's clock was ahead of this machine's at the first creation. */
   #clock: number | undefined;
 
   constructor(t: Platform, seed: number, budget: Budget) {
@@ -72,7 +71,7 @@ export class Explorer {
     this.versions = declared.toReversed();
   }
 
-  /** Hands the exploration to a check, whose signal ends it from now on. */
+  /** Continues the exploration for a check, whose signal now ends it. */
   turnTo(t: Platform): void {
     this.t = t;
     this.#clients = new Map();
@@ -113,7 +112,6 @@ export class Explorer {
     return client;
   }
 
-  /** Draws whether a request goes on a used connection, with any key, and whether its body is cut. */
   #drawnForm({ operation: { id }, version, body }: Ask): { isKept: boolean; isCut: boolean } {
     const one = (name: string, yes: string, no: string): boolean => {
       const cellOf = (isYes: boolean) => ({ operation: id, version, [name]: isYes ? yes : no });
@@ -124,7 +122,7 @@ export class Explorer {
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
-  /** Sends a request, again while the platform throttles. Status 0 stands for no answer. */
+  /** Retries while the platform throttles; status 0 stands for no answer. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue) throw new TooSlow(this.budget.requests);
     const { method, id } = ask.operation;
@@ -133,7 +131,7 @@ export class Explorer {
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
-    // Records apart, so that a finding shows its own requests out of hundreds.
+    // Uses a separate recorder, so that a finding shows only its own requests.
     const own = new Recorder(recorder.redactor, recorder.happened);
     const drawn = this.#drawnForm(ask);
     const { isKept = drawn.isKept, isCut = drawn.isCut } = ask;
@@ -153,7 +151,7 @@ export class Explorer {
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
-      // Sends again if the platform has just closed the connection, but no late write, which may yet be carried out.
+      // Retries if the platform closed the reused connection, but not a timed-out write, which may still take effect.
       if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
@@ -172,7 +170,7 @@ export class Explorer {
     return exchange;
   }
 
-  /** Sends a write. `predicted`: members by name, expected from then on unless the platform refuses the write. */
+  /** Sends a write. `predicted`: members expected afterwards, unless the platform refuses the write. */
   async write(ask: Ask, kind: ResourceKind, predicted: Readonly<Record<string, unknown>>): Promise<Exchange> {
     const sentAt = Date.now();
     const exchange = await this.send(ask);
@@ -189,7 +187,7 @@ export class Explorer {
     return exchange;
   }
 
-  /** Expects one clock behind all records, right or wrong. */
+  /** All creation timestamps must come from a single clock, which may be wrong. */
   #created(exchange: Exchange, kind: ResourceKind, ahead: number): void {
     const drift = ahead - (this.#clock ?? ahead);
     this.#clock ??= ahead;
@@ -229,7 +227,7 @@ export class Explorer {
     this.#adopt(found);
   }
 
-  /** Adopts a wrong value, so that answers that follow from it are no findings. */
+  /** Adopts a wrong value, so that later answers with the value are no new findings. */
   #adopt({ what, id = '', kind, member, actual, exchange }: Difference): void {
     if (what === 'envelope' && kind !== undefined) this.model.list(kind as ResourceKind).isStale = true;
     const record = this.model.records.get(id);
@@ -248,7 +246,7 @@ export class Explorer {
     this.hold(exchange, moved === undefined, about, expected, moved?.shown);
   }
 
-  /** Reads a whole list in the newest version, and judges the answers too. */
+  /** Reads and judges a whole list in the newest version, as the reference for later pages. */
   async walk(kind: ResourceKind, most = MOST_PAGES): Promise<void> {
     const list = this.model.list(kind);
     const operation = listOf(kind);
@@ -285,7 +283,7 @@ export class Explorer {
   }
 }
 
-/** Ends an exploration of a platform that answers slowly, before the limit of its check does. */
+/** Ends the exploration of a slow platform before the time limit of the check. */
 export class TooSlow extends TooLittleSeen {
   override name = 'TooSlow';
   constructor(requests: number) {
@@ -293,19 +291,19 @@ export class TooSlow extends TooLittleSeen {
   }
 }
 
-/** Silences of an operation after which no check asks for it, because each costs the patience of the run. */
+/** Unanswered requests after which an operation is no longer sent, because each costs the run's patience. */
 const MOST_SILENCES_OF_ONE = 2;
-/** Silent operations after which the platform counts as hanging. */
+/** Number of silent operations after which the platform counts as hanging. */
 const MOST_SILENT = 3;
-/** Milliseconds by which a clock may be set between two creations. */
+/** Milliseconds by which a clock may be adjusted between two creations. */
 const CLOCK_MS = 60_000;
-/** Pages above which a list is too long to compare. */
+/** Pages of a list to read; a longer list is not compared. */
 const MOST_PAGES = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 
-/** First item in another place than before, among the items of both reads. */
+/** First item whose place has changed, among the items of both reads. */
 export function firstMoved(before: readonly string[], now: readonly string[]) {
-  // Counts an item once, which pages that shift during others' writes show twice.
+  // Counts an item once; pages may repeat it if others write between the reads.
   const [kept, there] = [new Set(now), new Set(before)];
   const [earlier, later] = [[...there].filter((id) => kept.has(id)), [...kept].filter((id) => there.has(id))];
   const place = earlier.findIndex((id, at) => later[at] !== id);

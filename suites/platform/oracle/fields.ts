@@ -1,4 +1,4 @@
-/** Section 4.2, by the conventions of JSON: bodies that were accepted, with one value replaced by a wrong one. */
+/** Section 4.2 and conventions of JSON: accepted bodies with one value replaced by a wrong value. */
 import { ok, refused } from '../support/requests.ts';
 import { type Explorer, operation } from './explorer.ts';
 import { UNKNOWN } from './refusals.ts';
@@ -6,7 +6,7 @@ import { AT_ONCE, type World } from './world.ts';
 
 type FieldPath = readonly string[];
 
-/** Values that replace a field, by its type: none has that type. */
+/** Replacements by type of the field, each of a wrong type. */
 const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
   string: [null, 7, ['unheard'], {}],
   number: [null, 'unheard', []],
@@ -17,7 +17,7 @@ const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
 };
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** On a slow platform, one body of this many is tried. */
+/** A slow platform gets only one body in eight. */
 const ONE_OF_WHERE_SLOW = 8;
 
 export async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
@@ -40,7 +40,7 @@ export async function wrongFields(ex: Explorer, { writes }: World): Promise<void
     );
 }
 
-/** Sends every accepted body with an unknown id in place of one, or beside the ids of an array. */
+/** Sends every accepted body with an unknown id in place of a valid id, or added to an array of ids. */
 export async function unknownReferences(ex: Explorer, { writes }: World): Promise<void> {
   const isId = (value: unknown): value is string => typeof value === 'string' && ex.model.records.has(value);
   const nothing = (id: string): string => `${id.slice(0, id.lastIndexOf('_') + 1)}${UNKNOWN}`;

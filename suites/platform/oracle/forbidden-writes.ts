@@ -1,4 +1,4 @@
-/** Writes that must be refused: without a key, with a wrong one, in ended versions; and pings. */
+/** Writes that the platform must refuse, without a key, with a wrong key or in ended versions; and pings. */
 import type { Operation } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -11,7 +11,7 @@ import type { KnownRecord } from './model.ts';
 import { dueRefusal } from './refusals.ts';
 import { readAll, type World } from './world.ts';
 
-/** Sends writes that must be refused, and looks whether one was carried out, whatever its answer was. */
+/** Sends forbidden writes and checks that none took effect, whatever the platform answered. */
 export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const { writes, devices, parts } = world;
   const [device, part] = [devices[0], parts[0]];
@@ -37,7 +37,7 @@ export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<
 
 const WRITTEN_IN_A_STEP = 24;
 
-/** Expects no trace of a refused write: no name or version in its list, no member of its record. */
+/** A refused write must leave no trace: no name or version in a list, no changed member. */
 function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string, Readonly<Record<string, unknown>>>) {
   const { operation, ids, body } = exchange;
   const why = dueRefusal(exchange);
@@ -56,7 +56,7 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   ex.hold(exchange, done === undefined, { what: 'served', kind, path: ` ${why}` }, expected, done);
 }
 
-/** Every write once in each version, each of which the right key would carry out. */
+/** Every write in each version; the platform accepts each of them with a valid key. */
 function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
   const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
@@ -75,7 +75,6 @@ function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undef
   ];
 }
 
-/** Ids and body of a write; undefined where a record that it needs is missing. */
 function bodyOf(
   { id }: Operation,
   { writes, types, devices, groups }: World,
@@ -98,7 +97,7 @@ function bodyOf(
 }
 
 const PINGS = 3;
-/** Timeouts that a platform takes: its maximum is 10 s (section 2.5). */
+/** Nanoseconds; section 2.5 allows up to 10 seconds. */
 const TIMEOUTS = [5000, 1000, 10_000].map((ms) => ms * MILLISECOND_NANOS);
 
 export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {
@@ -123,7 +122,7 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     const answers = new Map<number, Exchange>();
     for (const nanos of TIMEOUTS) {
       let exchange = await ping(t.onlineDevice, 'full', version, nanos);
-      // A message to a device may get lost through no fault of the platform.
+      // A message to a device may get lost without fault of the platform.
       for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
       answers.set(nanos, exchange);
@@ -131,7 +130,7 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     const [accepted] = [...answers].find(([, each]) => pingCode(each) === 'success') ?? [];
     for (const each of answers.values()) {
       if (pingCode(each) === 'success' || !(ok(each) || refused(each))) continue;
-      // A device that is offline by now explains a refusal.
+      // A device that has gone offline explains a refusal.
       const next = accepted && refused(each) ? await ping(t.onlineDevice, 'full', version, accepted) : undefined;
       if (refused(each) && (next === undefined || pingCode(next) !== 'success')) continue;
       const expected = 'code success from an online device, whatever its timeout up to 10 s';

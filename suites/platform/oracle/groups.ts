@@ -1,4 +1,4 @@
-/** Groups (section 9, everglades): a tree after any move, and a membership that no device can write. */
+/** Section 9, everglades: groups form a tree, and no device can write its group. */
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { ok, refused } from '../support/requests.ts';
 import type { Ask, Exchange } from './exchange.ts';
@@ -7,7 +7,6 @@ import type { KnownRecord } from './model.ts';
 import { read, type World } from './world.ts';
 import type { Writes } from './writes.ts';
 
-/** A device cannot write its group membership (since everglades). */
 export async function groupsOfDevices(
   ex: Explorer,
   { writes, devices: [device], groups: [group] }: World,
@@ -32,7 +31,6 @@ export async function groupsOfDevices(
   ex.hold(made, !isWritten, { what: 'side-effect', kind: 'device', path: '/group_id' }, expected, shown);
 }
 
-/** Groups form a tree after any move (since everglades). */
 export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   for (const group of groups) await read(ex, group, ex.newest);
   const isShown = ex.model.presence.get('group read parent_id')?.shown.size ?? 0;
@@ -43,7 +41,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   for (const to of chain) {
     const ask = { operation: operation('moveGroup'), ids: [above.id], body: { parent_id: to } };
     const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
-    // Forgets the parents after an accepted move, because a platform may repair the tree in its own way.
+    // Forgets known parents after an accepted move, because a platform may repair the tree in any way.
     if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await read(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);
@@ -56,7 +54,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   }
 }
 
-/** Ids from the group upwards, to the top or to an id that comes twice. */
+/** Ids from the group up to the root, or up to a repeated id. */
 function pathFrom({ model }: Explorer, id: string): string[] {
   const path: string[] = [];
   for (let at: unknown = id; typeof at === 'string' && !isCircle(path); ) {
@@ -68,22 +66,22 @@ function pathFrom({ model }: Explorer, id: string): string[] {
 
 const isCircle = (path: readonly string[]): boolean => new Set(path).size < path.length;
 
-/** Number of rounds, because a race shows only now and then. */
+/** A race shows only sometimes, so several rounds are needed. */
 const ROUNDS = 3;
 
-/** Moves and renames at once, and expects the accepted writes in some order. */
+/** Moves and renames concurrently; the result must match some order of the accepted writes. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const groups = await Promise.all([add(writes), add(writes), add(writes)]);
     const [one, other, third] = groups;
     if (one === undefined || other === undefined || third === undefined) return;
     const { json } = (await read(ex, one.record, ex.newest)) ?? {};
-    // Ends for a group that shows its parent under another name.
+    // Ends if the platform shows a group's parent under another name.
     if ((json as Readonly<Record<string, unknown>> | undefined)?.['parent_id'] !== null) return;
     const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);
     if (swapped === undefined) return;
     const [isDown = false, isUp = false] = swapped.map(ok);
-    // A platform that accepts both moves may repair the tree in its own way.
+    // A platform that accepts both moves may repair the tree in any way.
     const isOpen = isDown && isUp;
     one.parent = isOpen ? undefined : isDown ? other.record.id : null;
     other.parent = isOpen ? undefined : isUp ? one.record.id : null;
@@ -110,7 +108,7 @@ const named = ({ record: { id } }: Group, { names }: Writes) => ({
   ...{ operation: operation('updateGroup'), ids: [id], body: { name: names.next() } },
 });
 
-/** Sends writes together, whose answers have no known order; undefined if one is neither 2xx nor 4xx. */
+/** Sends writes concurrently; undefined if an answer is neither 2xx nor 4xx, since its effect is unknown. */
 async function answersAtOnce(ex: Explorer, asks: readonly Pick<Ask, 'operation' | 'ids' | 'body'>[]) {
   const answers = await Promise.all(asks.map((ask) => ex.send({ ...ask, version: ex.newest, key: 'full', query: [] })));
   const isClear = answers.every((answer) => ok(answer) || refused(answer));
@@ -125,7 +123,7 @@ function namesAfter({ names }: Group, answers: readonly Exchange[]): readonly un
   return accepted.length > 0 ? accepted : names;
 }
 
-/** Group with the names and the parent that it may have; undefined for any parent. */
+/** Group with its possible names and its parent; `undefined` allows any parent. */
 interface Group {
   record: KnownRecord;
   names: readonly unknown[];
@@ -137,7 +135,7 @@ async function add(writes: Writes): Promise<Group | undefined> {
   return record && { record, names: [record.members.get('name')?.value], parent: null };
 }
 
-/** Expects the tree in the end, because no section says how soon a read shows a write. */
+/** Polls, because no section states how soon a read shows a write. */
 async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<boolean> {
   const reading = { operation: operation('getGroup'), version: ex.newest, key: 'full', query: [] } as const;
   const look = async () => {

@@ -1,4 +1,4 @@
-/** Judges one answer, to any client: its status, its page, and each resource in it. */
+/** Judges one answer to any client: its status, its page and its resources. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import type { Page } from '../support/lists.ts';
 import { ok } from '../support/requests.ts';

@@ -1,16 +1,16 @@
-/** Compares an answer with the known records: counts every comparison, and collects the findings. */
+/** Compares an answer with known records: counts comparisons and collects findings. */
 
 import type { Difference, DifferenceKind } from './differences.ts';
 import { askOf, type Exchange } from './exchange.ts';
 import type { Model } from './model.ts';
 
-/** Details of a finding. `certain` by default: the answer alone shows it. */
+/** Details of a finding. `certain` defaults to true: the answer alone proves the finding. */
 export type More = Partial<
   Pick<Difference, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>
 >;
-/** Marks a difference that others may have caused. */
+/** For a difference that other clients may have caused. */
 export const UNSURE = { certain: false } as const;
-/** Formatted on demand, where that takes long. */
+/** A function delays formatting that takes long. */
 export type Words = string | (() => string);
 
 export class Judgement {

@@ -1,27 +1,20 @@
-/**
- * Table of the members of each resource by how long their values hold. Members under `open`, or missing here, are
- * never compared.
- *
- * A value is *predicted* where a request of the run has set it, and *learned* at first sight elsewhere. From then on it
- * is expected wherever the record is shown: to any key, in each version that has the member, in lists, expansions and
- * answers of writes. How long that holds is its kind:
- *
- * - `fixed`: for ever.
- * - `written`: until a client writes it. A write to something else leaves it alone.
- * - `timely`: for a moment. It changes with a device, another deployment or the clock; two reads of one moment agree.
- *
- * Members stand behind the section that names them. `published`: the published document alone does, so that a
- * difference is a SHOULD; `decides.ts` names its requirement. Names of expansions stand for the ids, contents or
- * documents that are expanded.
- */
+/** Table of the members of each resource by how long the exploration expects their values to hold. */
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 
+/**
+ * `fixed`: holds forever. `written`: holds until a client writes the member. `timely`: holds for a moment, so that only
+ * reads of the same moment agree.
+ */
 export type Holding = 'fixed' | 'written' | 'timely';
 type Promised = Readonly<Partial<Record<'2' | '2.1' | '2.2' | '2.6' | '9' | 'published', string>>>;
 
 /** Section 2: every resource names its type. */
 const ALL: Promised = { '2': 'object', '2.6': 'id', published: 'created_at' };
 
+/**
+ * Members by the section that names them. A difference in a member of `published`, which only the published document
+ * names, is a SHOULD; members of `open` are never compared.
+ */
 const KINDS: Readonly<Record<ResourceKind, Readonly<Partial<Record<Holding | 'open', Promised>>>>> = {
   config_type: {
     fixed: ALL,
@@ -88,13 +81,12 @@ const heldIn = (kinds: (typeof KINDS)[ResourceKind]): Held =>
     ),
   );
 
-/** Holding of each member, by kind of resource; open members have none. */
 export const HOLDINGS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, heldIn(KINDS[kind])])) as Record<
   ResourceKind,
   Held
 >;
 
-/** Member that names the resource of an expansion: both stand in one answer, and agree. */
+/** Member with the id of an expanded resource; both must agree in an answer. */
 export const NAMED_BY: Readonly<Record<string, string>> = {
   group: 'group_id',
   parent: 'parent_id',

@@ -1,4 +1,4 @@
-/** Compares a page with its whole list, and with the request (sections 2.6 and 8). */
+/** Compares a page of a list with its request and with the whole list (sections 2.6 and 8). */
 
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import { SUPPORTED_VERSIONS, versionNamed } from '../../../harness/contract/versions.ts';
@@ -9,7 +9,7 @@ import { type Exchange, expansionsOf, notationOf, valuesOf } from './exchange.ts
 import { Judgement, UNSURE } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
 
-/** Judges a page of a list, by itself where the list is below another resource. */
+/** Judges a list below another resource without a whole list to compare. */
 export function judgePage(model: Model, exchange: Exchange): Difference[] {
   const [name, rule] = oddParameter(exchange);
   const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
@@ -38,10 +38,10 @@ const asked = (exchange: Exchange, name: string): number | undefined => {
 };
 
 const { limitDefault, limitMaximum, limitMinimum } = LIST_LIMITS;
-/** Largest number that clients usually send; another requirement decides on larger ones. */
+/** Largest number that clients usually send; platform.list.clamp.huge covers larger numbers. */
 const USUAL = 2 ** 31 - 1;
 
-/** Rule of section 8 for a value, in a word; empty for a value that takes effect as it is. */
+/** Rule of section 8 that replaces a value; empty if the value takes effect. */
 function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 'offset'): string {
   const given = asked(exchange as Exchange, name);
   if (exchange.rawQuery !== undefined) return exchange.rawQuery.includes(name) ? 'nonsense' : 'default';
@@ -52,7 +52,7 @@ function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 
   return given > limitMaximum ? 'high' : given < limitMinimum ? 'low' : '';
 }
 
-/** Parameter that section 8 replaces, with its rule; an empty rule if it replaces none. */
+/** Parameter that section 8 replaces, with its rule; the rule is empty if section 8 replaces none. */
 export function oddParameter(exchange: Pick<Exchange, 'query' | 'rawQuery'>): [name: string, rule: string] {
   const rules = [
     ['a limit', ruleOf(exchange, 'limit')],
@@ -71,7 +71,7 @@ function judgeLimit(judgement: Judgement, exchange: Exchange, { limit }: Page): 
     hold(limit >= 0 && limit <= limitMaximum, '/limit', `a limit from 0 to ${limitMaximum}`);
     if (rule === 'nonsense' || limit < 0 || limit > limitMaximum) return;
     const nearest = `limit ${limitMinimum}, the nearest valid value`;
-    // Allows 0, which may be valid too.
+    // A limit of 0 may be valid, too.
     hold(given === 0 || limit <= limitMinimum, '/limit nearest', nearest);
     if (given === 0 || limit <= limitMinimum) hold(limit === limitMinimum, '/limit not 1', nearest);
     return;
@@ -93,7 +93,7 @@ function judgeOffset(judgement: Judgement, exchange: Exchange, { offset, data }:
     );
   if (rule === 'nonsense') hold(offset >= 0, 'an offset of 0 or more');
   else if (given <= 0) hold(offset === 0, 'offset 0');
-  // Allows a platform to clamp an offset past the end.
+  // A platform may clamp an offset past the end.
   else hold(offset >= 0 && (offset <= given || data.length === 0), `offset ${given}`);
 }
 
@@ -101,7 +101,7 @@ function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page):
   const isFull = !more || data.length === limit || limit === 0;
   const expected = data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`;
   const actual = `${data.length} items with limit ${limit} and has_more ${more}`;
-  // Skips an empty list, which shows no size.
+  // An empty list shows no page size.
   if (data.length > 0 || more) judgement.hold(data.length <= limit && isFull, 'size', '/data', expected, actual);
   if (data.length === 0) return;
   const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
@@ -112,7 +112,7 @@ function judgeCount(model: Model, judgement: Judgement, exchange: Exchange, { to
   const names = expansionsOf(exchange);
   const [isCount, expected] = [typeof count === 'number' && count >= 0, 'total_count with expand=total_count'];
   if (names.includes('total_count')) {
-    // Separates total_count beside an expansion, which no section shows for lists.
+    // Judges total_count beside an expansion separately, since no section shows both together for lists.
     const path = names.length === 1 ? '/total_count' : '/total_count beside an expansion';
     const notation = notationOf(exchange);
     if (notation === 'alone' || (notation === 'repeated' && model.notations.has(notation)))
@@ -127,7 +127,6 @@ function judgeCount(model: Model, judgement: Judgement, exchange: Exchange, { to
     );
 }
 
-/** Items that a request asks for; undefined for unknown ones. */
 export function requestedItems(
   list: ListKnown,
   exchange: Pick<Exchange, 'query' | 'version'>,
@@ -143,7 +142,7 @@ export function requestedItems(
 export const filtersOf = ({ query }: Pick<Exchange, 'query'>): (readonly [string, string])[] =>
   query.filter(([name]) => !['limit', 'offset', 'expand', 'expand[]', 'order_by'].includes(name));
 
-/** Leaves a filter open whose status an older version shows otherwise. */
+/** Leaves filters open by a status that an older version shows differently. */
 function isKnown({ items }: Reference, name: string, version: string): boolean {
   const isOlder = version !== SUPPORTED_VERSIONS.at(-1);
   const isOpen = version === versionNamed('tetons') && items.some((item) => item['activity_status'] === 'removing');
@@ -158,7 +157,7 @@ interface Compared {
   due: readonly Shown[];
 }
 
-/** Compares a page with the whole list, without certainty because others may write meanwhile. */
+/** Compares a page with the whole list; findings are uncertain, because others may write meanwhile. */
 function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): void {
   const { exchange, page, due } = compared;
   const { limit, offset, data, has_more: more, total_count: count } = page;
@@ -209,7 +208,7 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
     const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
     const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
     judgement.hold(wrong < 1, 'order', '/data', `items by ${order}`, actual, UNSURE);
-    // Expects a page in its place: no more items before it, or after it, than fit there.
+    // The offset and the length of the page limit how many items may sort before and after the page.
     const [first, last] = [data[0], data.at(-1)] as (Shown | undefined)[];
     if (first === undefined || last === undefined) return;
     const before = due.filter((item) => compared(item, first, order) < 0).length;
@@ -221,7 +220,7 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
   }
 }
 
-/** Compares items by the first term, and names only where all collations agree. */
+/** Compares by the first term only, and names only if all collations agree. */
 function compared(one: Shown, other: Shown, order: string): number {
   const [field = '', direction = 'desc'] = (order.split(',')[0] ?? '').split(':');
   const [left, right] = [one[field], other[field]];

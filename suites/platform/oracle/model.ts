@@ -1,4 +1,4 @@
-/** Knowledge of a platform: records with their members, lists, and operations that it serves. No I/O, no clock. */
+/** Knowledge about a platform: records, lists and served operations; no I/O, no clock. */
 
 import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -8,7 +8,7 @@ import { isObject } from '../../json.ts';
 import type { Comparison } from './differences.ts';
 import type { Ask, Seen } from './exchange.ts';
 
-/** Member of a record. `ask`: reads it again. `predicted`: a request of ours has set it. */
+/** Member of a record. `ask`: request that reads it again; `predicted`: set by a write of this run. */
 export interface Known {
   value: unknown;
   seen: Seen;
@@ -19,14 +19,14 @@ export interface Known {
 export class KnownRecord {
   readonly id: string;
   readonly kind: ResourceKind;
-  /** True for a record of this run, which nobody else changes. */
+  /** True for a record of this run, which no other client changes. */
   readonly isOurs: boolean;
   readonly members = new Map<string, Known>();
-  /** True once somebody has asked for its deployment, or an answer has shown it as deployed. */
+  /** True once a client has asked to deploy the deployment, or an answer has shown it as deployed. */
   mayBeDeployed = false;
-  /** Moments in the life of a deployment, as first shown. */
+  /** Timestamps of a deployment, as first shown. */
   readonly moments = new Map<string, string>();
-  /** Furthest state of a deployment, by name of the status. */
+  /** Furthest state that a deployment has reached, by name of the status. */
   readonly reached = new Map<string, number>();
 
   constructor(id: string, kind: ResourceKind, isOurs: boolean) {
@@ -38,12 +38,12 @@ export class KnownRecord {
 
 export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** Whole list in the newest version, without filters, read page by page. */
+/** Whole list in the newest version without filters. */
 export interface Reference {
   items: readonly Shown[];
   ids: readonly string[];
   isWhole: boolean;
-  /** Number of all items, or of those read where the platform does not count. */
+  /** Number of all items, or of the items read if the platform does not count. */
   total: number;
 }
 
@@ -53,7 +53,7 @@ export interface ListKnown {
   isStale: boolean;
   filters: Set<string>;
   orders: boolean;
-  /** True once the order differs between two reads or limits. */
+  /** True once two reads or limits have shown different orders. */
   isUnordered: boolean;
 }
 
@@ -64,7 +64,7 @@ export class Model {
   /** Versions that show a member and versions that lack it, by kind, place and name. */
   readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
   readonly adoptions = new Adoptions<Seen>();
-  /** Notations of expansions that take effect. */
+  /** Notations of several expansions that the platform supports. */
   readonly notations = new Set(['alone']);
   readonly served = new Set<string>();
   readonly comparisons = new Map<string, { comparison: Comparison; count: number }>();
@@ -104,7 +104,7 @@ export class Model {
 
 const FIELDS = new Map<string, ReturnType<Resource['fields']>>();
 
-/** Members that a version has, cached because every comparison reads them. */
+/** Caches the members of a version, because every comparison reads them. */
 export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   const key = `${kind} ${version}`;
   const fields = FIELDS.get(key) ?? RESOURCES[kind].fields(version);
@@ -112,7 +112,7 @@ export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   return fields;
 }
 
-/** Whether a version has this value of a member: an older one may not know a status or a format. */
+/** An older version may not know a status or a format. */
 export const knows = (kind: ResourceKind, name: string, version: SupportedVersion, value: unknown): boolean =>
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 

@@ -1,4 +1,4 @@
-/** Field of a deployment that says when it was archived. */
+/** Tests which field of a deployment tells when it was archived. */
 
 import { describe, expect, it } from 'vitest';
 import { timestampOf } from './moments.ts';

@@ -2,16 +2,16 @@
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import type { KnownRecord, Shown } from './model.ts';
 
-/** Timings of a deployment; any field named after one counts, since the specification names none. */
+/** The specification names no fields for timings, so any field with a timing in its name counts. */
 export const TIMINGS = ['queued', 'deployed', 'archived'] as const;
 export type Timing = (typeof TIMINGS)[number];
 
-/** A field such as `auto_archived_after` is a plan, not something that happened. */
+/** Excludes plans such as `auto_archived_after`, which are no past events. */
 const PLAN = /(^|_)(auto|after|until|by|scheduled|due|expected|planned|not|be)(_|$)/;
 const isTimestamp = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && isIso8601(value));
 
-/** Timestamp of a timing; `null` if its field is empty; `undefined` if no field is named after it. */
+/** Timestamp of a timing; null for an empty field, undefined without a field of its name. */
 export function timestampOf(record: unknown, timing: Timing, depth = 2): string | null | undefined {
   if (typeof record !== 'object' || record === null) return undefined;
   const usual = (record as Readonly<Record<string, unknown>>)[`${timing}_at`];
@@ -33,38 +33,36 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   return undefined;
 }
 
-/** Timestamps that a deployment shows, in the order in which they must have happened. */
 export const timestampsOf = (record: unknown): string[] =>
   TIMINGS.flatMap((timing) => timestampOf(record, timing) ?? []);
 
 export const inOrder = (timestamps: readonly string[]): boolean =>
   timestamps.map((text) => Date.parse(text)).every((time, index, times) => time >= (times[index - 1] ?? 0));
 
-/** Timings that have and have not happened to a deployment of a device that was never online, by activity. */
+/** Timings that must and must not have happened, by activity, on a device that was never online. */
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
-  // Where devices can always be reached, it may have been deployed between two reads.
+  // A reachable device may have deployed the deployment between two reads.
   archived: { past: ['archived'], future: [] },
 };
-/** Activities of a deployment by which each timing has happened, whatever its device does. */
+/** Activities that prove that a timing has happened. */
 const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   queued: ['queued', 'deployed'],
   deployed: ['deployed', 'removing'],
   archived: ['archived'],
 };
-/** Timings that happen once. A device may be given the same deployment again. */
+/** Timings that happen once; a device may get the same deployment again, so `deployed` may repeat. */
 const ONCE: ReadonlySet<Timing> = new Set(['queued', 'archived']);
 
-/** `isStrict`: no other reason is possible, such as a clock, or a time before moments were recorded. */
+/** `isStrict`: nothing else explains the difference, such as a wrong clock or an old deployment. */
 type Hold = (isRight: boolean, isStrict: boolean, expected: string) => void;
 
-/** Judges the moments of a deployment: strictly only where this run has made it. */
 export function judgeMoments(item: Shown, record: KnownRecord, hold: Hold): void {
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
   const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
-  // The names of these members are not shown: one that shows none of them may lack them all.
+  // The specification does not name these members, so a platform that shows none may lack them.
   const hasAny = [...times.values()].some((at) => at !== undefined);
   const { past, future } = record.isOurs
     ? (HISTORIES[activity] ?? { past: [], future: [] })

@@ -1,4 +1,4 @@
-/** Reads of every operation, in every version, with each expansion, filter, page and order that the contract has. */
+/** Random reads in every version, with expansions, filters, pages and orders of the contract. */
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -45,7 +45,6 @@ function drawRead(ex: Explorer): Candidate | undefined {
   };
 }
 
-/** Id of a record, half of the time one of ours; undefined where none is known. */
 function idsFor({ model, draw }: Explorer, { path }: Operation, kind: ResourceKind): string[] | undefined {
   if (!path.includes('{')) return [];
   const ours = model.of(kind, true);
@@ -79,7 +78,7 @@ function drawExpansions({ draw }: Explorer, kind: ResourceKind, version: Support
   }
 }
 
-/** `release`, `release.config_schemas` and so on. */
+/** Nested expansions, such as `release.config_schemas`. */
 function expansionsBelow(kind: ResourceKind, version: SupportedVersion, depth: number): string[] {
   return Object.entries(RESOURCES[kind].expansions)
     .filter(([, expansion]) => inVersion(expansion, version))

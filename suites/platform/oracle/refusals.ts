@@ -1,4 +1,4 @@
-/** Requests that the platform must refuse, beside equal ones that it must serve. */
+/** Judges which requests the platform refuses and which it serves. */
 
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
@@ -20,7 +20,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Difference[] {
     judgeRefusal(judgement, model, exchange, why);
     return judgement.found;
   }
-  // Skips a ping, of which the specification shows success alone.
+  // The specification shows only the success of a ping.
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
     const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
@@ -33,7 +33,7 @@ export function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   return judgement.found;
 }
 
-/** Expects a refusal to be a 4xx, whose number no section gives, and to show nothing. */
+/** A refusal must be a 4xx, whose number no section states, and must show no data. */
 function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, why: string): void {
   const { operation, key, status, text } = exchange;
   const { kind, list } = operation;
@@ -41,7 +41,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   const leaked = key === 'none' || isWrong(key) ? listed?.find((id) => id.length > 3 && text.includes(id)) : undefined;
   const path = ` ${why}`;
   const expected = `a refusal that shows nothing: ${why}`;
-  // Counts ids of the list alone at another path, where a platform may answer anything else.
+  // At an unusual path the platform may answer anything, so only leaked ids of the list count.
   const isServed = leaked !== undefined || (exchange.path === undefined && ok(exchange));
   judgement.hold(!isServed, 'served', path, expected, leaked ?? status);
   if (
@@ -57,7 +57,7 @@ function judgeRefusal(judgement: Judgement, model: Model, exchange: Exchange, wh
   judgement.hold(isUsual, 'unrefused', path, words, status, UNSURE);
 }
 
-/** Expects 200 and JSON for a list (section 4.2), and for all else as published. */
+/** Section 4.2 demands 200 and JSON for a list; the published document demands both elsewhere. */
 function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   const { status, operation, headers } = exchange;
   const type = headers['content-type'] ?? 'none';
@@ -67,13 +67,13 @@ function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
   if (operation.id === 'pingDevice') judgePing(judgement, exchange);
 }
 
-/** Factor tolerated between the speeds of the platform's clock and ours. */
+/** Tolerated ratio between the speeds of the platform's clock and of this machine's clock. */
 const CLOCK_DRIFT = 1.05;
 const CLOCK_RESOLUTION_MS = 5;
-/** Shortest round trip over a network. */
+/** No round trip over a network is shorter. */
 const SHORTEST_TRIP_NANOS = 1000;
 
-/** Judges a ping (section 2.5), whose duration a recording may lack. */
+/** Section 2.5; recorded traffic may lack the duration of a ping. */
 export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
   const hold = (isRight: boolean, path: string, expected: string, actual: unknown): void =>
@@ -93,7 +93,7 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
   hold(isLong, '/round_trip_nanos short', 'nanoseconds: no round trip takes less than a microsecond', trip);
 }
 
-/** Expects all forms of a request served in one version, or with plain parameters. */
+/** Once the platform serves an operation, it must serve it in other forms and versions, too. */
 function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { status, version, operation } = exchange;
   const served = `${operation.id} served`;
@@ -111,7 +111,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
     if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
     hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
   } else if (!model.adoptions.has(served, 'yes') && !isDue(model, exchange)) {
-    // Leaves open a request that no section makes the platform serve.
+    // No section demands that the platform serves this request.
   } else if (form === 'plain') {
     const path = isPastEnd(model, exchange) ? 'with an offset past the end' : '';
     if (isServed || refused(exchange)) hold(isServed, path, 'an answer, as the same is served otherwise');
@@ -122,7 +122,7 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   }
 }
 
-/** Whether a list must be served: its items are, and neither key nor version is a reason against it. */
+/** A list is due if its items are served and neither key nor version explains the refusal. */
 const isDue = (model: Model, { operation: { kind, list, sub }, status, version }: Exchange): boolean =>
   list === true &&
   sub !== true &&
@@ -146,10 +146,10 @@ export function dueRefusal({ key, version, ids, operation }: Exchange): string |
   return ids.some((id) => id.includes(UNKNOWN)) ? 'nothing has that id' : undefined;
 }
 
-/** Part of an id that no platform makes. */
+/** Part of an id that no platform generates. */
 export const UNKNOWN = '0unknown0';
 
-/** Learns whether the limited key may use an operation, because ping alone names its scope; versions must agree. */
+/** Learns if the limited key may use an operation, since only ping has a specified scope; all versions must agree. */
 function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): void {
   const { operation, status } = exchange;
   const isServed = ok(exchange);
@@ -160,7 +160,7 @@ function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): voi
   judgement.hold(earlier === undefined, answer, '', expected, actual, { earlier: earlier?.seen, ...UNSURE });
 }
 
-/** Parts of a request that may cause a refusal. */
+/** Describes the parts of a request that may cause a refusal. */
 function formOf({ query, rawQuery }: Exchange): string {
   const names = [...new Set(query.map(([name]) => name))];
   const others = names.filter((name) => name !== 'limit' && name !== 'offset');

@@ -1,4 +1,4 @@
-/** Compares each resource in an answer, wherever it stands, with its known record. */
+/** Compares each resource in an answer with its known record. */
 
 import { deployment as deploymentShape } from '../../../harness/contract/device-api.ts';
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -16,9 +16,9 @@ import { judgeMoments } from './moments.ts';
 
 interface Place {
   kind: ResourceKind;
-  /** JSON Pointer without places in arrays. */
+  /** JSON Pointer without array indexes. */
   path: string;
-  /** Name shared by all resources of one kind of answer: `list`, `device.current_release in a list`. */
+  /** Place shared by similar answers, such as `list` or `device.current_release in a list`. */
   name: string;
   expand: readonly string[];
   due?: string | undefined;
@@ -103,7 +103,7 @@ class OneResource {
     return fieldsOf(this.#kind, version);
   }
 
-  /** Expects `object` to name the type (section 2), by a word that the model learns. */
+  /** Section 2: `object` names the type by a word that the model learns. */
   #object(): void {
     const [kind, { object }, { objects }] = [this.#kind, this.#item, this.#answer.model];
     const known = objects.get(kind);
@@ -122,7 +122,6 @@ class OneResource {
     if (isRight) this.#hold(object !== collection, 'plural', 'object', expected, object);
   }
 
-  /** Finds values that are wrong whatever the model knows. */
   #own(): void {
     const { version } = this.#answer;
     for (const [name, value] of Object.entries(this.#item)) {
@@ -137,7 +136,7 @@ class OneResource {
     }
   }
 
-  /** Judges a deployment by itself (sections 2.1 and 2.2). */
+  /** Sections 2.1 and 2.2. */
   #deployment(): void {
     const item = this.#item;
     const { status, activity_status: activity, error_status: error } = item;
@@ -163,7 +162,7 @@ class OneResource {
 
   #member(name: string, value: unknown): void {
     const [kind, record, { version, seen, exchange }] = [this.#kind, this.#record, this.#answer];
-    // Keeps a value of its own for an older version, which may show another word for an unknown one.
+    // An older version may show another word for a value it does not know, so its values are kept separately.
     const isOwn = version !== NEWEST_VERSION && VERSIONED.has(name) && !record.members.has(name);
     const member = isOwn ? `${name} in ${version}` : name;
     const known = record.members.get(member);
@@ -171,7 +170,7 @@ class OneResource {
       if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
-    // Skips an older version, which may show anything in place of an unknown value.
+    // An older version may show anything in place of a value it does not know.
     if (!knows(kind, name, version, known.value) || isOpenIn(version, record, name)) return;
     const isWritten = known.predicted === true;
     const isRight = isSame(known.value, value) || (isWritten && holds(known.value, value));
@@ -188,7 +187,7 @@ class OneResource {
     if (isRight && isWritten) record.members.set(name, { ...known, value });
   }
 
-  /** Judges members that a later version added or removed (section 9). */
+  /** Section 9: members that later versions added or removed. */
   #older(): void {
     const [item, { version }, documented] = [this.#item, this.#answer, this.#fields()];
     for (const name of Object.keys(this.#fields(NEWEST_VERSION)))
@@ -200,7 +199,7 @@ class OneResource {
         this.#hold(item[name] !== undefined, 'lacking', name, `${name} in ${version}`, item, UNSURE);
   }
 
-  /** Expects an archived deployment to stay so, and a deployed one not to be staged again (section 2.2). */
+  /** Section 2.2: an archived deployment stays archived, and a deployed deployment is not staged again. */
   #forward(): void {
     const [item, record] = [this.#item, this.#record];
     if (this.#answer.version !== NEWEST_VERSION) return;
@@ -216,7 +215,7 @@ class OneResource {
     }
   }
 
-  /** Expects a documented member in every answer of one kind, in each version that has it, or in none. */
+  /** Expects a documented member in all answers of one kind and in all versions that have it, or in none. */
   #presence(): void {
     const { model, version, seen } = this.#answer;
     for (const name of Object.keys(this.#fields())) {
@@ -224,7 +223,7 @@ class OneResource {
       const known = model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
       model.presence.set(key, known);
       const value = this.#item[name];
-      // Allows a platform to omit a member that is null.
+      // A platform may omit a member that is null.
       const before = this.#record.members.get(name)?.value ?? null;
       if (value === null || (value === undefined && before === null && mayBeNull(this.#kind, name, version))) continue;
       const isThere = value !== undefined;
@@ -246,7 +245,7 @@ class OneResource {
     else this.#expanded(name, below);
   }
 
-  /** Expects no expansion unasked, or everywhere on a platform that always shows it. */
+  /** An expansion must be absent unless the request asks for it, or the platform always shows it. */
   #unasked(name: string): void {
     const [value, { model, seen }] = [this.#item[name], this.#answer];
     if (value === null || this.#fields()[name] !== undefined) return;
@@ -288,7 +287,7 @@ class OneResource {
     else judgeAt(this.#answer, value, { ...inner, due: due as string | undefined });
   }
 
-  /** Judges what a device expands as current (section 9), which no section shows for lists. */
+  /** Section 9; no section shows the current deployment of a device in lists. */
   #current(name: string): void {
     const [value, { exchange, model }] = [this.#item[name], this.#answer];
     const deployed = model.of('deployment').find(({ members }) => {
@@ -311,7 +310,7 @@ class OneResource {
     this.#hold(!isOther && isActive, 'inactive', name, expected, isOther ? release['id'] : activity, UNSURE);
   }
 
-  /** Learns whether this form of an expansion is served, as in every version and for every record. */
+  /** Learns if a form of an expansion works, which must hold for every version and record. */
   #served(name: string, isShown: boolean): void {
     const { model, exchange, seen } = this.#answer;
     if (!model.notations.has(notationOf(exchange))) return;
@@ -328,7 +327,6 @@ class OneResource {
 const sorted = (value: unknown): unknown =>
   Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
 
-/** Expansions of a device (section 9). */
 const CURRENT = /^current_/;
 const NO_CURRENT = { answer: 'omitted', seen: undefined };
 
@@ -345,14 +343,14 @@ const RANKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   activity_status: { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 },
 };
 
-/** Members that a deployment keeps from its creation on (section 2.1). */
+/** Section 2.1: members that never change after creation. */
 const UNCHANGING: ReadonlySet<string> = new Set(['device_id', 'release_id', 'created_at']);
 
 const VERSIONED: ReadonlySet<string> = new Set([
   ...['status', 'activity_status', 'instance_filepath', 'language', 'format'],
 ]);
 
-/** Whether a status, or the merged one, is open in a version that does not know it. */
+/** An older version may show any status in place of an activity it does not know. */
 const isOpenIn = (version: SupportedVersion, { kind, members }: KnownRecord, name: string): boolean =>
   kind === 'deployment' &&
   (name === 'status' || name === 'activity_status') &&

@@ -1,4 +1,4 @@
-/** Repeats the requests of doubtful findings for longer than a cache lasts, because others may explain them. */
+/** Repeats doubtful requests for longer than a cache lasts, since caches and other clients may explain a finding. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
@@ -13,11 +13,11 @@ import { type Explorer, firstMoved, getOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import { requestedItems } from './lists.ts';
 
-/** Milliseconds, longer than a cache of a second that answers for the platform. */
+/** Milliseconds; outlasts a cache of one second in front of the platform. */
 const CACHED_MS = 1100;
-/** Readings of a list whose order has changed once. */
+/** Readings of a list whose order has changed. */
 const READ_AGAIN = 3;
-/** Attempts at a list that others change meanwhile. */
+/** Attempts to compare a list that others keep changing. */
 const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
 const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
@@ -42,7 +42,7 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   }
 }
 
-/** Finding as it is now; undefined if other clients or time explain it. */
+/** The finding after another read; undefined if other clients or time explain it. */
 async function reread(ex: Explorer, suspect: Difference): Promise<Difference | 'changing' | undefined> {
   const { exchange, what, member, restsOn } = suspect;
   if (restsOn !== undefined) await learnAgain(ex, restsOn);
@@ -56,19 +56,18 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
   const now = await valueNow(ex, suspect, member);
   if (now !== undefined && !isSame(now.value, known.value) && !holds(known.value, now.value)) {
     const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
-    // Shows a read itself, and a read of the record after a write.
+    // Shows the read itself or, after a write, the read that followed it.
     const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
     if (isHeld) return { ...effect, what: 'side-effect' };
-    // Learns the record's change since.
+    // Learns a change that another client made.
     record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
   }
   if (exchange.operation.method !== 'GET') return suspect;
   return sameAgain(ex, suspect);
 }
 
-/** Adopts changes that others may have made meanwhile. */
 async function learnAgain(ex: Explorer, id: string): Promise<void> {
   const record = ex.model.records.get(id);
   const operation = record && getOf(record.kind);
@@ -88,7 +87,7 @@ async function stillUnlisted(ex: Explorer, suspect: Difference): Promise<Differe
   return reference?.isWhole === true && !reference.ids.includes(suspect.id ?? '') ? suspect : undefined;
 }
 
-/** Value of a member in the kind of answer that made it known, or in a read of the newest version. */
+/** Reads a member by the request that first showed it, else by a read in the newest version. */
 async function valueNow(ex: Explorer, suspect: Difference, member: string) {
   const { id = '', kind } = suspect;
   const record = ex.model.records.get(id);
@@ -118,7 +117,7 @@ async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
 }
 
-/** Words for the only kind of connection that shows a finding; empty if both kinds do. */
+/** Names the only kind of connection that shows the finding; empty if both kinds do. */
 export async function connectionOf(ex: Explorer, found: Difference): Promise<string> {
   const { exchange } = found;
   const { isKept = false } = exchange;
@@ -128,7 +127,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   try {
     if ((await isFoundOn(!isKept)) || !(await isFoundOn(isKept))) return '';
   } catch (error) {
-    // Keeps the finding of a platform that answers no more.
+    // Keeps the finding although the platform no longer answers.
     ex.t.signal.throwIfAborted();
     if (error instanceof NoAnswer || error instanceof Blocked) return '';
     throw error;
@@ -136,7 +135,7 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   return isKept ? ' on a connection that was used before' : ' on a new connection';
 }
 
-/** Whether somebody has deleted the resource meanwhile, so that no version serves it. */
+/** True if another client has deleted the resource, so that no version serves it. */
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
   const read = kind === undefined ? undefined : getOf(kind);
   if (id === undefined || read === undefined || ex.model.records.get(id)?.isOurs === true) return false;
@@ -161,7 +160,7 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
 }
 
-/** Expects each item once in a walk with one limit, because no section states an order. */
+/** Expects each item once in a walk with one limit; no section states an order. */
 async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference | undefined> {
   const { kind } = suspect.exchange.operation;
   const list = ex.model.list(kind as ResourceKind);
@@ -169,7 +168,7 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
   const total = requestedItems(list, suspect.exchange)?.length ?? 0;
   const seen: string[] = [];
-  // A raw query would take the place of each page's own.
+  // A raw query overrides the query of each page.
   const { rawQuery: _, ...ask } = askOf(suspect.exchange);
   for (let offset = 0; offset < total && limit > 0; offset += limit) {
     const query = [...rest, ['limit', String(limit)], ['offset', String(offset)]] as const;
@@ -206,7 +205,7 @@ function findIn(json: unknown, id: string): Record<string, unknown> | undefined 
   return undefined;
 }
 
-/** Value as the model keeps it, with ids in place of expanded records. */
+/** Replaces expanded records by their ids, as the model keeps them. */
 const keptValue = (value: unknown): unknown => {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))
     return value.map((each) => (each as { id: unknown }).id).sort();

@@ -1,4 +1,4 @@
-/** Writes of section 9, each once in every version that has it. */
+/** Writes of section 9, each sent once in every version that has it. */
 import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents } from './deployments.ts';
@@ -22,7 +22,6 @@ export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGen
   }
 }
 
-/** Replaces one deployment by another: neither moves backwards. */
 async function replacement(ex: Explorer, { writes, parts, devices, deployments }: World): Promise<void> {
   const device = devices.at(-1);
   if (device === undefined) return;
@@ -35,7 +34,7 @@ async function replacement(ex: Explorer, { writes, parts, devices, deployments }
   }
 }
 
-/** Rule 1: the server derives a path where none is given, and reuses none. */
+/** Section 9, migration rule 1: the server derives an omitted path and reuses no earlier path. */
 async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: World): Promise<void> {
   for (const { schema } of parts) for (const each of ex.versions) await read(ex, schema, each);
   const version = versionNamed('everglades');
@@ -68,7 +67,7 @@ const pathsIn = ({ json }: Exchange): unknown[] => {
 const pathsOf = (schema: KnownRecord | undefined): unknown[] =>
   ((schema?.members.get('instance_slots')?.value ?? []) as { filepath: unknown }[]).map(({ filepath }) => filepath);
 
-/** Rainier: `yaml` content. A platform may take the format of instances from their schema. */
+/** Rainier: `yaml` content; a platform may take the format of an instance from its schema. */
 async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   for (const version of codenamesFrom('rainier').map(versionNamed)) {
     if (type === undefined || !ex.versions.includes(version)) continue;
@@ -92,7 +91,7 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
   }
 }
 
-/** Tetons lacks `yaml`: its answer is recorded. */
+/** Tetons has no `yaml`, so its answer is only recorded. */
 async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('tetons');
   if (type === undefined || !ex.versions.includes(version)) return;
@@ -107,7 +106,7 @@ const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖'
 
 const RENAMES = { config_type: 'updateConfigType', device: 'updateDevice', group: 'updateGroup' } as const;
 
-/** A name in any script is kept, in any form of its letters, or refused: of a new record, and as a new name of one. */
+/** A platform must keep a name in any script, up to Unicode normalization, or refuse it. */
 async function names(
   ex: Explorer,
   { writes, types: [type], devices: [device], groups: [group] }: World,
@@ -147,7 +146,7 @@ async function names(
     }
 }
 
-/** Rule 2: no request changes a slug. */
+/** Section 9, migration rule 2: no request changes a slug. */
 async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
@@ -173,7 +172,7 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     if (refused(exchange) && name !== undefined) type.members.set('name', name);
     const expected = 'a 4xx to PATCH with slug';
     const about = { what: 'accepted', kind: 'config_type', path: '/slug' } as const;
-    // A member of another name may be ignored.
+    // A platform may ignore an unknown member such as `Slug`.
     if ('slug' in body) ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
     await read(ex, type, version);
   }

@@ -1,4 +1,4 @@
-/** Records that the run has made, and short sequences of commands on them. */
+/** Records that the run has created, and short sequences of commands on them. */
 import { randomInt } from 'node:crypto';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
 import type { Ask, Exchange } from './exchange.ts';
@@ -21,7 +21,7 @@ export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<Excha
 export interface World {
   writes: Writes;
   types: KnownRecord[];
-  /** Releases with one instance for each slot of their schemas. */
+  /** Releases with one config instance for each slot of their schemas. */
   parts: { schema: KnownRecord; release: KnownRecord; instances: KnownRecord[] }[];
   devices: KnownRecord[];
   groups: KnownRecord[];
@@ -29,7 +29,7 @@ export interface World {
 }
 
 export async function makeWorld(ex: Explorer): Promise<World> {
-  // Not drawn, since an earlier run of the same seed may have left its records there.
+  // Independent of the seed, since an earlier run with the same seed may have left records of equal names.
   const writes = new Writes(ex, new Names(randomInt(2 ** 31).toString(36)));
   const world: World = { writes, types: [], parts: [], devices: [], groups: [], deployments: [] };
   const keep = <T>(list: T[], made: T | undefined): T | undefined => {
@@ -63,7 +63,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
 const MORE_THAN_A_PAGE = 101;
 const MADE_AT_ONCE = 8;
 
-/** Makes config types where no list has more than 100 items, which alone show whether a limit is obeyed. */
+/** Fills a list beyond 100 items, because only a longer list shows whether a limit is obeyed. */
 export async function fillOneList(ex: Explorer, { writes, types }: World): Promise<void> {
   const longest = Math.max(...[...ex.model.lists.values()].map(({ reference }) => reference?.total ?? 0));
   if (longest >= MORE_THAN_A_PAGE || types.length === 0) return;
@@ -138,7 +138,7 @@ export async function* eachCommand(ex: Explorer, world: World): AsyncGenerator<v
 
 const COMMANDS_IN_A_SEQUENCE = 4;
 
-/** Runs commands, those seldom given in a version first, and reads the record after each. */
+/** Prefers commands that are rare in a version, and reads the record after each command. */
 export async function runSequence(ex: Explorer, world: World): Promise<void> {
   for (let given = 0; given < COMMANDS_IN_A_SEQUENCE; given += 1) {
     const all = Object.keys(COMMANDS).flatMap((name) => ex.versions.map((version) => ({ name, version })));

@@ -1,4 +1,4 @@
-/** Writes of the run: few records of similar names, and their commands. */
+/** Creates and changes the records of the run. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { DIALECT_NAMES } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';
@@ -8,7 +8,7 @@ import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
 
-/** Names of records: they begin with `muster`, and the mark tells the runs apart. */
+/** Names of records begin with `muster`; the mark distinguishes runs. */
 export class Names {
   readonly mark: string;
   #count = 0;
@@ -17,7 +17,7 @@ export class Names {
     this.mark = mark;
   }
 
-  /** Small letters and digits: the specification shows no rule for names. */
+  /** Only lowercase letters and digits, since the specification states no rule for names. */
   next(): string {
     this.#count += 1;
     return `muster${this.mark}x${this.#count}`;
@@ -30,19 +30,19 @@ export class Names {
 }
 
 interface SchemaOptions {
-  /** Whether a path is given, or left to the platform to derive. */
+  /** False to let the platform derive the path. */
   hasPath?: boolean;
   slots?: number;
   format?: 'json' | 'yaml';
   instanceFormat?: 'json' | 'yaml';
 }
 
-/** Makes and changes records, in any version. A refusal is adopted: the model goes on as if nothing had been asked. */
+/** Creates and changes records in any version; a refusal leaves the model unchanged. */
 export class Writes {
   readonly ex: Explorer;
   readonly names: Names;
   last: Exchange | undefined;
-  /** Bodies that were accepted for new records in the newest version, by operation. */
+  /** Bodies accepted for new records in the newest version, by operation. */
   readonly bodies = new Map<string, Body>();
 
   constructor(ex: Explorer, names: Names) {
@@ -143,7 +143,7 @@ export class Writes {
     });
   }
 
-  /** `parent`: omitted where undefined; null moves it to the top. */
+  /** `parent`: undefined omits the member; null puts the group at the top. */
   group(version: string, parent: string | null | undefined): Promise<KnownRecord | undefined> {
     const body = { name: this.names.next(), ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { name: body.name, parent_id: parent ?? null };
@@ -166,7 +166,7 @@ export class Writes {
     return this.#post(id, kind, version, { ...change, ids: [of] });
   }
 
-  /** Section 9, rule 2: everglades accepts no slug; its effect in older versions is not stated. */
+  /** Section 9, rule 2: everglades accepts no slug; no section states the effect in older versions. */
   async slug(version: string, type: KnownRecord): Promise<void> {
     const slug = this.names.next();
     this.#forgetTimes(type);
@@ -204,7 +204,7 @@ export class Writes {
     await this.#change(id, deployment, version, { body: {}, predicted: { target_status: target } });
   }
 
-  /** Forgets what a deployment may change in its device and in the device's other deployments. */
+  /** A deployment may change its device and the other deployments of its device. */
   #forgetStates(device: KnownRecord): void {
     const siblings = this.ex.model
       .of('deployment')
@@ -218,7 +218,7 @@ export class Writes {
     record.members.delete('updated_at');
   }
 
-  /** Archives deployments as far as the platform allows; other records stay, unused. */
+  /** Archives deployments if the platform allows it; other records stay. */
   async tidy(): Promise<void> {
     const made = this.ex.model.of('deployment', true);
     const left = made.filter(({ members }) => members.get('target_status')?.value !== 'archived');

@@ -1,17 +1,17 @@
-/** Lists and resources that rules read from the answers of a platform. */
+/** Finds lists and resources in the answers of a platform. */
 import type { Happening } from '../../../harness/client/happening.ts';
 import { isObject } from '../../json.ts';
 import { COLLECTIONS, envelopeProblems, type Page } from './lists.ts';
 
 const NAMES: ReadonlySet<string> = new Set(COLLECTIONS);
 
-/** Whether a path is a list of section 4.2, unlike `/devices/{id}/groups`, which belongs to one resource. */
+/** Excludes lists that belong to one resource, such as `/devices/{id}/groups`. */
 export function isCollection(path: string): boolean {
   const [last = '', ...earlier] = path.split('/').reverse();
   return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
 }
 
-/** Page in an answer; undefined unless that is a 200 to GET of a collection, with a right envelope. */
+/** Undefined unless the answer is a 200 to GET of a collection, with a valid envelope. */
 export function pageIn(seen: Happening): Page | undefined {
   if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
   const { json } = seen.answer;
@@ -24,7 +24,7 @@ type ResourceSeen = Readonly<Record<string, unknown>> & { readonly object: strin
 /** Cache, since several rules ask about the same answer. */
 const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();
 
-/** The resources of an answer: what was read or written, the items of a list, and those that are expanded in them. */
+/** All resources in an answer, including items of a list and expanded resources. */
 export function resourcesIn(seen: Happening): readonly ResourceSeen[] {
   if (seen.kind !== 'answer' || seen.answer.status >= 300 || !isObject(seen.answer.json)) return [];
   const { json } = seen.answer;
@@ -41,7 +41,7 @@ function* resources(value: unknown): Generator<ResourceSeen> {
   const { object, id } = value;
   if (typeof object !== 'string') return;
   if (typeof id === 'string') yield value as ResourceSeen;
-  // Content that a user has written may look like a resource, and is none.
+  // User content may look like a resource.
   for (const [name, member] of Object.entries(value))
     if (typeof member === 'object' && name !== 'content') yield* resources(member);
 }

@@ -1,4 +1,4 @@
-/** How a check of this suite is declared. */
+/** Declares platform checks and their premises. */
 import { checks, rules } from '../../../harness/runner/define.ts';
 import { AT_ONCE, boundedProperty, type PropertyBounds } from '../../../harness/runner/property.ts';
 import type { Check } from '../../../harness/runner/types.ts';
@@ -11,12 +11,14 @@ export type { Platform } from './requests.ts';
 const declare = checks<PlatformContext>();
 const declareRule = rules<PlatformContext>();
 
-/** Check that at least one collection answers with a list: where none does, no other check means anything. */
+/** Premise of all checks, since a platform without any list shows nothing. */
 export const ANY_LIST = 'platform.list.envelope.any';
-/** Check whose findings the readers of pages allow for. */
+/** Readers of pages tolerate the findings of this check. */
 const ENVELOPE = 'platform.list.envelope';
 
-/** Bounds of a property: tries random values for `randomMs`, two of them in any case, and shrinks for `shrinkMs`. */
+/**
+ * `randomMs`: milliseconds for random values, of which at least two are tried. `shrinkMs`: milliseconds for shrinking.
+ */
 export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBounds => ({
   shrinkMs,
   tryMs: () => randomMs,
@@ -37,7 +39,7 @@ function check(
   });
 }
 
-/** Premises of a check: the plainest checks, which come before it, and its own. */
+/** Adds to the premises the plainest checks that come before the check. */
 function restingOn(id: string, premises: readonly string[] = []): string[] {
   const plainer = [ANY_LIST, ENVELOPE];
   return [...new Set([...plainer.slice(0, plainer.includes(id) ? plainer.indexOf(id) : 2), ...premises])];

@@ -1,4 +1,7 @@
-/** Creates records by request bodies of published platforms, since none are stated. A refusal blocks the check. */
+/**
+ * Creates records with the bodies that published platforms take; a refusal only blocks, since the specification shows
+ * no bodies.
+ */
 
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';
@@ -8,14 +11,14 @@ import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, refused,
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
 
 /**
- * Ends the check as undecided if the platform has no such endpoint, whose path is not stated, or if the key may not
- * write there, which a 403 shows as long as no write of this kind has succeeded.
+ * Ends the check as undecided if the platform lacks the endpoint, whose path is not specified. A 403 before any success
+ * means that the key may not write.
  */
 export async function requireEndpoint(t: Platform, path: string, response: HttpResponse): Promise<void> {
   const { status } = response;
   const forbidden = status === 403 && !hasSucceeded(t, 'POST', path);
   if (!NOT_SERVED.includes(status) && !forbidden) return;
-  // A server that serves nothing at all fails here.
+  // Fails for a server that serves nothing.
   await servedCollections(t);
   if (forbidden) t.undecided(`the API key may not write: POST ${path} answered ${describeResponse(response)}`);
   t.undecided(`the platform has no POST ${path} (${status})`);
@@ -33,7 +36,7 @@ export function createdItem(response: HttpResponse): Item | undefined {
   return ok(response) && whole ? (json as Item) : undefined;
 }
 
-/** Creates a config type, without dashes in its slug where they are refused: no section states its characters. */
+/** After a refusal, tries a slug without dashes, since no section states the characters of a slug. */
 export async function createConfigType(t: Platform): Promise<Item> {
   const slug = recordName('type');
   const path = '/config_types';

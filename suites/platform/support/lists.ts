@@ -1,4 +1,4 @@
-/** Collections, pages and items, read strictly: a broken envelope fails the check, unless its own check has failed. */
+/** Reads collections, pages and items. A broken envelope fails the check, unless the check of envelopes has failed. */
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { defined } from '../../../harness/common/defined.ts';
@@ -7,7 +7,7 @@ import { type ListEnvelope, listEnvelope } from '../../../harness/contract/lists
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { describeResponse, ok, type Platform, send } from './requests.ts';
 
-/** Section 1 names the resources and section 4.2 the path of one of them; the other paths follow its form. */
+/** Section 4.2 shows the path of one collection; the other paths follow its form. */
 export const COLLECTIONS = [
   'config_types',
   'config_schemas',
@@ -29,13 +29,12 @@ export type ListQuery = Record<string, string | number | readonly string[]> | st
 
 type Collections = [Collection, ...Collection[]];
 
-/** Served collections by headers: another version may serve others. */
+/** By request headers, since versions may serve different collections. */
 const SERVED = new Fact(() => new Map<string, Collections>());
 
 /**
- * Collections that answer with a list, which also proves that the key is accepted; asked for once a run. Fails the
- * check if there are none, and blocks it if every one refuses the key. A single broken collection is left out: only
- * `platform.list.envelope` should fail because of it.
+ * Collections that answer with a list. Fails the check without any list, and blocks it if all collections refuse the
+ * key. Leaves out a broken collection, which only `platform.list.envelope` reports.
  */
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
   const known = t.session.get(SERVED);
@@ -59,7 +58,7 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
           getList(t, collection, { limit: 1 }, http),
           getList(t, collection, { limit: 1, offset: 1_000_000 }, http),
         ]);
-        // The first and the last page differ in `has_more`. Another requirement decides on a refusal beyond the end.
+        // First and last page differ in `has_more`; platform.list.past-end judges a refusal beyond the end.
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
@@ -90,7 +89,7 @@ function whyNoList(response: HttpResponse): string {
   return problems.length === 0 ? describeResponse(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
-/** Any answer to GET of a collection. A query given as text is sent unchanged. */
+/** Returns any answer. A query given as text is sent unchanged. */
 export function getList(
   t: Platform,
   collection: string,
@@ -100,7 +99,7 @@ export function getList(
   return send(t, { path: `/${collection}`, query }, http);
 }
 
-/** One page. Fails the check unless it is 200 with a list envelope, and blocks it if the key may not read the list. */
+/** Fails the check unless the answer is a 200 with a list envelope; blocks it if the key may not read the list. */
 export async function getPage(t: Platform, collection: string, query: ListQuery): Promise<Page> {
   const response = await getList(t, collection, query);
   if (response.status === 401 || response.status === 403)
@@ -114,13 +113,13 @@ export async function getPage(t: Platform, collection: string, query: ListQuery)
   return lenient ?? (response.json as Page);
 }
 
-/** Section 2.6: a member of the envelope is missing, or of another type. */
+/** Section 2.6: a member of the envelope is missing or has a wrong type. */
 export const ENVELOPE_ODD: Deviation = {
   name: 'envelope-odd',
   allowance: 'a page is read from its items, and whatever else of the envelope can be read',
 };
 
-/** Page in a body that departs from the envelope; undefined when there is none. */
+/** Reads a page despite a wrong envelope; undefined if the body has no items. */
 function readLeniently(value: unknown): Page | undefined {
   if (typeof value !== 'object' || value === null || !('data' in value)) return undefined;
   const { limit, offset, has_more, total_count, data: given } = value as Record<string, unknown>;
@@ -144,7 +143,7 @@ const isItem = (value: unknown): value is Item =>
 
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
-  // An echoed offset of hundreds of digits is an integer that no double can hold.
+  // An echoed offset of hundreds of digits is a valid integer, but JSON.parse returns Infinity.
   const readable =
     typeof value === 'object' && value !== null && 'offset' in value && value.offset === Number.POSITIVE_INFINITY
       ? { ...value, offset: 0 }
@@ -154,7 +153,7 @@ export function envelopeProblems(value: unknown): string[] {
 
 const SEARCHED_PAGES = 20;
 
-/** Item in its list, read page by page (section 8, rule 3). `whole`: the list was read to its end. */
+/** Searches page by page (section 8, rule 3). `whole`: the search has reached the end of the list. */
 export async function search(t: Platform, collection: string, id: string): Promise<{ item?: Item; whole: boolean }> {
   const limit = LIST_LIMITS.limitMaximum;
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {
@@ -165,7 +164,7 @@ export async function search(t: Platform, collection: string, id: string): Promi
   return { whole: false };
 }
 
-/** One item by its id, or from its list where its path, which is not stated for most resources, does not answer. */
+/** Reads an item by its path or, if that path is not served, from its list; no section states the path. */
 export async function readItem(t: Platform, collection: string, id: string): Promise<Item> {
   const response = await send(t, { path: `/${collection}/${encodeURIComponent(id)}` });
   const item = response.json as Item | undefined;

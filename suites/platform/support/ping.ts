@@ -1,17 +1,16 @@
-/** Devices to ping, and the ping itself. */
+/** Chooses devices to ping, and pings them. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { createDevice, mayWrite } from './create.ts';
 import { envelopeProblems, getList, type Page, search } from './lists.ts';
 import { describeRequest, describeResponse, NOT_SERVED, ok, type Platform, send } from './requests.ts';
 
-/** Durations in the unit of `timeout_nanos`. */
 export const SECOND_NANOS = 1_000_000_000;
 export const MILLISECOND_NANOS = 1_000_000;
 /** Section 8: no ping may wait longer. */
 export const LONGEST_PING_MS = 10_000;
 
-/** The named device, online before offline; else the first one listed; else a new one if the run may write. */
+/** The named device, online before offline; else the first listed device; else a new device if the run may write. */
 export const findDevice = async (t: Platform): Promise<string | undefined> =>
   t.onlineDevice ?? t.offlineDevice ?? listedDevice(t);
 
@@ -22,7 +21,7 @@ async function listedDevice(t: Platform): Promise<string | undefined> {
   return (listed ?? (mayWrite(t) ? await createDevice(t) : undefined))?.id;
 }
 
-/** `123456789012… (400 characters)`: nobody reads hundreds of digits in a report. */
+/** Shortens long numbers in reports, such as `123456789012… (400 characters)`. */
 const shortened = (digits: string): string =>
   digits.length <= 40 ? digits : `${digits.slice(0, 12)}… (${digits.length} characters)`;
 
@@ -31,13 +30,13 @@ export const describePing = (device: string, timeoutNanos: number | string): str
 
 export interface PingOptions {
   http?: HttpClient;
-  /** Milliseconds that the platform may wait for the device. Default: the 10 seconds that no ping may exceed. */
+  /** Milliseconds that the platform may wait for the device. Default: 10 seconds, the longest ping. */
   takesMs?: number;
-  /** Milliseconds by which its answer may be late then. Default: the run's patience. */
+  /** Milliseconds by which the answer may be late. Default: the run's patience. */
   lateMs?: number;
 }
 
-/** `body`: an object is sent as JSON, text as it is. Throws NoAnswer if nothing comes in time. */
+/** `body`: text is sent unchanged, an object as JSON. Throws NoAnswer if no answer comes in time. */
 export function ping(t: Platform, device: string, body: unknown, options: PingOptions = {}): Promise<HttpResponse> {
   const { http, takesMs = LONGEST_PING_MS, lateMs = t.patienceMs } = options;
   return send(
@@ -63,7 +62,7 @@ export async function pingWithin(
   try {
     return await ping(t, device, body, options);
   } catch (error) {
-    // A connection that the platform closes early is another fault, and fails the check as such.
+    // A connection that the platform closes early is a different fault, which fails the check.
     if (error instanceof NoAnswerInTime) return 'no answer';
     throw error;
   }
@@ -74,7 +73,7 @@ export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown =>
 
 const ATTEMPTS = 3;
 
-/** Pings the device of `findDevice`, or another one if that has been deleted meanwhile; undefined if there is none. */
+/** Pings the device of `findDevice`, or a listed device if the first was deleted; undefined without a device. */
 export async function pingAnyDevice(t: Platform): Promise<{ device: string; response: HttpResponse } | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const device = await (attempt === 0 ? findDevice(t) : listedDevice(t));
@@ -91,15 +90,15 @@ async function isDeleted(t: Platform, device: string): Promise<boolean> {
   return whole && item === undefined;
 }
 
-/** Blocks the check for a key without the scope `devices:read`: its refusals prove nothing. */
+/** Blocks the check if the key lacks the scope `devices:read`, since later refusals prove nothing. */
 export function blockIfForbidden(t: Platform, response: HttpResponse): void {
   if (response.status !== 401 && response.status !== 403) return;
   t.blocked(`the API key may not ping: ${describeResponse(response)}`);
 }
 
 /**
- * Proves that the platform serves pings, so that a later refusal means something, and returns the device that was
- * pinged. Fails the check if an online device cannot be pinged; blocks it if the only known device may be the reason.
+ * Proves that the platform serves pings, so that later refusals mean something; returns the device. Fails the check if
+ * an online device cannot be pinged; blocks it if the device may be the cause.
  */
 export async function requirePing(t: Platform): Promise<string> {
   const pinged = await pingAnyDevice(t);

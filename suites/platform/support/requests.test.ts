@@ -1,4 +1,4 @@
-/** Pauses of checks after a 429, and kinds of requests. */
+/** Tests of pauses after a 429, and of kinds of requests. */
 
 import { createServer, type RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +24,6 @@ it('counts requests for any id as one kind', () => {
   expect(kindOfRequest('GET', '/devices/dvc_1')).not.toBe(kindOfRequest('GET', '/devices'));
 });
 
-/** Context of a check, which can be ended, on a scripted platform. */
 async function started(answer: RequestListener): Promise<{ t: Platform; end(): void; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -46,7 +45,6 @@ async function started(answer: RequestListener): Promise<{ t: Platform; end(): v
   } as unknown as Platform;
   return { t, end: () => over.abort(new Blocked('over')), asked };
 }
-/** Resolves when the server has been asked that often. */
 const askedTimes = (asked: readonly string[], times: number) =>
   expect.poll(() => asked.length, { timeout: 5000 }).toBeGreaterThanOrEqual(times);
 

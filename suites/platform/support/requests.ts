@@ -1,4 +1,4 @@
-/** Context of a platform check; its requests, repeated while the platform answers 429; and answers in findings. */
+/** Context of a platform check, and its requests, which are repeated after a 429. */
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/durations.ts';
@@ -20,7 +20,6 @@ export function clientOfVersion(t: Platform, version: string): HttpClient {
   return t.http.with({ headers: { ...t.http.headers, [t.versionHeader]: version } });
 }
 
-/** The same platform in one API version, whichever version the run speaks. */
 export const inVersion = (t: Platform, codename: SupportedCodename): Platform => ({
   ...t,
   http: clientOfVersion(t, versionNamed(codename)),
@@ -31,24 +30,24 @@ export const speaksAtLeast = (t: Platform, codename: SupportedCodename): boolean
   isPlatformVersion(t.apiVersion) && atLeast(t.apiVersion, codename);
 
 export interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
-  /** Milliseconds that the platform may take on top of those for any answer. */
+  /** Milliseconds that the platform may take in addition to the usual time. */
   takesMs?: number;
   /** Milliseconds by which the answer may be late. Default: the run's patience. */
   lateMs?: number;
 }
 
-/** Milliseconds that the headers of a 429 ask for, within limits; growing pauses where they name none. */
+/** Milliseconds before the next attempt after a 429: as its headers demand, else growing. */
 export function pauseMs(headers: RetryHeaders, attempt: number): number {
   const pause = retryAfterMs(headers) ?? backoffMs({ firstMs: 100, longestMs: 3200 }, attempt);
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), 10_000);
 }
 
-/** Sends a request, again after a pause while the answer is 429. Blocks the check after a minute of that. */
+/** Repeats a request while the platform answers 429; blocks the check after a minute. */
 export async function send(t: Platform, request: PlatformRequest, http: HttpClient = t.http): Promise<HttpResponse> {
   const { method = 'GET', path } = request;
   const whole = { ...request, headers: { accept: 'application/json', ...request.headers } };
   const response = await retryThrottled(() => sendOnce(t, whole, http), {
-    // All checks pause together; some platforms allow one ping of a device at a time.
+    // All checks pause together; some platforms allow only one ping per device at a time.
     gate: t.session.gate(path.endsWith('/ping') ? path : ''),
     signal: t.signal,
     isThrottled: ({ status }) => status === 429,
@@ -59,7 +58,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   return response;
 }
 
-/** Sends a request once. Waits less for a kind of request that the platform has left unanswered before. */
+/** Waits less for a kind of request that the platform has left unanswered before. */
 export async function sendOnce(
   t: Platform,
   request: PlatformRequest,
@@ -81,20 +80,20 @@ export async function sendOnce(
   }
 }
 
-/** `POST /devices/dvc_1/ping` → `POST /devices/{id}/ping`. */
+/** Example: `POST /devices/dvc_1/ping` becomes `POST /devices/{id}/ping`. */
 export const kindOfRequest = (method: string, path: string): string =>
   `${method} ${path.replace(/^(\/[^/?]+)\/[^/?]+/, '$1/{id}')}`;
 
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
-/** Whether a write of this kind succeeded in this run: then a later 403 does not mean that the key lacks a scope. */
+/** After a success, a later 403 does not mean that the key lacks a scope. */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
 export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${show(response.text, 300)}`}`;
 
-/** Request in one line of a finding: `POST /deployments {"parent_id":null}`. Text is shown as it is sent. */
+/** One line for a finding, such as `POST /deployments {"parent_id":null}`; text is shown as sent. */
 export function describeRequest(method: string, path: string, body?: unknown): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return [method, path, ...(text === undefined ? [] : [show(text, 300)])].join(' ');
@@ -106,5 +105,5 @@ export const serverError = ({ status }: Pick<HttpResponse, 'status'>): boolean =
 export const isJson = (response: { readonly headers: Readonly<Record<string, string>> }): boolean =>
   /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(response.headers['content-type'] ?? '');
 
-/** Statuses of a platform that has nothing at a path, or not with this method. */
+/** Statuses for a path, or a method of a path, that the platform does not have. */
 export const NOT_SERVED: readonly number[] = [404, 405, 501];

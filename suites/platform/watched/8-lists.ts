@@ -1,4 +1,4 @@
-/** Sections 4.2 and 8: status, limit and offset of lists as clients in the field get them. */
+/** Sections 4.2 and 8: status, limit and offset of lists in watched traffic. */
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Requirement } from '../../../harness/runner/types.ts';
@@ -10,7 +10,7 @@ import { describeResponse } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { listAnswerIn } from './support.ts';
 
-/** Successes other than 200; not 203 and 206, which a proxy has changed, or which were asked for in parts. */
+/** Successes other than 200, without 203 (changed by a proxy) and 206 (requested in part). */
 const OTHER_SUCCESSES: ReadonlySet<number> = new Set([201, 202, 204, 205]);
 
 const statusRule = (): Rule => (seen, judge: Judge) => {
@@ -28,7 +28,7 @@ const statusRule = (): Rule => (seen, judge: Judge) => {
 
 type Name = 'limit' | 'offset';
 
-/** Number that is given once, in its usual form, and fits into 32 bits; other requirements decide on the rest. */
+/** A single plain number of at most nine digits; other requirements judge other values. */
 function numberIn(query: URLSearchParams, name: Name): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^(?:0|-?[1-9]\d{0,8})$/.test(value) ? Number(value) : undefined;
@@ -39,7 +39,7 @@ const isOutOfRange = {
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Sightings in a row that make a finding: one may be a list that changed meanwhile, or a proxy that refuses. */
+/** Consecutive sightings that make a finding; a single sighting may come from a changed list or a proxy. */
 const FINDINGS_IN_A_ROW = 2;
 
 const offsetRule = (): Rule => {
@@ -50,7 +50,7 @@ const offsetRule = (): Rule => {
     const offset = list && numberIn(list.query, 'offset');
     if (page === undefined || offset === undefined || offset <= LIST_LIMITS.offsetMinimum) return;
     judge.saw(() => JSON.stringify(page));
-    // An offset beyond the end may be clamped, and then nothing follows.
+    // A platform may clamp an offset beyond the end; then no items follow the page.
     const isIgnored = page.offset < offset && page.has_more && page.data.length > 0;
     times = isIgnored ? times + 1 : 0;
     judge.must(times < FINDINGS_IN_A_ROW, {
@@ -61,10 +61,10 @@ const offsetRule = (): Rule => {
   };
 };
 
-/** Parameters of section 8; any other may change the size of a page. */
+/** Parameters of section 8; any other parameter may change the size of a page. */
 const KNOWN = new Set(['limit', 'offset', 'expand']);
 
-/** Finding of the model about a page whose request names known parameters alone, so that no other is the cause. */
+/** Judges only requests with known parameters, since other parameters may explain the page. */
 const defaultsRule = (): Rule => (seen, judge: Judge) => {
   const { query } = listAnswerIn(seen) ?? {};
   if (query !== undefined && [...query.keys()].every((name) => KNOWN.has(name))) judgeByModel(judge, seen, defaults.id);
@@ -76,10 +76,10 @@ interface Clamp {
   becomes: string;
 }
 
-/** Statuses that call a request wrong; others have other reasons: the key, the list, the platform itself. */
+/** Statuses that blame the request; other statuses may blame the key, the list or the platform. */
 const CALLED_WRONG: ReadonlySet<number> = new Set([400, 422]);
 
-/** State of one client's list: `served` since the last refusal, `taken` with a number out of range. */
+/** Experience of one client with a list. `taken`: the platform accepted a number out of range. */
 interface ListState {
   served: boolean;
   taken: boolean;
@@ -91,14 +91,14 @@ function isInRange(query: URLSearchParams, name: Name): boolean {
   return value === undefined ? !query.has(name) : !isOutOfRange[name](value);
 }
 
-/** Counts a refusal of a list that was served with numbers in range just before: the number alone is its reason. */
+/** Counts a refusal right after a success in range, so that only the number explains the refusal. */
 function refuse(state: ListState, status: number): void {
   if (!CALLED_WRONG.has(status)) state.refused = 0;
   else if (state.served && !state.taken) state.refused += 1;
   state.served = false;
 }
 
-/** Makes a rule on clamping, by refusals of a list that the same client gets in the same version within range. */
+/** Rule on clamping: a refusal counts beside answers in range for the same client, list and version. */
 function clamp(requirement: Requirement, { name, isMeant, becomes }: Clamp) {
   const other = name === 'limit' ? 'offset' : 'limit';
   return watchedRule(requirement, [requirement.id], (): Rule => {
@@ -143,7 +143,7 @@ export const rules = [
     isMeant: (value) => value > LIST_LIMITS.limitMaximum,
   }),
   clamp(limitBelow, { name: 'limit', isMeant: isBelow, becomes: 'a limit from 0 to 100' }),
-  // A limit of 0 may stand for none.
+  // A limit of 0 may mean no limit.
   clamp(nearest, { name: 'limit', isMeant: (value) => value < 0, becomes: 'limit 1, or 0' }),
   clamp(negativeOffset, { name: 'offset', isMeant: isOutOfRange.offset, becomes: 'offset 0' }),
 ];

@@ -1,4 +1,4 @@
-/** Section 9: answers to clients of each version, as clients in the field get them. */
+/** Section 9: answers to clients of each version in watched traffic. */
 import {
   atLeast,
   END_OF_LIFE_VERSIONS,
@@ -15,7 +15,7 @@ import { describeResponse, ok, refused } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { answerShown, versions } from './support.ts';
 
-/** Whether a header names one version: section 9 says nothing of none or several. */
+/** Section 9 states nothing about no version or several versions in the header. */
 const isOne = (version: string | undefined): version is string =>
   version !== undefined && version !== '' && !version.includes(',');
 
@@ -37,13 +37,13 @@ const refusalRule = (isMeant: (version: string) => boolean, why: string) => (): 
 
 const isEnded = (version: string): boolean => END_OF_LIFE_VERSIONS.some((each) => each === version);
 const isMalformed = (version: string): boolean => !VERSION_FORMAT.test(version);
-/** A platform may be newer than this Muster, and have versions of later dates. */
+/** Excludes later dates, since a platform may be newer than Muster. */
 const isUnknown = (version: string): boolean =>
   VERSION_FORMAT.test(version) &&
   version.slice(0, 10) <= NEWEST_VERSION.slice(0, 10) &&
   !PLATFORM_VERSIONS.some((each) => each === version.toLowerCase());
 
-/** Rule about a status that clients of older versions do not know. */
+/** Judges a status added in version `since`, which answers to older versions must not show. */
 const statusRule = (id: string, since: 'rainier' | 'everglades') => (): Rule => {
   const versionIn = versions();
   return (seen, judge: Judge) => {

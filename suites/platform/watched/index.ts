@@ -1,7 +1,4 @@
-/**
- * Rules that need the request, its credential or its version: each decides a requirement of this suite as far as the
- * traffic of others shows it. A property of any answer has a rule in the suite itself.
- */
+/** Rules for watched traffic that need the request, its credential or its version. */
 import type { Check } from '../../../harness/runner/types.ts';
 import { isPing, watchedRule } from '../../watched.ts';
 import { success } from '../2.5-ping.ts';
@@ -11,7 +8,7 @@ import { rules as versions } from './9-versions.ts';
 import { judgeByModel } from './judged.ts';
 import { answerIn } from './support.ts';
 
-/** Section 2.5 shows no outcome but success. */
+/** Section 2.5 shows only a success. */
 const ping = watchedRule(success, [success.id], () => (seen, judge) => {
   const { request, answer } = answerIn(seen) ?? {};
   if (request === undefined || answer === undefined || !isPing(request) || pingCode(answer) !== 'success') return;

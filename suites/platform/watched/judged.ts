@@ -1,4 +1,4 @@
-/** Judges single answers, to anybody, by the model. */
+/** Judges single answers to any client by the model of the exploration. */
 import type { Happening } from '../../../harness/client/happening.ts';
 import { type Operation, RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -15,7 +15,7 @@ import { Model } from '../oracle/model.ts';
 import { judgePing } from '../oracle/refusals.ts';
 
 interface Judged {
-  /** Finding, if any, by the id of each requirement that the answer was held to. */
+  /** Ids of the requirements that judged the answer, each with its finding or undefined. */
   ids: ReadonlyMap<string, Difference | undefined>;
   text: string;
 }
@@ -23,7 +23,7 @@ interface Judged {
 /** Cache, since several rules ask about the same answer. */
 const JUDGED = new WeakMap<Happening, Map<string, Judged | undefined>>();
 
-/** Holds an answer to a requirement as far as that answer alone decides it. */
+/** Judges an answer by one requirement, without knowledge of other answers. */
 export function judgeByModel(judge: Judge, seen: Happening, id: string, version: string = NEWEST_VERSION): void {
   const known = JUDGED.get(seen) ?? new Map<string, Judged | undefined>();
   JUDGED.set(seen, known);
@@ -61,7 +61,7 @@ function judgedIn(seen: Happening, version: string): Judged | undefined {
   return { ids, text: exchange.text };
 }
 
-/** Cache of ids by comparison, bounded since members may have any name. */
+/** Cache of ids by comparison; bounded, since members may have any name. */
 const IDS = new Map<string, readonly string[]>();
 const MOST_COMPARISONS = 10_000;
 
@@ -72,7 +72,7 @@ function idsOf(cell: string, comparison: Comparison): readonly string[] {
   return ids;
 }
 
-/** Answer to an operation of the contract, or one that shows a resource, as an exchange of the model. */
+/** Takes answers to operations of the contract, and answers to other requests that show a resource. */
 function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   if (seen.kind !== 'answer' || seen.answer.status >= 300) return undefined;
   const { asked, answer, path } = seen;
@@ -98,7 +98,7 @@ function operationAt(method: string, address: string): Operation | undefined {
   return ROUTES.find(({ operation, route }) => operation.method === method && route.test(below))?.operation;
 }
 
-/** Read of the resource that an answer names: routes of agents show resources too. */
+/** Routes of agents show resources, too. */
 function readOf(json: unknown): Operation | undefined {
   const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
   return kind === undefined ? undefined : getOf(kind);

@@ -1,4 +1,4 @@
-/** Answers, versions and lists that rules of a platform read from the traffic of others. */
+/** Reads answers, versions and lists from the watched traffic of a platform. */
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { DIALECT_NAMES, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
@@ -12,7 +12,7 @@ interface Answered {
   answer: AnswerSeen;
 }
 
-/** Answer to a client with a key: an agent, or a user of a console, may have other endpoints. */
+/** Requires a key, since agents and console users may have other endpoints. */
 export function answerIn(seen: Happening): Answered | undefined {
   if (seen.kind !== 'answer' || seen.request?.headers[KEY] === undefined) return undefined;
   return { request: seen.request, answer: seen.answer };
@@ -24,18 +24,17 @@ const versionHeaders = ({ headers }: RequestSeen): string[] =>
 const SPECIFIED = DIALECT_NAMES.spec.versionHeader.toLowerCase();
 const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
 
-/** Whether an answer shows that the platform knows that header: it carries it, varies by it, or refuses by its name. */
+/** True if the answer shows that the platform knows the header: it sends it, varies by it, or refuses by its name. */
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
-  // A header of that name may be the version of a server's build.
+  // A server may use a header of that name for its build.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
   const refusal = refused({ status }) && !STATUSES_OF_OTHER_CAUSES.has(status) ? text : '';
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
 /**
- * Finds the version that clients with a key name. A platform may ignore the header of the other dialect, so a header
- * counts once an answer has shown that the platform knows it; that of the specification also while nobody uses another.
- * A request with both is left open.
+ * Finds the version that a client with a key names. A header counts once an answer shows that the platform knows it;
+ * the header of the specification also counts while no other header is seen.
  */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
@@ -52,7 +51,7 @@ export function versions(): (seen: Happening) => string | undefined {
   };
 }
 
-/** Answer to a request that the specification shows: for a list, for a new item of one, for a ping. */
+/** Answer to a request that the specification shows: for a list, a new item or a ping. */
 export function answerShown(seen: Happening): Answered | undefined {
   const found = answerIn(seen);
   if (found === undefined) return undefined;
@@ -63,7 +62,7 @@ export function answerShown(seen: Happening): Answered | undefined {
 
 interface ListAsked {
   query: URLSearchParams;
-  /** Key of a list that one client reads in one version; short, since rules remember many. */
+  /** Hash that identifies a list of one client in one version; short, since rules remember many. */
   key: string;
 }
 
@@ -79,7 +78,7 @@ function listAsked(request: RequestSeen): ListAsked {
   return asked;
 }
 
-/** Any answer to a request for a list in a supported version: others may have other lists. */
+/** Leaves out unsupported versions, which may have other lists. */
 export function listAnswerIn(seen: Happening): (Answered & ListAsked) | undefined {
   const found = answerIn(seen);
   if (found === undefined || found.request.method !== 'GET' || !isCollection(found.request.path)) return undefined;

@@ -1,4 +1,4 @@
-/** Answers of a correct platform that the rules could judge wrongly, beside answers of a broken one. */
+/** Answers of correct platforms that rules might judge wrongly, and of broken platforms. */
 import { describe, expect, test } from 'vitest';
 import { History } from '../../../harness/runner/rules.ts';
 import { watchedRules } from './index.ts';
@@ -16,7 +16,6 @@ interface Answer {
   ms?: number;
 }
 
-/** Ids of the rules with a finding in a sequence of answers; requests have a key and a version by default. */
 const foundIn = (answers: readonly Answer[]): string[] => judged(answers).found;
 
 /** `decided`: ids of the rules that had something to judge. */
@@ -133,7 +132,7 @@ describe('limit and offset', () => {
   });
 });
 
-/** Shows that the platform knows that header. */
+/** Answer that shows that the platform knows the header. */
 const asksFor = (header: string, status = 400): Answer =>
   at('', { error: `${header} is missing` }, { status, headers: { 'service-version': 'none' } });
 
