@@ -91,7 +91,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
 const SOME_MS = 15;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Attempts to read twice; a deployment between two reads makes them differ. */
+/** A deployment between two reads changes the answer, so the reads are repeated. */
 const ATTEMPTS = 5;
 
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {

@@ -40,7 +40,6 @@ check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) =
   await expectInactive(t, id, files, 'failed');
 });
 
-/** Deploys, and blocks the check if the device does not show the new deployment as current. */
 async function deployShown(t: Device, files: readonly ConfigFile[] = []): Promise<Deployment> {
   const made = await t.control.deploy({ config_instances: [...files] });
   const shown = (await currentDeployment(t))?.['id'];
@@ -100,7 +99,6 @@ async function activeState(t: Device, id: string): Promise<string | undefined> {
   return `activity_status ${body['activity_status']}, error_status ${body['error_status']}`;
 }
 
-/** Polls for at most `within` milliseconds, by default for the usual time of this kind of wait. */
 async function happens(
   t: Device,
   what: string,

@@ -30,7 +30,6 @@ check(
     const { cursor: before, live } = await subscribeAtKnownCursor(t, streams);
     await readUpTo(live, await publishEveryEventKind(t));
     await live.close();
-    // A small log retains only the last events.
     const cursor = retainedFrom(t, before, distinct(live.events));
     const events = laterThan(cursor, live.events);
     const last = events.at(-1);
@@ -56,6 +55,5 @@ check(
   },
 );
 
-/** Percent-encodes every byte, unlike encodeURIComponent. */
 const percentEncoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');

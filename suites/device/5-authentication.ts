@@ -45,7 +45,6 @@ function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void
       expected: `200 ${how} (404 or so while the device has no deployment)`,
       actual: describeResponse(response),
     });
-    // Other checks report a stream that gets no answer.
     const stream = await streams.try({}, http).catch((error: unknown) => {
       if (!(error instanceof Violation)) throw error;
     });
@@ -102,7 +101,7 @@ const bearer = requirement({
 check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
   const { token } = t.transport;
-  // A device that serves no request must not pass.
+  // Opens a stream first: a device that serves no request must not pass.
   await (await streams.open()).close();
   await shouldRefuseTokenElsewhere(t, token);
   await expectWrongTokensRefused(t, token);

@@ -48,7 +48,6 @@ socket.on('connect', () => { process.stdout.write('connected'); process.exit(); 
 socket.on('error', (error) => { process.stdout.write(error.code); process.exit(); });
 `;
 
-/** Returns `connected` or an error code; undefined if no process can start as that user. */
 function connectAs(t: Device, user: number, path: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['-e', ATTEMPT, path], {
@@ -75,7 +74,6 @@ async function unrelatedUser(path: string): Promise<number> {
   return OTHER_USERS.find((user) => !involved.has(user)) ?? Math.max(...OTHER_USERS);
 }
 
-/** Finds the users whose processes hold the socket open; empty without `/proc`. */
 async function usersServing(path: string): Promise<Set<number>> {
   const users = new Set<number>();
   const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
@@ -93,7 +91,6 @@ async function usersServing(path: string): Promise<Set<number>> {
   return users;
 }
 
-/** True if the permissions of the socket and of all its directories admit every user. */
 async function openToOthers(path: string): Promise<boolean> {
   if (((await stat(path)).mode & OTHERS_WRITE) === 0) return false;
   for (let directory = dirname(path); ; directory = dirname(directory)) {

@@ -112,7 +112,6 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   retained: RETAINED,
 });
 
-/** Declares one check of driven events, one of retained events, and a rule for every frame seen. */
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,
@@ -191,7 +190,6 @@ check(
   },
 );
 
-/** Milliseconds to wait for an event that follows control's answer. */
 const QUIET_MS = 500;
 
 async function deployedEventArrives(t: Device, live: Subscription, id: string): Promise<boolean> {
@@ -202,7 +200,6 @@ async function deployedEventArrives(t: Device, live: Subscription, id: string): 
   return arrived();
 }
 
-/** Validates the last `deployment.deployed` of the deployment and returns its payload. */
 function expectDescribed(
   t: Device,
   made: Deployment,

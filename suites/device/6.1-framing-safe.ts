@@ -34,7 +34,6 @@ check(framing, asked, async (t: Device, streams) => {
     async (value) => {
       const from = live.stream.frames.length;
       const made = await deployWith(t, value);
-      // The device or its platform may refuse the text.
       if (made?.activity_status !== 'deployed') return;
       await expectIntact(t, live, from, made);
       t.saw('awkward texts');

@@ -25,7 +25,7 @@ check(
   (t: Device, streams) => expectOnLiveAndReplay(t, streams, () => publishAtOnce(t), expectRisingIds),
 );
 
-/** Publishes by concurrent calls, because they may make an agent store events out of order. */
+/** Concurrent calls may make an agent store events out of order. */
 async function publishAtOnce(t: Device): Promise<Published> {
   const portion = Math.ceil(eventBudget(t, 40) / 4);
   await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
@@ -39,7 +39,7 @@ check(
     turn: 'last',
     profile: 'core',
     premises: ['device.events.frame.retained'],
-    // A single event has no order.
+    // One event has no order.
     least: { events: 2 },
     orElse: 'a log that keeps two events or more shows their order',
   },
@@ -54,7 +54,7 @@ rule(monotonic, { premises: [monotonic.id] }, () => {
     const before = newest.get(seen.stream);
     newest.set(seen.stream, before === undefined || id > before ? id : before);
     judge.saw(() => frameText(seen.frame));
-    // The checks report repeated events.
+    // Allows equal ids, since the checks report repeated events.
     judge.must(before === undefined || id >= before, {
       expected: `an id above ${before}, the highest so far on this stream`,
       actual: `event ${id}`,

@@ -118,7 +118,6 @@ check(longLived, { slow: true, premises: STREAM }, async (t: Device, streams) =>
 
 const UNKNOWN_TYPE = 'robot.rebalanced';
 
-/** Stream that a filter keeps idle for `idleMs`; undefined if the device refuses the filter or ends the stream. */
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
   const stream = await streams.try({ types: [UNKNOWN_TYPE] });
   if (stream.status !== 200) return undefined;
@@ -129,10 +128,7 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
   return stream.ended === undefined ? streams.follow(stream) : undefined;
 }
 
-/**
- * Stream that a filter keeps idle while other checks publish. Undefined without the restart check, since then only the
- * caller watches an unfiltered stream.
- */
+/** Filtered stream; undefined without restart, because then no other check watches an unfiltered stream. */
 async function idleStream(t: Device, streams: Streams): Promise<Subscription | undefined> {
   if (!t.capabilities.has('restart')) return undefined;
   const stream = await streams.try({ types: [UNKNOWN_TYPE] });

@@ -51,7 +51,6 @@ async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Pr
   return from === undefined ? all.slice(-1) : all.filter(({ id }) => id > from);
 }
 
-/** Number of newest events to look up in the log. */
 const NEWEST = 200;
 
 async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): Promise<void> {
@@ -60,7 +59,6 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     lines,
     events.map(({ id }) => id),
   );
-  // The missing event may be in the part of the log that was not read.
   if (isCut && [...at.values()].some((found) => found.length === 0))
     return expectJsonl(t, await readLog(t, Number.POSITIVE_INFINITY), events);
   const missing = events.filter(({ id }) => at.get(id)?.length === 0);

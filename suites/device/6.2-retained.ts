@@ -73,7 +73,6 @@ const NEWEST = 60;
 
 async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {
   const sample = await sampleRetained(t, streams);
-  // Closes the stream, since a device may serve few at once.
   await sample?.close();
   return sample === undefined ? [] : distinct(eventsOf(t, sample.stream)).slice(-NEWEST);
 }
@@ -87,7 +86,6 @@ async function requireTwo(t: Device, streams: Streams): Promise<SeenEvent[]> {
 const cursorIn = (events: readonly SeenEvent[]): fc.Arbitrary<bigint> =>
   fc.constantFrom(...events.slice(0, -1).map(({ id }) => id));
 
-/** Replays up to `last`; undefined if compaction has removed the event at the cursor. */
 async function replayUpTo(
   t: Device,
   streams: Streams,

@@ -43,10 +43,8 @@ check(
   },
 );
 
-/** Milliseconds to open streams, since each stream replays more events than the previous stream. */
 const OPENING_MS = 3000;
 const MOST_STREAMS = 24;
-/** Milliseconds to read all the streams. */
 const STREAMS_MS = 6000;
 
 /** Opens streams while events are published, so each switches from replay to live at a different moment. */
@@ -61,7 +59,7 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
       rest -= portion;
     }
   })();
-  // The code below awaits the promise; an early failure must not count as an unhandled rejection.
+  // The promise is awaited later; until then, a failure must not count as an unhandled rejection.
   publisher.catch(() => {});
   try {
     const started = performance.now();
@@ -74,7 +72,6 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
   } finally {
     goesOn = false;
   }
-  // A stream that fails to open skips this wait, so that its error is examined at once.
   await publisher;
   return opened;
 }

@@ -39,12 +39,11 @@ check(
     if (stretch === undefined) return t.undecided(TOO_SOON);
     const { cursor } = stretch;
     const portion = Math.ceil(eventBudget(t, SEAM_PUBLISHED) / SEAM_STREAMS);
-    // Two rounds cover both ways to send a cursor.
     const rounds = Math.max(2, t.session.rounds(SEAM_STREAMS));
     for (let round = 0; round < rounds; round += 1) {
       const opening: OpenEvents = round % 2 === 0 ? { after: cursor } : { lastEventId: cursor };
       const publishing = publishOneByOne(t, portion);
-      // The code below awaits the promise; an early failure must not count as an unhandled rejection.
+      // The promise is awaited later; until then, a failure must not count as an unhandled rejection.
       publishing.catch(() => {});
       const stream = await streams.try(opening);
       await publishing;
@@ -57,7 +56,7 @@ check(
   },
 );
 
-/** Number of events whose replay lasts long enough to publish others during it. */
+/** A replay of fewer events may end before others are published. */
 const SEAM_EVENTS = 400;
 const SEAM_STREAMS = 6;
 const SEAM_PUBLISHED = 60;

@@ -46,7 +46,6 @@ async function expectFilesWritten(t: Device, live: Subscription, files: readonly
   });
 }
 
-/** Deploys files and compares them when the event arrives; undefined if the device refuses them. */
 async function deployAndCompare(
   t: Device,
   live: Subscription,
@@ -79,7 +78,6 @@ async function deployAndCompare(
   }
 }
 
-/** Resolves when an unread event arrives, or when no event can arrive. */
 async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
   const read = stream.frames.length - stream.unread;
   const seen = { frames: read, comments: Number.POSITIVE_INFINITY };
@@ -87,7 +85,6 @@ async function anyEvent(t: Device, { stream }: Subscription): Promise<void> {
   await stream.activity(seen, wait).catch(() => t.signal.throwIfAborted());
 }
 
-/** Milliseconds that control may take to answer. */
 const LONGEST_CONTROL_MS = 60_000;
 
 const onlyDeployed = requirement({

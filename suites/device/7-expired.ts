@@ -62,7 +62,7 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
 check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const zero = await streams.try({ after: 0 });
   if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
-  // An expired cursor stays expired, since compaction only removes events.
+  // Opens a stream first: a device that answers every request with 410 must not pass.
   await (await streams.open()).close();
   await expectGone(t, streams, { after: 0 });
   await expectGone(t, streams, { lastEventId: 0 });

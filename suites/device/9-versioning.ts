@@ -40,7 +40,6 @@ check(prefix, { profile: 'core', essential: true }, async (t: Device, streams) =
 
 const rootOf = ({ http }: Device): string => http.basePath.replace(/\/v0\.2$/, '');
 
-/** Other checks report a missing answer. */
 const answerAt = (t: Device, basePath: string): Promise<HttpResponse | undefined> =>
   request(t, { path: basePath + CURRENT, absolute: true }).catch(unlessViolated);
 

@@ -28,7 +28,7 @@ const robust = requirement({
     'and the next request works.',
 });
 check(robust, { premises: STREAM }, async (t: Device, streams) => {
-  // A device that serves nothing must not pass.
+  // Opens a stream first: a device that serves nothing must not pass.
   await (await streams.open()).close();
   const requests = oddRequests(t.http);
   await t.property(
@@ -110,7 +110,7 @@ async function expectNextServed(t: Device, after: string): Promise<void> {
 const UNFINISHED = 16;
 
 check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM }, async (t: Device) => {
-  // A device that serves nothing must not pass.
+  // Opens a stream first: a device that serves nothing must not pass.
   await withStreams(t, (streams) => streams.open());
   const whole = wholeRequest(t.http);
   const sockets = await Promise.all(

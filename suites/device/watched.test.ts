@@ -19,10 +19,8 @@ interface Stream {
   at: number;
   query?: string;
   header?: string;
-  /** Ids and days of the events, which all arrive at `comes`. */
   events: readonly [id: number, day: number][];
   comes?: number;
-  /** Characters of the data of each event. */
   length?: number;
 }
 
@@ -181,7 +179,6 @@ interface Typed {
   status?: number;
   method?: string;
   target?: string;
-  /** True if the client left before the answer was complete. */
   isCut?: boolean;
 }
 

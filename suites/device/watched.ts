@@ -55,10 +55,8 @@ const exclusiveRule = (): Rule => {
   };
 };
 
-/** Number of characters of an answer to search for events. */
 const SEARCHED_CHARACTERS = 4000;
 
-/** Answer to GET /events of this version; of an interrupted answer, the part received. */
 function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] | undefined {
   if (seen.kind !== 'answer' && seen.kind !== 'over') return undefined;
   const { request } = seen;
@@ -68,7 +66,6 @@ function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] |
   return { status, headers, text };
 }
 
-/** Recognizes an event of section 6.1 or the heartbeat of section 6.2. */
 function holdsEvents(text: string): boolean {
   let isFound = false;
   const parser = new SseParser({

@@ -113,7 +113,6 @@ async function pingInTime(t: Platform, device: string, nanos: number, toleranceM
   });
 }
 
-/** Milliseconds of each list read during the ping. */
 async function listsBeside(t: Platform, pinging: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const over = () => {
@@ -122,7 +121,6 @@ async function listsBeside(t: Platform, pinging: Promise<unknown>): Promise<numb
   const took: number[] = [];
   do {
     took.push((await getList(t, 'devices', { limit: 1 })).durationMs);
-    // Pauses to avoid throttling.
     await Promise.race([pinging.then(over, over), setTimeout(100)]);
   } while (!isOver);
   return took;

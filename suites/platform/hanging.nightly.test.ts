@@ -6,7 +6,6 @@ import { leadsFirst } from '../../harness/runner/causes.ts';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { type PlatformPlace, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 
-/** Proxy that never answers the requests for which `hangs` is true. */
 async function hanging(
   place: PlatformPlace,
   hangs: (request: IncomingMessage) => boolean,

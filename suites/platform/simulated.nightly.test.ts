@@ -36,7 +36,6 @@ describe('the reference platform', () => {
   });
 });
 
-/** `asked`: methods, each with the kind of connection on which it came. */
 async function relayTo(address: string): Promise<{ url: string; asked: Set<string> }> {
   const asked = new Set<string>();
   const used = new WeakSet<Socket>();

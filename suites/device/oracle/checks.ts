@@ -9,7 +9,7 @@ interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   /** Name of the exploration's counter that must be positive for the check to pass. */
   least?: string;
   aspect?: string;
-  /** Uses the requirement's id for the check; for a requirement without other checks. */
+  /** True if the requirement has no other check, so that the check takes its id. */
   isAlone?: boolean;
 }
 

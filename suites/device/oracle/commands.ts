@@ -121,7 +121,7 @@ export const openMany = (count: number): Command => ({
 
 const AT_ONCE = 11;
 
-/** Waits until the agent has subscribed its streams, for longer than the tolerance for its clock. */
+/** Waits until the agent must have subscribed open streams to new events, two seconds at most. */
 export const passTime = (): Command => ({
   text: 'pass time',
   run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),
@@ -148,7 +148,6 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
 
 export const leave = (which: number): Command => ({ text: `leave(${which})`, run: (real) => real.leave(which) });
 
-/** Opens a stream with a cursor beyond the newest event; no older event may arrive on it. */
 export const openFuture = (beyond: bigint): Command => ({
   text: `open(after a retained id + ${beyond})`,
   async run(real) {

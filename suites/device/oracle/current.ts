@@ -29,7 +29,6 @@ export interface AgentUnderTest {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Members that stay the same for the life of a deployment. */
 const FIXED = ['object', 'id', 'description', 'device_id', 'release_id', 'created_at'] as const;
 const STATUSES = ['status', 'activity_status', 'error_status', 'target_status'] as const;
 
@@ -41,7 +40,6 @@ export class CurrentDeployment {
   mayChange = true;
   #deviceId: unknown;
   files: readonly ConfigFile[] = [];
-  /** Id of the newest event at the last read of the deployment. */
   #lookedAt = 0n;
   #looks = 0;
   #removedId: string | undefined;
@@ -80,7 +78,6 @@ export class CurrentDeployment {
     this.#deviceId ??= body['device_id'];
   }
 
-  /** Expects the deployment of the last read. `restarted`: the agent has restarted since that read. */
   async expectUnchanged({ restarted = false } = {}): Promise<void> {
     const real: AgentUnderTest = this.#real;
     this.#looks += 1;
@@ -168,7 +165,7 @@ export class CurrentDeployment {
       });
   }
 
-  /** Expects files of the replaced deployment to be deleted, except files that the new deployment has, too. */
+  /** Files of the replaced deployment must go, except files that the new deployment has, too. */
   async expectReplaced(files: readonly ConfigFile[]): Promise<void> {
     const before = this.files;
     this.files = files;
@@ -244,7 +241,6 @@ export class CurrentDeployment {
   }
 }
 
-/** True if a deployment may change without a command. */
 const isUnsettled = ({ error_status, activity_status, target_status }: Members): boolean =>
   error_status !== 'none' || activity_status !== target_status;
 

@@ -1,10 +1,8 @@
 /** Maps a departure to the requirement that it violates; the first matching row decides. */
 import type { StreamDifference } from './model.ts';
 
-/** What happened to the agent just before the departure. */
 export type Situation = 'plain' | 'seam' | 'cut' | 'compaction' | 'restart' | 'kill' | 'tear';
 
-/** How a request for a stream gave its cursor. */
 export type Way = 'after' | 'header' | 'both' | 'none' | 'future';
 
 export type OtherDifference =
@@ -26,7 +24,6 @@ interface Row {
   what?: readonly (StreamDifference | OtherDifference)[];
   situation?: readonly Situation[];
   way?: readonly Way[];
-  /** True for a stream with a `types` filter. */
   filtered?: boolean;
   live?: boolean;
   id: string;

@@ -43,7 +43,6 @@ export interface Explored {
   /** Error that ended the exploration early; only the check that explored throws it. */
   trouble: unknown;
   counts: Map<string, number>;
-  /** Notes that the check of kills reports. */
   notes: Set<string>;
 }
 
@@ -80,7 +79,6 @@ const REPEATING_MS = 5000;
 const DRAWING_MS = 10_000;
 /** Attempts at a directed sequence; each leaves out the command that failed before. */
 const MOST_TRIES = 3;
-/** Random sequences at `--runs 1`. */
 const SEQUENCES = 25;
 
 async function explore(t: Device): Promise<Explored> {
@@ -134,7 +132,6 @@ async function explore(t: Device): Promise<Explored> {
   return result;
 }
 
-/** Starts with the plain sequence, then alternates random and directed sequences. */
 function sequences(t: Device): readonly { commands: readonly Command[]; isDirected: boolean }[] {
   const name = uniqueName('oracle');
   const paths = ['a', 'b/c', 'd'].map((file) => `/etc/robot/${name}/${file}.json`);
@@ -216,7 +213,6 @@ const state = (
   });
 
 const [CAPITALS, REVERSED, ENCODED] = PROMISED_FORMS;
-/** Ways to give a cursor, each with a form of the request without a filter and a form with a filter. */
 const WAYS_IN_FORMS = [
   ['after', ENCODED, REVERSED],
   ['header', CAPITALS, CAPITALS],
@@ -302,7 +298,7 @@ class Life {
     this.#streams = streams;
   }
 
-  /** Publishes an event, whose id the device certainly serves as a cursor, and opens two lasting streams. */
+  /** The device certainly serves the id of a new event as a cursor. */
   async begin(): Promise<Reality> {
     if (this.#real !== undefined) return this.#real;
     const { last } = await publish(this.#t, 1);
@@ -324,7 +320,6 @@ class Life {
   }
 }
 
-/** Runs commands up to the first departure. `isKnown`: a confirmed departure is being shrunk. */
 async function departureIn(
   t: Device,
   life: Life,
@@ -345,7 +340,7 @@ async function departureIn(
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     const snapshot = t.http.recorder.snapshot();
-    // Skips the doubt about control for a departure that is already confirmed.
+    // Asks only once whether control, and not the agent, caused the departure.
     const isSettled = isKnown || (error instanceof Departure && error.isOver);
     const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
     if (meant !== error || error instanceof TargetEnded) throw meant;

@@ -21,7 +21,6 @@ export interface Difference {
 
 export interface Owed {
   after: bigint;
-  /** Later events may still be on their way. */
   upTo: bigint;
   types?: readonly string[] | undefined;
   /** Allows any first event, since no section defines the cursor, but no gap after it. */
@@ -36,9 +35,7 @@ export class Ledger {
   closed: bigint;
   /** Compaction has removed all events below this id. */
   earliest = 0n;
-  /** Ids of the oldest events, read before compaction of a long log. */
   #oldest: readonly bigint[] = [];
-  /** Range of ids of the last events that were published without being read. */
   #unread = { first: 0n, last: -1n };
 
   constructor(from: bigint) {

@@ -21,7 +21,7 @@ export class Departure extends Violation {
   override name = 'Departure';
   readonly id: string;
   readonly isShould: boolean;
-  /** True if the agent was started once more, so its absence cannot explain later failures. */
+  /** True if the agent failed to start and has been started again. */
   readonly isOver: boolean;
   constructor(
     id: string,
@@ -41,7 +41,6 @@ export interface StreamRequest {
   /** The stream must carry every event after this id. */
   after: bigint;
   beginsAnywhere?: boolean;
-  /** True if the request names types that a device may refuse. */
   mayRefuse?: boolean;
   http?: HttpClient | undefined;
 }
@@ -73,7 +72,6 @@ export class Reality {
   readonly #fractions = new Set<string>();
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
-  /** Newest event id at each tear of the log's last line. */
   readonly tornAfter: bigint[] = [];
   /** Arrival of each event, in milliseconds since 1970. */
   readonly cameAt = new Map<bigint, number>();
@@ -94,7 +92,6 @@ export class Reality {
     };
   }
 
-  /** Stream on which new events are read first. */
   get witness(): Client {
     return this.clients.find(({ stays }) => stays) ?? this.t.blocked('no stream is open');
   }
@@ -144,7 +141,6 @@ export class Reality {
       await this.open({ way: 'header', options: { lastEventId: closed }, after: closed }, true);
   }
 
-  /** Earliest event that is certainly retained, for the longest safe replay. */
   retained(): bigint {
     const { ledger, t } = this;
     const kept = ledger.events.filter(({ id }) => id >= ledger.earliest);
@@ -229,10 +225,7 @@ export class Reality {
     await client.subscription.close();
   }
 
-  /**
-   * Reads and judges every stream up to the published events. `since`: start of the command in milliseconds since 1970;
-   * `born`: its first event.
-   */
+  /** `since`: start of the command, in milliseconds since 1970. `born`: its first event. */
   async settle(published: Published, since: number, born = published.first): Promise<void> {
     const { ledger, t } = this;
     const { first, last, count } = published;
@@ -260,10 +253,7 @@ export class Reality {
     t.saw('publications', count);
   }
 
-  /**
-   * Reads and judges every stream up to `closed`. `born`: first event of the command, and its start in milliseconds
-   * since 1970.
-   */
+  /** `born`: first event of a command, and the start of the command in milliseconds since 1970. */
   async catchUp(closed: bigint, born?: { since: number; first: bigint }): Promise<void> {
     const { ledger } = this;
     for (const client of this.clients) {
@@ -350,9 +340,7 @@ export class Reality {
     const owed = this.#owed(client);
     const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });
     if (difference !== undefined) this.departs(difference.kind, difference, client);
-    // The next call judges later events.
     client.judged += came.filter(({ id }) => id <= this.ledger.closed).length;
-    // The cursor may lie beyond `closed`, at an event that only one stream has carried.
     if (this.ledger.closed > client.after) client.after = this.ledger.closed;
     client.beginsAnywhere = false;
     this.t.saw('events judged', came.length);
@@ -379,7 +367,6 @@ export class Reality {
     return when >= since - slackMs && when <= until + SLACK_MS;
   }
 
-  /** True if the agent runs on this machine and so shares its clock. */
   get sharesClock(): boolean {
     const { endpoint } = this.t.http;
     return endpoint.socketPath !== undefined || /^https?:\/\/(127\.|localhost|\[::1\])/.test(endpoint.origin);

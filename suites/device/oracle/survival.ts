@@ -76,12 +76,10 @@ const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
-/** Milliseconds that a batch of events may take. */
 const FILLING_MS = 20_000;
-/** Longest replay to read, in events. */
+/** Events; a longer replay takes too long to read. */
 const MOST_REPLAYED = 2500n;
 
-/** Opens streams at the earliest event, which the device must serve, and before it, which it must refuse. */
 async function openAtBoundary(real: Reality): Promise<void> {
   const { ledger } = real;
   const after = ledger.earliest;

@@ -20,7 +20,6 @@ export type Assertions = Pick<CheckContext, 'must'>;
  */
 export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'end' | 'state' | 'files' | 'deployed' | 'odd';
 
-/** Milliseconds to wait, derived from earlier waits of this kind. */
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, patienceMs, lenient);
 

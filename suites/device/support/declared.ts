@@ -6,7 +6,6 @@ import { type Control, type ControlCall, ControlRefused } from '../../../harness
 import { CAPABILITY_FOR, layered } from '../../../harness/targets/control/layers.ts';
 import type { Device } from './check.ts';
 
-/** Batches of published events that no compaction has removed. */
 const PUBLISHED = new Fact<{ first: bigint; count: number }[]>(() => []);
 
 export function watchedControl(control: Control, { session, info }: Pick<Device, 'session' | 'info'>): Control {

@@ -17,7 +17,6 @@ export interface LogLine {
 export interface Log {
   lines: LogLine[];
   bytes: number;
-  /** True if `readLog` skipped the middle of the log. */
   isCut: boolean;
 }
 
@@ -109,7 +108,6 @@ function containsId(line: unknown, id: bigint): boolean {
   return false;
 }
 
-/** Files of the log, oldest first: a single file, or the `.jsonl` files of a directory. */
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
   const there = await t.files.stat(path);

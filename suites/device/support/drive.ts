@@ -20,7 +20,6 @@ export interface Published {
   at: number;
 }
 
-/** Publishes events to be read; blocks the check if no time is left to read them. */
 export async function publish(t: Device, count: number): Promise<Published> {
   const reason = t.session.whyTooMuch('event', count, t.remainingMs());
   if (reason !== undefined) t.blocked(reason);
@@ -98,7 +97,6 @@ function makeProbe(t: Device, graceMs = 0): Probe {
   return probe;
 }
 
-/** Measures the time between events of a batch, unless all came before control's answer. */
 function measurePace(t: Device, { first, last, at }: Published, came: readonly SeenEvent[]): void {
   const batch = came.filter(({ id }) => id >= first && id <= last);
   const from = Math.max(at, batch.at(0)?.frame.at ?? 0);
@@ -130,7 +128,6 @@ export async function expectOnLiveAndReplay(
   if (!came && problems.length > 0) throw problems[0];
 }
 
-/** Milliseconds that a batch of events may take. */
 const BATCH_MS = 1500;
 
 /** Number of events, 1 to `wanted`, that arrive soon and cause no compaction. */
@@ -165,10 +162,7 @@ export function payloadOf(event: SeenEvent): Record<string, unknown> {
 export const isDeployedEvent = (event: SeenEvent, deploymentId: string): boolean =>
   event.type === 'deployment.deployed' && payloadOf(event)['deployment_id'] === deploymentId;
 
-/**
- * Causes an event of every kind between two published events, whose arrival proves that the others have come. A slow
- * device only publishes.
- */
+/** Causes an event of every kind between two published events; when the last arrives, all have arrived. */
 export async function publishEveryEventKind(t: Device): Promise<Published> {
   const isKnown = t.session.isMostlySlow('publish') && t.session.get(EVERY_KIND).published;
   if (isKnown || t.session.isSlow('event', 'deployment')) return publish(t, 2);
@@ -183,10 +177,8 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   return { first, last, count: 4, at };
 }
 
-/** True once a check has published every kind; a slow device does so once per run. */
 const EVERY_KIND = new Fact(() => ({ published: false }));
 
-/** Ignores the refusal of an optional act; rethrows any other error. */
 export function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof ControlRefused)) throw error;
 }

@@ -12,14 +12,12 @@ export interface SeenEvent {
   id: bigint;
   type: string;
   text: string;
-  /** `data` of the frame parsed as a JSON object; undefined for any other data. */
   envelope: Record<string, unknown> | undefined;
   frame: SseFrame;
 }
 
 export const DECIMAL = /^-?\d{1,40}$/;
 
-/** Undefined for a frame without an event, such as a block with only `retry`. */
 export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined {
   if (carriesNoEvent(frame)) return undefined;
   const { id, event, data } = frame;
@@ -31,7 +29,6 @@ export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined
   return { id: BigInt(id), type: event ?? 'message', text: data, envelope: parseObject(data), frame };
 }
 
-/** All events of a stream; a very long stream has dropped its oldest frames. */
 export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<SseFrame> }): SeenEvent[] =>
   [...frames].flatMap((frame) => readEvent(t, frame) ?? []);
 
@@ -243,7 +240,6 @@ export function expectTypeForm(t: Assertions, type: string): void {
   });
 }
 
-/** Section 2.4; `data` is the member of the envelope. */
 export function expectDeployedPayload(t: Assertions, data: unknown): void {
   const problems = problemsOf(deployedPayload, data);
   t.must(problems === undefined, {

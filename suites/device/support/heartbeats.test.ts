@@ -7,7 +7,6 @@ import { awaitHeartbeats, expectHeartbeatsBeside } from './heartbeats.ts';
 import type { Streams } from './streams.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
-/** Cuts a filtered replay, answers the next request with `status`, and returns the result of the check. */
 async function cutThen(status: 200 | 410): Promise<CheckResult> {
   let newest = 0;
   let replays = 0;

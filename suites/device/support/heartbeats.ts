@@ -24,7 +24,6 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
 
 interface Watching {
   onFrame?: (frame: SseFrame) => void;
-  /** Opens a stream that stays idle, to watch while a slow device is driven. */
   openIdle?: () => Promise<Subscription | undefined>;
 }
 
@@ -114,7 +113,6 @@ class HeartbeatWatch {
   readonly #startedAt: number;
   #lastEventAt: number;
   #lastSignAt: number;
-  /** Comments with the text `heartbeat`. */
   readonly #named: ByTheClock;
   readonly #all: ByTheClock;
   readonly #over = Promise.withResolvers<void>();
@@ -177,7 +175,6 @@ class HeartbeatWatch {
     }
   }
 
-  /** Returns true if events of a slow device disturb the idle stream. */
   readActivity(): boolean {
     let isDisturbed = false;
     const { comments, frames } = this.#subscription.stream;
@@ -196,7 +193,6 @@ class HeartbeatWatch {
       const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? 3 : 1);
       if (isOver && this.#isQuiet)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
-      // A device that is fast enough may send events without a pause, too.
       if (isOver) this.askForQuiet();
     } else if (comments.length > this.#seen.comments) {
       this.#lastSignAt = comments.at(-1)?.at ?? this.#lastSignAt;
@@ -281,7 +277,6 @@ function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
     t.undecided('the device ended the stream while events were coming, so that it was not idle for long enough');
 }
 
-/** Delay of this machine and of the target, which excuses a late heartbeat. */
 interface Slowness {
   /** Longest delay so far, in milliseconds. */
   worst(): number;

@@ -4,7 +4,6 @@ import { Fact, type Session } from '../../../harness/runner/session.ts';
 interface LogState {
   /** Last published event, a valid cursor; undefined after a compaction or a stop. */
   readonly knownCursor: bigint | undefined;
-  /** Number of compactions and stops. */
   readonly changes: number;
   /** Newest event known at the last compaction or stop. */
   readonly changedAt: bigint;
@@ -34,7 +33,6 @@ interface Driven {
   readonly session: Session;
 }
 
-/** A compaction or a stop leaves the content of the log unknown. */
 export function recordLogChange({ session }: Driven): void {
   const log = session.get(LOG_STATE);
   const { changes, changedAt, newest = changedAt } = log;

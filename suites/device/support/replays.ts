@@ -22,7 +22,6 @@ import type { Subscription } from './subscription.ts';
 /** Part of the log nearly as long as its retention, which reveals limits on replays or on loading at a start. */
 export interface LogStretch {
   cursor: bigint;
-  /** All events after the cursor, without a gap. */
   events: SeenEvent[];
 }
 
@@ -96,7 +95,6 @@ export async function expectStretchReplayed(
   t.note('the log was compacted too soon to compare the replay of a long stretch of it');
 }
 
-/** Compares a stream from the cursor with the stretch; false if the cursor has expired. */
 export async function expectReplay(
   t: Device,
   streams: Streams,
@@ -124,12 +122,10 @@ async function isServed(streams: Streams, after: bigint): Promise<boolean> {
 
 interface Reading {
   events: SeenEvent[];
-  /** Why reading stopped before the last event. */
   problem: string | undefined;
   expired: boolean;
 }
 
-/** Reads up to event `last`; returns a problem instead of making a finding. */
 async function readUntil(t: Device, streams: Streams, opened: EventStream, last: bigint): Promise<Reading> {
   const events: SeenEvent[] = [];
   const stopped = (problem: string, expired = false): Reading => ({ events, problem, expired });
@@ -159,7 +155,6 @@ async function readUntil(t: Device, streams: Streams, opened: EventStream, last:
   }
 }
 
-/** Replay of newly published events, with which other replays are compared. */
 export interface Recording {
   all: SeenEvent[];
   cursor: bigint;
@@ -189,7 +184,6 @@ export async function record(t: Device, streams: Streams, count: number): Promis
   return recording;
 }
 
-/** True if the log has certainly kept every event of the recording. */
 function isFresh(t: Device, { recording, at, changes }: Kept): boolean {
   const { knownCursor: newest, changes: now } = t.session.get(LOG_STATE);
   if (newest === undefined || now !== changes || performance.now() - at > KEPT_MS) return false;

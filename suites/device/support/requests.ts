@@ -84,7 +84,6 @@ class OpenStreams {
   most = 0;
   /** True once the device has refused a stream because too many are open. */
   isScarce = false;
-  /** Settles when the last throttled check has ended. */
   #turns: Promise<unknown> = Promise.resolve();
 
   add(stream: HeldStream): void {
@@ -110,7 +109,6 @@ class OpenStreams {
     return this.#lastServedAt > since || [...this.#streams].some(isRecent);
   }
 
-  /** True if streams of this run may cause the throttling. */
   mayBeInTheWay(withinMs: number): boolean {
     return this.count > 0 || this.justClosed(withinMs);
   }
@@ -124,7 +122,6 @@ class OpenStreams {
 }
 export const OPEN_STREAMS = new Fact(() => new OpenStreams());
 
-/** Reason to skip a check that needs more streams; the specification states no number. */
 export const servesFew = (streams: number): string =>
   `the device serves no more than ${countInWords('stream', streams)} at once`;
 
@@ -152,7 +149,6 @@ const NO_DEPLOYMENT = new Set([204, 404, 409, 410, 503]);
 export const meansNoDeployment = (response: HttpResponse): boolean =>
   NO_DEPLOYMENT.has(response.status) || (response.status === 200 && response.json === null);
 
-/** True for a deployment or a sign of no deployment. */
 export const isServed = (response: HttpResponse): boolean => response.status === 200 || meansNoDeployment(response);
 
 /** Looks at members, because a server may answer every path with 200. */

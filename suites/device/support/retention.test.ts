@@ -6,11 +6,8 @@ import { mostEvents, requireRoomFor } from './retention.ts';
 import { frame, openTarget, runOn } from './testing/device.ts';
 
 interface SmallLog {
-  /** Number of events that the log keeps. */
   keeps: number;
-  /** Retention that control names. */
   says?: number;
-  /** Number of events that the check publishes after its cursor. */
   count: number;
 }
 

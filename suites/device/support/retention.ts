@@ -14,7 +14,6 @@ export class TooFewRetained extends TooLittleSeen {
 
 /** Assumed number of retained events until a cursor shows the number. */
 const ASSUMED_RETENTION = 200;
-/** Most events of specified types that `publishEveryEventKind` causes. */
 export const EVENTS_OF_EVERY_KIND = 8;
 
 interface Observed {
@@ -50,7 +49,6 @@ export function retainedFrom(t: Device, before: bigint, events: readonly { id: b
   return all.find((id, at) => many(id, at) <= mostEvents(t)) ?? all.at(-1) ?? before;
 }
 
-/** Ends the check as undecided if the log keeps fewer events. */
 export function requireRoomFor(t: Device, events: number): void {
   if (mostEvents(t) < events) throw new TooFewRetained(`needs ${events + 1} retained events: ${describeRetention(t)}`);
 }

@@ -8,7 +8,6 @@ import { Subscription } from './subscription.ts';
 /** Bytes of a sample; the log may be much longer. */
 const SAMPLE_BYTES = 500_000;
 
-/** Extent of the last sample, which speeds up the next search. */
 interface Extent {
   earliest: bigint;
   frames: number;
@@ -16,7 +15,6 @@ interface Extent {
 
 const EXTENT = new Fact<Extent | undefined>(() => undefined);
 
-/** Ends the check as undecided if the device replays no event. */
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
   return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
 }

@@ -72,7 +72,6 @@ const boundedBy = (t: Device): Device['property'] =>
     describeLeftOut: (tried) => `the target is slow: ${tried} inputs were tried, and no more`,
   });
 
-/** Member of control's information that holds the path for a capability. */
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };
 
 const usable = ({ capabilities, info }: DeviceContext): ReadonlySet<Capability> =>

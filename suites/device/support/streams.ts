@@ -51,7 +51,6 @@ export class Streams {
   readonly #opened = new Map<HeldStream, OpenEvents>();
   #throttled = false;
   #http: HttpClient | undefined;
-  /** Closes a stream to make room; resolves with false if no stream may be closed. */
   makeRoom: () => Promise<boolean> = async () => false;
 
   constructor(t: Device, waitsForOthers: boolean) {
@@ -70,7 +69,6 @@ export class Streams {
     return this.follow(stream, http);
   }
 
-  /** Opens a stream beside others; undefined if the device serves no more. */
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
     const stream = await this.#attempt(options, undefined, this.#count === 0);
     if (isThrottled(stream) && this.#count > 0) {
@@ -99,12 +97,10 @@ export class Streams {
     });
   }
 
-  /** Opens a stream of any status. `expected`: text of the finding for a missing answer. */
   try(options: OpenEvents = {}, http?: HttpClient, expected?: string): Promise<EventStream> {
     return this.#attempt(options, http, true, expected);
   }
 
-  /** Opens a stream of any status beside others; undefined if the device serves no more. */
   async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
     const stream = await this.#attempt(options, http, this.#count === 0);
     if (!isThrottled(stream) || this.#count === 0) return stream;
@@ -201,7 +197,6 @@ function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
 }
 
 const ENDS_AT_ONCE_MS = 300;
-/** Content types of answers that stayed open, as only streams do. */
 const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
 /** Recognizes a stream by an answer that stays open, whatever its content type. */

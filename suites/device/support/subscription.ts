@@ -36,7 +36,6 @@ const highest = (frames: readonly SseFrame[], before: bigint | undefined): bigin
 interface EventWait {
   what: string;
   kind: WaitKind;
-  /** Initial milliseconds of `patience`. */
   within: number;
   patience: Patience;
   probe: Probe | undefined;
@@ -63,11 +62,9 @@ export class Subscription {
   readonly #t: Device;
   readonly #reopen: Reopen | undefined;
   #stream: EventStream;
-  /** Number of events read before the last resumption. */
   #resumedAt = -1;
   #bytes = 0;
 
-  /** `reopen` resumes an ended stream; without it, the end is final. */
   constructor(t: Device, stream: EventStream, reopen?: Reopen) {
     this.#t = t;
     this.#stream = stream;
@@ -78,7 +75,6 @@ export class Subscription {
     return this.#t;
   }
 
-  /** Current connection, replaced by each resumption. */
   get stream(): EventStream {
     return this.#stream;
   }

@@ -9,7 +9,6 @@ interface Row {
   kind?: string;
   member?: RegExp;
   also?: (comparison: Comparison) => boolean;
-  /** Violated requirements, the plainest first. */
   ids: readonly string[];
   level: Level;
 }
@@ -166,7 +165,6 @@ export const DECIDED: readonly string[] = [...new Set(ROWS.flatMap(({ ids }) => 
 
 type Decision = Pick<Row, 'ids' | 'level'>;
 
-/** Cache, since every check asks about the same comparisons. */
 const DECISIONS = new WeakMap<Comparison, Decision>();
 
 export function decide(comparison: Comparison): Decision {

@@ -20,7 +20,6 @@ const WRONG_VERSIONS = [
 ];
 const TAILS = ['', 'x7', 'é', '日本', '🤖', "' OR '1'='1", '%', '\u0000', '<b>'];
 
-/** Every read in each version without a key, with a wrong or limited key, and for an unknown id. */
 export function refusals(ex: Explorer): Ask[] {
   const asks: Ask[] = [];
   for (const version of ex.versions)
@@ -63,7 +62,6 @@ const HUGE: readonly string[] = [...POWERS.flatMap((power) => [power - 1n, power
 const LIMITS = ['0', '-1', '-5', '101', '1000'];
 const OFFSETS = ['-1', '-1000', '1000000'];
 
-/** Every list with values out of range; one list also with huge integers and with text. */
 export function pagesOutOfRange(ex: Explorer): Ask[] {
   const served = servedLists(ex);
   const page = (operation: Operation, query: Ask['query'], rawQuery?: string): Ask => ({
@@ -108,7 +106,6 @@ const servedLists = ({ newest, model }: Explorer): Operation[] =>
     ({ id, list, sub }) => list === true && sub !== true && model.served.has(`${id} ${newest}`),
   );
 
-/** Every working filter and order in one version, also with pages of one item and from the middle. */
 export function filtersAndOrders(ex: Explorer): Ask[] {
   return servedLists(ex).flatMap((operation): Ask[] => {
     const kind = operation.kind as ResourceKind;
@@ -140,7 +137,6 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
   });
 }
 
-/** Walks through every list with several limits; sweeps the largest list with every limit. */
 export function walks(ex: Explorer): Ask[] {
   const totalOf = ({ kind }: Operation): number => (kind && ex.model.list(kind).reference?.total) ?? 0;
   const served = servedLists(ex);

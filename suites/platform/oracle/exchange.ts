@@ -45,16 +45,13 @@ export interface Ask {
   version: string;
   key: Key;
   ids: readonly string[];
-  /** Path to send if it differs from the path of the operation. */
   path?: string;
-  /** Names and values before encoding. */
   query: readonly (readonly [string, string])[];
   body?: unknown;
   /** True to reuse a connection; drawn at random if undefined. */
   isKept?: boolean;
   /** True to send the body in two pieces; drawn at random if undefined. */
   isCut?: boolean;
-  /** Query to send verbatim in place of the pairs. */
   rawQuery?: string;
 }
 

@@ -44,10 +44,8 @@ export class Explorer {
   readonly versions: readonly SupportedVersion[];
   readonly found = new Map<string, Difference>();
   readonly notes: string[] = [];
-  /** Answers to questions that the specification leaves open, by id of the check. */
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
-  /** Archives the deployments of this run that are still open. */
   tidy = async (): Promise<void> => {};
   /** Refused writes with a plain, valid body, by operation. */
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
@@ -56,7 +54,6 @@ export class Explorer {
   readonly #began = Date.now();
   /** True after a reused connection was closed without an answer; requests then use new connections. */
   #wasClosed = false;
-  /** Operations whose last request got no answer, by id. */
   readonly #silent = new Map<string, { times: number; last: Exchange }>();
   /** Milliseconds by which the platform's clock was ahead of this machine's at the first creation. */
   #clock: number | undefined;
@@ -71,7 +68,6 @@ export class Explorer {
     this.versions = declared.toReversed();
   }
 
-  /** Continues the exploration for a check, whose signal now ends it. */
   turnTo(t: Platform): void {
     this.t = t;
     this.#clients = new Map();
@@ -301,7 +297,6 @@ const CLOCK_MS = 60_000;
 const MOST_PAGES = 10;
 const EFFECTS: ReadonlySet<string> = new Set(['effect', 'side-effect']);
 
-/** First item whose place has changed, among the items of both reads. */
 export function firstMoved(before: readonly string[], now: readonly string[]) {
   // Counts an item once; pages may repeat it if others write between the reads.
   const [kept, there] = [new Set(now), new Set(before)];

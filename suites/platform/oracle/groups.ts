@@ -54,7 +54,6 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   }
 }
 
-/** Ids from the group up to the root, or up to a repeated id. */
 function pathFrom({ model }: Explorer, id: string): string[] {
   const path: string[] = [];
   for (let at: unknown = id; typeof at === 'string' && !isCircle(path); ) {

@@ -9,7 +9,6 @@ import { type Exchange, expansionsOf, notationOf, valuesOf } from './exchange.ts
 import { Judgement, UNSURE } from './judgement.ts';
 import type { ListKnown, Model, Reference, Shown } from './model.ts';
 
-/** Judges a list below another resource without a whole list to compare. */
 export function judgePage(model: Model, exchange: Exchange): Difference[] {
   const [name, rule] = oddParameter(exchange);
   const judgement = new Judgement(model, exchange, rule === '' ? '' : ` with ${name} that is ${rule}`);
@@ -41,7 +40,6 @@ const { limitDefault, limitMaximum, limitMinimum } = LIST_LIMITS;
 /** Largest number that clients usually send; platform.list.clamp.huge covers larger numbers. */
 const USUAL = 2 ** 31 - 1;
 
-/** Rule of section 8 that replaces a value; empty if the value takes effect. */
 function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 'offset'): string {
   const given = asked(exchange as Exchange, name);
   if (exchange.rawQuery !== undefined) return exchange.rawQuery.includes(name) ? 'nonsense' : 'default';
@@ -208,7 +206,6 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
     const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
     const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
     judgement.hold(wrong < 1, 'order', '/data', `items by ${order}`, actual, UNSURE);
-    // The offset and the length of the page limit how many items may sort before and after the page.
     const [first, last] = [data[0], data.at(-1)] as (Shown | undefined)[];
     if (first === undefined || last === undefined) return;
     const before = due.filter((item) => compared(item, first, order) < 0).length;

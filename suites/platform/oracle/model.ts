@@ -24,9 +24,7 @@ export class KnownRecord {
   readonly members = new Map<string, Known>();
   /** True once a client has asked to deploy the deployment, or an answer has shown it as deployed. */
   mayBeDeployed = false;
-  /** Timestamps of a deployment, as first shown. */
   readonly moments = new Map<string, string>();
-  /** Furthest state that a deployment has reached, by name of the status. */
   readonly reached = new Map<string, number>();
 
   constructor(id: string, kind: ResourceKind, isOurs: boolean) {
@@ -38,7 +36,6 @@ export class KnownRecord {
 
 export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** Whole list in the newest version without filters. */
 export interface Reference {
   items: readonly Shown[];
   ids: readonly string[];
@@ -49,7 +46,6 @@ export interface Reference {
 
 export interface ListKnown {
   reference?: Reference | undefined;
-  /** True once a write may have changed the list. */
   isStale: boolean;
   filters: Set<string>;
   orders: boolean;
@@ -64,7 +60,6 @@ export class Model {
   /** Versions that show a member and versions that lack it, by kind, place and name. */
   readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
   readonly adoptions = new Adoptions<Seen>();
-  /** Notations of several expansions that the platform supports. */
   readonly notations = new Set(['alone']);
   readonly served = new Set<string>();
   readonly comparisons = new Map<string, { comparison: Comparison; count: number }>();

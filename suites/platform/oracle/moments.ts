@@ -11,7 +11,6 @@ const PLAN = /(^|_)(auto|after|until|by|scheduled|due|expected|planned|not|be)(_
 const isTimestamp = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && isIso8601(value));
 
-/** Timestamp of a timing; null for an empty field, undefined without a field of its name. */
 export function timestampOf(record: unknown, timing: Timing, depth = 2): string | null | undefined {
   if (typeof record !== 'object' || record === null) return undefined;
   const usual = (record as Readonly<Record<string, unknown>>)[`${timing}_at`];
@@ -46,7 +45,6 @@ const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: read
   // A reachable device may have deployed the deployment between two reads.
   archived: { past: ['archived'], future: [] },
 };
-/** Activities that prove that a timing has happened. */
 const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
   queued: ['queued', 'deployed'],
   deployed: ['deployed', 'removing'],

@@ -160,7 +160,6 @@ function judgeScope(judgement: Judgement, model: Model, exchange: Exchange): voi
   judgement.hold(earlier === undefined, answer, '', expected, actual, { earlier: earlier?.seen, ...UNSURE });
 }
 
-/** Describes the parts of a request that may cause a refusal. */
 function formOf({ query, rawQuery }: Exchange): string {
   const names = [...new Set(query.map(([name]) => name))];
   const others = names.filter((name) => name !== 'limit' && name !== 'offset');

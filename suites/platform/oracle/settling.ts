@@ -15,9 +15,7 @@ import { requestedItems } from './lists.ts';
 
 /** Milliseconds; outlasts a cache of one second in front of the platform. */
 const CACHED_MS = 1100;
-/** Readings of a list whose order has changed. */
 const READ_AGAIN = 3;
-/** Attempts to compare a list that others keep changing. */
 const MOST_CHANGES = 6;
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'size', 'offset']);
 const MEMBER_WHATS: ReadonlySet<string> = new Set(['value', 'effect']);
@@ -87,7 +85,6 @@ async function stillUnlisted(ex: Explorer, suspect: Difference): Promise<Differe
   return reference?.isWhole === true && !reference.ids.includes(suspect.id ?? '') ? suspect : undefined;
 }
 
-/** Reads a member by the request that first showed it, else by a read in the newest version. */
 async function valueNow(ex: Explorer, suspect: Difference, member: string) {
   const { id = '', kind } = suspect;
   const record = ex.model.records.get(id);

@@ -21,7 +21,6 @@ export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<Excha
 export interface World {
   writes: Writes;
   types: KnownRecord[];
-  /** Releases with one config instance for each slot of their schemas. */
   parts: { schema: KnownRecord; release: KnownRecord; instances: KnownRecord[] }[];
   devices: KnownRecord[];
   groups: KnownRecord[];

@@ -30,7 +30,6 @@ export class Names {
 }
 
 interface SchemaOptions {
-  /** False to let the platform derive the path. */
   hasPath?: boolean;
   slots?: number;
   format?: 'json' | 'yaml';
@@ -42,7 +41,6 @@ export class Writes {
   readonly ex: Explorer;
   readonly names: Names;
   last: Exchange | undefined;
-  /** Bodies accepted for new records in the newest version, by operation. */
   readonly bodies = new Map<string, Body>();
 
   constructor(ex: Explorer, names: Names) {
@@ -218,7 +216,6 @@ export class Writes {
     record.members.delete('updated_at');
   }
 
-  /** Archives deployments if the platform allows it; other records stay. */
   async tidy(): Promise<void> {
     const made = this.ex.model.of('deployment', true);
     const left = made.filter(({ members }) => members.get('target_status')?.value !== 'archived');

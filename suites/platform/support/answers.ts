@@ -11,7 +11,6 @@ export function isCollection(path: string): boolean {
   return NAMES.has(last) && !earlier.some((part) => NAMES.has(part));
 }
 
-/** Undefined unless the answer is a 200 to GET of a collection, with a valid envelope. */
 export function pageIn(seen: Happening): Page | undefined {
   if (seen.kind !== 'answer' || seen.asked.method !== 'GET' || seen.answer.status !== 200) return undefined;
   const { json } = seen.answer;
@@ -21,10 +20,8 @@ export function pageIn(seen: Happening): Page | undefined {
 
 type ResourceSeen = Readonly<Record<string, unknown>> & { readonly object: string; readonly id: string };
 
-/** Cache, since several rules ask about the same answer. */
 const RESOURCES = new WeakMap<object, readonly ResourceSeen[]>();
 
-/** All resources in an answer, including items of a list and expanded resources. */
 export function resourcesIn(seen: Happening): readonly ResourceSeen[] {
   if (seen.kind !== 'answer' || seen.answer.status >= 300 || !isObject(seen.answer.json)) return [];
   const { json } = seen.answer;

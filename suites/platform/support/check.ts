@@ -39,7 +39,6 @@ function check(
   });
 }
 
-/** Adds to the premises the plainest checks that come before the check. */
 function restingOn(id: string, premises: readonly string[] = []): string[] {
   const plainer = [ANY_LIST, ENVELOPE];
   return [...new Set([...plainer.slice(0, plainer.includes(id) ? plainer.indexOf(id) : 2), ...premises])];

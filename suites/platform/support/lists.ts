@@ -89,7 +89,6 @@ function whyNoList(response: HttpResponse): string {
   return problems.length === 0 ? describeResponse(response).slice(0, 80) : `200, but ${problems.join('; ')}`;
 }
 
-/** Returns any answer. A query given as text is sent unchanged. */
 export function getList(
   t: Platform,
   collection: string,
@@ -119,7 +118,6 @@ export const ENVELOPE_ODD: Deviation = {
   allowance: 'a page is read from its items, and whatever else of the envelope can be read',
 };
 
-/** Reads a page despite a wrong envelope; undefined if the body has no items. */
 function readLeniently(value: unknown): Page | undefined {
   if (typeof value !== 'object' || value === null || !('data' in value)) return undefined;
   const { limit, offset, has_more, total_count, data: given } = value as Record<string, unknown>;

@@ -10,7 +10,6 @@ export const MILLISECOND_NANOS = 1_000_000;
 /** Section 8: no ping may wait longer. */
 export const LONGEST_PING_MS = 10_000;
 
-/** The named device, online before offline; else the first listed device; else a new device if the run may write. */
 export const findDevice = async (t: Platform): Promise<string | undefined> =>
   t.onlineDevice ?? t.offlineDevice ?? listedDevice(t);
 
@@ -73,7 +72,6 @@ export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown =>
 
 const ATTEMPTS = 3;
 
-/** Pings the device of `findDevice`, or a listed device if the first was deleted; undefined without a device. */
 export async function pingAnyDevice(t: Platform): Promise<{ device: string; response: HttpResponse } | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const device = await (attempt === 0 ? findDevice(t) : listedDevice(t));

@@ -79,7 +79,6 @@ interface Clamp {
 /** Statuses that blame the request; other statuses may blame the key, the list or the platform. */
 const CALLED_WRONG: ReadonlySet<number> = new Set([400, 422]);
 
-/** Experience of one client with a list. `taken`: the platform accepted a number out of range. */
 interface ListState {
   served: boolean;
   taken: boolean;

@@ -15,7 +15,7 @@ import { describeResponse, ok, refused } from '../support/requests.ts';
 import { judgeByModel } from './judged.ts';
 import { answerShown, versions } from './support.ts';
 
-/** Section 9 states nothing about no version or several versions in the header. */
+/** Section 9 leaves open a missing header and a header with several versions. */
 const isOne = (version: string | undefined): version is string =>
   version !== undefined && version !== '' && !version.includes(',');
 

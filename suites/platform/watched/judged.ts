@@ -20,10 +20,8 @@ interface Judged {
   text: string;
 }
 
-/** Cache, since several rules ask about the same answer. */
 const JUDGED = new WeakMap<Happening, Map<string, Judged | undefined>>();
 
-/** Judges an answer by one requirement, without knowledge of other answers. */
 export function judgeByModel(judge: Judge, seen: Happening, id: string, version: string = NEWEST_VERSION): void {
   const known = JUDGED.get(seen) ?? new Map<string, Judged | undefined>();
   JUDGED.set(seen, known);
@@ -72,7 +70,6 @@ function idsOf(cell: string, comparison: Comparison): readonly string[] {
   return ids;
 }
 
-/** Takes answers to operations of the contract, and answers to other requests that show a resource. */
 function exchangeIn(seen: Happening, version: string): Exchange | undefined {
   if (seen.kind !== 'answer' || seen.answer.status >= 300) return undefined;
   const { asked, answer, path } = seen;

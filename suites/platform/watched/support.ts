@@ -51,7 +51,6 @@ export function versions(): (seen: Happening) => string | undefined {
   };
 }
 
-/** Answer to a request that the specification shows: for a list, a new item or a ping. */
 export function answerShown(seen: Happening): Answered | undefined {
   const found = answerIn(seen);
   if (found === undefined) return undefined;
@@ -66,7 +65,6 @@ interface ListAsked {
   key: string;
 }
 
-/** Cache, since several rules ask about the same request. */
 const LISTS = new WeakMap<RequestSeen, ListAsked>();
 
 function listAsked(request: RequestSeen): ListAsked {

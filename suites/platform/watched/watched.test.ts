@@ -18,7 +18,6 @@ interface Answer {
 
 const foundIn = (answers: readonly Answer[]): string[] => judged(answers).found;
 
-/** `decided`: ids of the rules that had something to judge. */
 function judged(answers: readonly Answer[]): { found: string[]; decided: string[] } {
   const found: string[] = [];
   const history = new History(watchedRules, (id, { fault }) => found.push(fault === undefined ? id : `${fault}`));
@@ -132,7 +131,6 @@ describe('limit and offset', () => {
   });
 });
 
-/** Answer that shows that the platform knows the header. */
 const asksFor = (header: string, status = 400): Answer =>
   at('', { error: `${header} is missing` }, { status, headers: { 'service-version': 'none' } });
 

@@ -23,7 +23,6 @@ export const frame = (id: number): string =>
 
 type Publish = (count: number) => Promise<{ first_id: number; last_id: number }>;
 
-/** Opens a device with scripted answers; `publish` or `retention` gives it a control. */
 export async function openTarget(
   answer: RequestListener,
   publish?: Publish,
