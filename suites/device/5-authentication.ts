@@ -1,4 +1,4 @@
-/** Section 5: the Device API needs no token on a unix socket, but needs one on loopback TCP. */
+/** Section 5: the Device API needs no token on a unix socket, but needs a token on loopback TCP. */
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { NoAnswer } from '../../harness/client/errors.ts';

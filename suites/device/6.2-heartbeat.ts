@@ -38,7 +38,6 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   if (t.info.heartbeat_seconds !== undefined) shouldBeRare(t, subscription);
 });
 
-/** Seconds to watch a stream for several heartbeats. */
 const LONG_SECONDS = 45;
 /** Longest heartbeat interval in seconds at which a check waits for a second heartbeat. */
 const SHORT_SECONDS = 5;

@@ -1,4 +1,4 @@
-/** Section 6.2 without control: replays of the retained events must agree with each other. */
+/** Section 6.2 without control: replays of the retained events must agree. */
 import fc from 'fast-check';
 import { type OpenEvents, StreamEnded, StreamTimeout } from '../../harness/client/sse.ts';
 import { afterWins, header } from './4.1-header.ts';
@@ -46,7 +46,7 @@ check(afterWins, { ...comparing, premises: ['device.events.header-cursor.retaine
 
 type Compare = (came: readonly SeenEvent[], due: readonly SeenEvent[], cursor: bigint, where: string) => void;
 
-/** Expects a replay from any retained event to hold all later events. `other` is a second retained id. */
+/** Expects a replay from any retained event to hold all later events. */
 function expectReplayFromAnywhere(
   t: Device,
   openAt: (cursor: bigint, other: bigint) => OpenEvents,

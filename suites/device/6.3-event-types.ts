@@ -59,9 +59,8 @@ async function deployAndCompare(
     made = deployment;
     return deployment;
   });
-  // Rejects if control refuses the deployment, since no event follows then.
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // Prevents an unhandled rejection when the loop ends without awaiting the promise.
+  // Nothing may await the promise, so its rejection must not count as unhandled.
   refused.catch(() => {});
   for (;;) {
     // Control may be slow, so the timeout for the event starts only after its answer or an event.

@@ -1,4 +1,4 @@
-/** Model of the current deployment and its config files, learned from requests to control or from the first answer. */
+/** Model of the current deployment and its config files, learned from requests and answers. */
 import { basename } from 'node:path';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';

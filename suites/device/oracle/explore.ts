@@ -62,7 +62,6 @@ export async function explored(t: Device): Promise<Explored> {
   }
 }
 
-/** Refers to the error only, since the check that explored has already thrown it. */
 const asSeenLater = (result: Explored): Explored => {
   if (result.trouble === undefined) return result;
   const { message } = result.trouble as Error;
@@ -77,7 +76,6 @@ const EXPLORING_SLOWLY_MS = 100_000;
 const REPEATING_MS = 5000;
 /** Milliseconds at `--runs 1` after which no random sequence starts. */
 const DRAWING_MS = 10_000;
-/** Attempts at a directed sequence; each leaves out the command that failed before. */
 const MOST_TRIES = 3;
 const SEQUENCES = 25;
 

@@ -69,7 +69,6 @@ export class Ledger {
     return undefined;
   }
 
-  /** Records events that were published without being read; ids without a gap prove that each event exists. */
   skip({ first, last, count }: { first: bigint; last: bigint; count: number }): void {
     if (last - first + 1n === BigInt(count)) this.#unread = { first, last };
     this.from = last;

@@ -1,6 +1,4 @@
-/**
- * Compares the agent under test with its model on several open streams, two of which last for the whole exploration.
- */
+/** Compares the agent under test with its model on several open streams. */
 import { CODINGS } from '../../../harness/client/codings.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import type { EventStream, OpenEvents } from '../../../harness/client/sse.ts';
@@ -53,7 +51,6 @@ interface Client extends StreamRequest {
   openedAt: bigint;
   /** Milliseconds since 1970. */
   openedMs: number;
-  /** True once the stream must carry newly published events. */
   isOwed: boolean;
   stays: boolean;
 }
@@ -66,7 +63,6 @@ export class Reality {
   readonly ledger: Ledger;
   readonly current: CurrentDeployment;
   situation: Situation = 'plain';
-  /** Most events seen to follow a served cursor. */
   #keeps = 0;
   /** Timestamps seen with fractions of a second; other timestamps may be cut to whole seconds. */
   readonly #fractions = new Set<string>();

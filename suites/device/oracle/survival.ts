@@ -22,7 +22,6 @@ export const compactLog = ({ isLast = false } = {}): Command => ({
         actual: 'an empty log',
       });
     if (earliest > ledger.earliest) ledger.earliest = earliest;
-    // Control may fill the log with events before compaction; the model skips them, as no stream read them.
     if (latest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: latest, count: 0 });
     t.saw('compactions survived');
     // Asks at once: a later compaction hides that this compaction removed nothing.
@@ -71,7 +70,7 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Longest retention, in events, of a log that is filled at once; a longer log may already be full. */
+/** Events; a log that keeps more may already be full, so a small batch may displace its oldest events. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;

@@ -211,7 +211,6 @@ export const laterThan = (cursor: bigint, events: readonly SeenEvent[]): SeenEve
 export const cursorIn = ({ all, cursor }: Recording): fc.Arbitrary<bigint> =>
   fc.constantFrom(cursor, ...all.slice(0, -1).map(({ id }) => id));
 
-/** Milliseconds to wait for an event before each further publication. */
 const PAUSES_MS = [200, 400, 800, 1600];
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Estimates how many events the log keeps: control may name the number, else cursors show it by 200 or 410 (section 8
- * states none).
- */
+/** Estimates how many events the log keeps, by control or by the answers to cursors (section 8 states no number). */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
@@ -12,7 +9,7 @@ export class TooFewRetained extends TooLittleSeen {
   override name = 'TooFewRetained';
 }
 
-/** Assumed number of retained events until a cursor shows the number. */
+/** Assumed until cursors show how many events the log keeps. */
 const ASSUMED_RETENTION = 200;
 export const EVENTS_OF_EVERY_KIND = 8;
 

@@ -19,7 +19,6 @@ export async function requireRetained(t: Device, streams: Streams): Promise<Subs
   return (await sampleRetained(t, streams)) ?? t.undecided('the device replays no event that it retained');
 }
 
-/** First part of the replay from the earliest cursor; undefined if the device serves no cursor or event. */
 export async function sampleRetained(
   t: Device,
   streams: Streams,

@@ -80,7 +80,6 @@ export class Streams {
     return this.follow(stream);
   }
 
-  /** Subscribes to a stream from `try`; a stream with a cursor resumes after the last event read. */
   follow(stream: EventStream, http?: HttpClient): Subscription {
     const { after, lastEventId, query, headers, types } = this.#opened.get(stream) ?? {};
     return new Subscription(this.#t, stream, async (last) => {
@@ -169,7 +168,7 @@ export class Streams {
       this.#throttled = true;
       throw new Throttled();
     }
-    // The device has never served more streams at once.
+    // Here, the device has never served more streams at once.
     if (isThrottled(stream) && needed && this.#count > 0 && all.most <= this.#count) {
       await stream.close();
       t.notApplicable(servesFew(this.#count));

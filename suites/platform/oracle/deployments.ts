@@ -10,7 +10,6 @@ import type { World } from './world.ts';
 type Parent = string | null | undefined;
 const VERSION = versionNamed('everglades');
 
-/** Tries targets and releases until the platform accepts a deployment; undefined if it refuses all. */
 async function deployAny(
   { writes, parts, deployments }: World,
   device: KnownRecord,

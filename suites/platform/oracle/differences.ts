@@ -1,4 +1,4 @@
-/** Differences between an answer and the model. */
+/** Kinds of differences between an answer and the model of the platform. */
 import type { Ask, Exchange, Seen } from './exchange.ts';
 
 export const DIFFERENCE_KINDS = [

@@ -242,7 +242,6 @@ export class Explorer {
     this.hold(exchange, moved === undefined, about, expected, moved?.shown);
   }
 
-  /** Reads and judges a whole list in the newest version, as the reference for later pages. */
   async walk(kind: ResourceKind, most = MOST_PAGES): Promise<void> {
     const list = this.model.list(kind);
     const operation = listOf(kind);

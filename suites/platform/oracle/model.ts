@@ -57,7 +57,6 @@ export class Model {
   readonly records = new Map<string, KnownRecord>();
   readonly lists = new Map<ResourceKind, ListKnown>();
   readonly objects = new Map<ResourceKind, { value: unknown; seen: Seen }>();
-  /** Versions that show a member and versions that lack it, by kind, place and name. */
   readonly presence = new Map<string, { shown: Map<string, Seen>; lacking: Map<string, Seen> }>();
   readonly adoptions = new Adoptions<Seen>();
   readonly notations = new Set(['alone']);

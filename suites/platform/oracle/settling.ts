@@ -40,7 +40,6 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   }
 }
 
-/** The finding after another read; undefined if other clients or time explain it. */
 async function reread(ex: Explorer, suspect: Difference): Promise<Difference | 'changing' | undefined> {
   const { exchange, what, member, restsOn } = suspect;
   if (restsOn !== undefined) await learnAgain(ex, restsOn);

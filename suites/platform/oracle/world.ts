@@ -137,7 +137,6 @@ export async function* eachCommand(ex: Explorer, world: World): AsyncGenerator<v
 
 const COMMANDS_IN_A_SEQUENCE = 4;
 
-/** Prefers commands that are rare in a version, and reads the record after each command. */
 export async function runSequence(ex: Explorer, world: World): Promise<void> {
   for (let given = 0; given < COMMANDS_IN_A_SEQUENCE; given += 1) {
     const all = Object.keys(COMMANDS).flatMap((name) => ex.versions.map((version) => ({ name, version })));

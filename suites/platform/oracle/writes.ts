@@ -36,7 +36,6 @@ interface SchemaOptions {
   instanceFormat?: 'json' | 'yaml';
 }
 
-/** Creates and changes records in any version; a refusal leaves the model unchanged. */
 export class Writes {
   readonly ex: Explorer;
   readonly names: Names;

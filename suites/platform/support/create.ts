@@ -1,7 +1,4 @@
-/**
- * Creates records with the bodies that published platforms take; a refusal only blocks, since the specification shows
- * no bodies.
- */
+/** Creates records; a refusal only blocks the check, since the specification shows no bodies of requests. */
 
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';

@@ -97,7 +97,6 @@ function refuse(state: ListState, status: number): void {
   state.served = false;
 }
 
-/** Rule on clamping: a refusal counts beside answers in range for the same client, list and version. */
 function clamp(requirement: Requirement, { name, isMeant, becomes }: Clamp) {
   const other = name === 'limit' ? 'offset' : 'limit';
   return watchedRule(requirement, [requirement.id], (): Rule => {

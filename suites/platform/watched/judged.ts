@@ -15,7 +15,6 @@ import { Model } from '../oracle/model.ts';
 import { judgePing } from '../oracle/refusals.ts';
 
 interface Judged {
-  /** Ids of the requirements that judged the answer, each with its finding or undefined. */
   ids: ReadonlyMap<string, Difference | undefined>;
   text: string;
 }

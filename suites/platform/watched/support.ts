@@ -26,7 +26,7 @@ const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\
 
 /** True if the answer shows that the platform knows the header: it sends it, varies by it, or refuses by its name. */
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
-  // A server may use a header of that name for its build.
+  // Other values may be the version of a server's build.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
   const refusal = refused({ status }) && !STATUSES_OF_OTHER_CAUSES.has(status) ? text : '';
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
