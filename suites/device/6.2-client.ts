@@ -52,7 +52,6 @@ check(
   },
 );
 
-/** Publishes until the client has received an event and so holds a cursor. */
 async function firstMessage(t: Device, source: EventSourceClient): Promise<ClientMessage> {
   const deadline = performance.now() + timeoutMs(t, 'event');
   for (;;) {

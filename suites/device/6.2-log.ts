@@ -110,7 +110,6 @@ check(bounded, toFill, async (t: Device) => {
   const size = async (): Promise<number> => (await diskUse(t)) - otherBytes;
   const basis = `(${TIMES_THE_LIMIT} times ${retention} events of ${Math.round(mean)} bytes)`;
 
-  // Publishes enough events for a log without compaction to exceed the bound.
   const wanted = Math.max(PUBLISHED_TIMES * retention, Math.ceil((1.5 * bound) / mean));
   let highest = 0;
   if (isSlow)

@@ -46,7 +46,6 @@ check(afterWins, { ...comparing, premises: ['device.events.header-cursor.retaine
 
 type Compare = (came: readonly SeenEvent[], due: readonly SeenEvent[], cursor: bigint, where: string) => void;
 
-/** Expects a replay from any retained event to hold all later events. */
 function expectReplayFromAnywhere(
   t: Device,
   openAt: (cursor: bigint, other: bigint) => OpenEvents,

@@ -45,7 +45,6 @@ const DELAYING = new Fact(() => false);
 const MOST_EVENTS = 16_000;
 const SMALL_PORTION = 20;
 
-/** Publishes more than the buffers of a stalled subscriber can hold, and reads it all on `live`. */
 async function overfillBuffers(t: Device, live: Subscription): Promise<void> {
   const portion = eventBudget(t, 400);
   const started = performance.now();

@@ -160,7 +160,6 @@ async function postMalformed(t: Platform, malformed: MalformedBody): Promise<Htt
   }
 }
 
-/** Looks at both ends of the list, where new items appear. */
 async function mustCreateNothingElse(t: Platform, mark: string, expected: readonly MalformedBody[]): Promise<void> {
   const first = await getPage(t, 'config_types', { limit: 100, expand: 'total_count' });
   const total = first.total_count ?? 0;

@@ -53,7 +53,6 @@ const askAfter = (after: bigint): StreamRequest => ({ way: 'after', options: { a
 export interface Opening {
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
-  /** Cursor of the header, as `back`; `after` overrides the header. */
   other: number;
   types: keyof typeof TYPES;
   accept: string | undefined;

@@ -165,7 +165,6 @@ export class CurrentDeployment {
       });
   }
 
-  /** Files of the replaced deployment must go, except files that the new deployment has, too. */
   async expectReplaced(files: readonly ConfigFile[]): Promise<void> {
     const before = this.files;
     this.files = files;

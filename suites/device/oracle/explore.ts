@@ -348,7 +348,6 @@ async function departureIn(
   }
 }
 
-/** Leaves out one command after another while the departure remains; takes two seconds at most. */
 async function shrunk(t: Device, life: Life, found: Found): Promise<Found> {
   const end = performance.now() + Math.min(2000, t.session.shrinkMs);
   let least = found;

@@ -14,7 +14,6 @@ import { CurrentDeployment, type Window } from './current.ts';
 import { decides, type OtherDifference, type Situation, type Way } from './decides.ts';
 import { type Difference, judgeStream, Ledger, type StreamDifference } from './model.ts';
 
-/** Departure from the model; `id` names the violated requirement. */
 export class Departure extends Violation {
   override name = 'Departure';
   readonly id: string;

@@ -31,7 +31,6 @@ export const FRAME_ODD: Deviation = {
   allowance: 'the id and the type of an event are taken from its envelope',
 };
 
-/** Adapts the request for a stream, and the reading of its frames, to the deviations of the target. */
 export function allowing(t: Device, options: OpenEvents): OpenEvents {
   const { after, lastEventId, types } = options;
   const asQuery = after === undefined && lastEventId !== undefined && t.allowsFor(HEADER_IGNORED);

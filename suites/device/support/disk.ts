@@ -134,7 +134,6 @@ export async function lastLine(t: Device): Promise<Buffer> {
   return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
 }
 
-/** Bytes of all files in the log's directory, including leftovers of a compaction. */
 export async function diskUse(t: Device): Promise<number> {
   const path = logPath(t);
   const isFolder = (await t.files.stat(path))?.kind === 'folder';

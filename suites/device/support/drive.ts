@@ -66,7 +66,6 @@ export async function readUpTo(subscription: Subscription, published: Published)
   return seen;
 }
 
-/** Reads up to the `deployment.deployed` of a deployment; a later event shortens the wait. */
 export function readUpToDeployed(
   subscription: Subscription,
   { id, activity_status }: Deployment,
@@ -130,7 +129,6 @@ export async function expectOnLiveAndReplay(
 
 const BATCH_MS = 1500;
 
-/** Number of events, 1 to `wanted`, that arrive soon and cause no compaction. */
 export function eventBudget(t: Device, wanted: number): number {
   const { session } = t;
   const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);

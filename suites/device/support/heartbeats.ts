@@ -116,7 +116,6 @@ class HeartbeatWatch {
   readonly #named: ByTheClock;
   readonly #all: ByTheClock;
   readonly #over = Promise.withResolvers<void>();
-  /** True while checks that drive the device wait for this watch. */
   #isQuiet = false;
   #seen = { frames: 0, comments: 0 };
 
@@ -148,7 +147,6 @@ class HeartbeatWatch {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }
 
-  /** Resolves with false after `mostMs` of silence or if a comment may be unread; a late heartbeat is a finding. */
   async waitForActivity(mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
     const { stream } = this.#subscription;
     const due = this.#lastSignAt + this.#allowedMs() - performance.now();
@@ -243,7 +241,6 @@ export function expectCursorKept(t: Device, { stream }: Subscription): void {
   }
 }
 
-/** Waits until the stream was idle for `idleMs`, or busy with events for three times as long. */
 export async function expectOpenWhileIdle(t: Device, subscription: Subscription, idleMs: number): Promise<void> {
   const { stream } = subscription;
   const last = stream.openedAt + 3 * idleMs;

@@ -44,7 +44,6 @@ export function recordCompaction({ session }: Driven, earliest: bigint, latest: 
   session.set(LOG_STATE, { ...session.get(LOG_STATE), left: { earliest, latest } });
 }
 
-/** Records events being published; call the result with their ids once control answers. */
 export function recordPublishing({ session }: Driven, count: number): (first?: bigint, last?: bigint) => void {
   const change = (changed: (log: LogState) => Partial<LogState>): void => {
     const log = session.get(LOG_STATE);

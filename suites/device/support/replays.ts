@@ -32,7 +32,6 @@ const LEAST_STRETCH = 2;
 export const fillingMs = ({ session }: Device): number => (session.isMostlySlow('publish') ? 2000 : 6000);
 const ATTEMPTS = 4;
 
-/** Publishes and reads `most` events, or as many as the log keeps; undefined if compaction removes them at once. */
 export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
@@ -51,7 +50,6 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   return stretch;
 }
 
-/** Publishes `count` events and reads all after the stretch; false if compaction removes them at once. */
 export async function extendStretch(t: Device, streams: Streams, stretch: LogStretch, count: number): Promise<boolean> {
   const after = stretch.events.at(-1)?.id ?? stretch.cursor;
   const stream = await streams.try({ after });
@@ -63,7 +61,6 @@ export async function extendStretch(t: Device, streams: Streams, stretch: LogStr
   return true;
 }
 
-/** Earliest event of the stretch that is served as a cursor; undefined if only the newest is served. */
 export async function earliestServedIn(streams: Streams, { cursor, events }: LogStretch): Promise<bigint | undefined> {
   if (await isServed(streams, cursor)) return cursor;
   let expired = -1;
@@ -76,7 +73,6 @@ export async function earliestServedIn(streams: Streams, { cursor, events }: Log
   return good < events.length - 1 ? events[good]?.id : undefined;
 }
 
-/** Expects the stretch to replay unchanged. Decides nothing if compaction overtakes the cursor several times. */
 export async function expectStretchReplayed(
   t: Device,
   streams: Streams,

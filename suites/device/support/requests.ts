@@ -82,7 +82,6 @@ class OpenStreams {
   readonly #streams = new Set<HeldStream>();
   #lastServedAt = Number.NEGATIVE_INFINITY;
   most = 0;
-  /** True once the device has refused a stream because too many are open. */
   isScarce = false;
   #turns: Promise<unknown> = Promise.resolve();
 

@@ -92,7 +92,6 @@ export function endIfGone(t: Device, options: OpenEvents): void {
   throw new TooFewRetained(`needs the events from ${cursor} on, and they were compacted away: ${describeRetention(t)}`);
 }
 
-/** Cursor that takes precedence; undefined for a cursor that a device need not understand. */
 function cursorOf({ after, lastEventId, query }: OpenEvents): bigint | undefined {
   const given = query === undefined ? (after ?? lastEventId) : new URLSearchParams(query).get('after');
   return /^\d{1,19}$/.test(String(given)) ? BigInt(String(given)) : undefined;

@@ -45,7 +45,6 @@ export async function sampleRetained(
   return new Subscription(t, stream);
 }
 
-/** Smallest cursor that has not expired, found by doubling and halving from the `known` cursor. */
 async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
   const served = async (cursor: bigint): Promise<boolean | undefined> => {
     const stream = await streams.try({ after: cursor, cutAfterBytes: 1 });

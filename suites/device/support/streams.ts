@@ -143,7 +143,6 @@ export class Streams {
     }
   }
 
-  /** Gives up at once if a throttled stream is not `needed`. */
   async #served<S extends HeldStream>(options: OpenEvents, needed: boolean, send: () => Promise<S>): Promise<S> {
     if (this.#throttled) throw new Throttled();
     const t: Device = this.#t;
@@ -198,7 +197,6 @@ function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
 const ENDS_AT_ONCE_MS = 300;
 const TYPES_OF_STREAMS = new Fact(() => new Set<string>());
 
-/** Recognizes a stream by an answer that stays open, whatever its content type. */
 export async function staysOpen({ patienceMs, session }: Device, stream: EventStream): Promise<boolean> {
   const known = session.get(TYPES_OF_STREAMS);
   const type = mediaType(stream.headers);

@@ -84,7 +84,6 @@ export class Subscription {
     return this.#next(this.#wait(what, undefined, kind));
   }
 
-  /** Reads up to the first event that fits; each newer event restarts the timer. */
   async until(
     fits: (event: SeenEvent) => boolean,
     what: string,

@@ -32,7 +32,6 @@ function begin(t: Platform): Shared {
   return { explorer, course: new Course(inTime(explorer)) };
 }
 
-/** On a slow platform, checks judge what was explored in time. */
 async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   const { budget, notes } = explorer;
   try {
@@ -114,7 +113,6 @@ const inWords = ({ what, path, expected, exchange }: Difference): string =>
 type IsMeant = (comparison: Comparison) => boolean;
 interface Own {
   id: string;
-  /** Selects the comparisons of the check if its requirement has several checks. */
   isMeant?: IsMeant | undefined;
   /** Kind of record that the run must have created for a verdict. */
   makes?: ResourceKind | undefined;

@@ -16,7 +16,7 @@ export const DIFFERENCE_KINDS = [
   'shape',
   /** Deployment that lacks a member of section 2.1. */ 'incomplete',
   /** Name of the list in place of the item's type in `object`. */ 'plural',
-  /** Name in any script that the platform neither keeps nor refuses; `failed`: failed deployment that stays active. */ 'name',
+  /** Name in any script, neither kept nor refused; `failed`: failed deployment that stays active. */ 'name',
   'failed',
   /** Wrong treatment of `parent_id` (section 9); `targets`: wrong target deployments afterwards. */
   'parent',

@@ -88,7 +88,6 @@ export const valuesOf = ({ query }: Ask, name: string): string[] =>
 export const expansionsOf = (ask: Ask): string[] =>
   [...valuesOf(ask, 'expand'), ...valuesOf(ask, 'expand[]')].flatMap((value) => value.split(','));
 
-/** A platform may support only some notations of several expansions. */
 export function notationOf({ query }: Pick<Ask, 'query'>): string {
   const asked = query.filter(([name]) => name === 'expand' || name === 'expand[]');
   if (asked.some(([name]) => name === 'expand[]')) return 'bracketed';

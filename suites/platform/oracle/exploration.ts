@@ -14,7 +14,6 @@ import { settle } from './settling.ts';
 import { whatVersionsBrought } from './version-writes.ts';
 import { AT_ONCE, eachCommand, fillOneList, makeWorld, readAll, runSequence } from './world.ts';
 
-/** Sends the requests that requirements name, then random requests; a check may stop after each step. */
 export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   const { t, draw } = ex;
   const kinds = (Object.keys(RESOURCES) as ResourceKind[]).filter((kind) => ex.has(ex.newest, listOf(kind)));

@@ -6,7 +6,6 @@ import { AT_ONCE, type World } from './world.ts';
 
 type FieldPath = readonly string[];
 
-/** Replacements by type of the field, each of a wrong type. */
 const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
   string: [null, 7, ['unheard'], {}],
   number: [null, 'unheard', []],
@@ -40,7 +39,6 @@ export async function wrongFields(ex: Explorer, { writes }: World): Promise<void
     );
 }
 
-/** Sends every accepted body with an unknown id in place of a valid id, or added to an array of ids. */
 export async function unknownReferences(ex: Explorer, { writes }: World): Promise<void> {
   const isId = (value: unknown): value is string => typeof value === 'string' && ex.model.records.has(value);
   const nothing = (id: string): string => `${id.slice(0, id.lastIndexOf('_') + 1)}${UNKNOWN}`;

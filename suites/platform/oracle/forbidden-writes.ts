@@ -11,7 +11,6 @@ import type { KnownRecord } from './model.ts';
 import { dueRefusal } from './refusals.ts';
 import { readAll, type World } from './world.ts';
 
-/** Sends forbidden writes and checks that none took effect, whatever the platform answered. */
 export async function* refuseWrites(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const { writes, devices, parts } = world;
   const [device, part] = [devices[0], parts[0]];

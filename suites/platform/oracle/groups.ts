@@ -107,7 +107,6 @@ const named = ({ record: { id } }: Group, { names }: Writes) => ({
   ...{ operation: operation('updateGroup'), ids: [id], body: { name: names.next() } },
 });
 
-/** Sends writes concurrently; undefined if an answer is neither 2xx nor 4xx, since its effect is unknown. */
 async function answersAtOnce(ex: Explorer, asks: readonly Pick<Ask, 'operation' | 'ids' | 'body'>[]) {
   const answers = await Promise.all(asks.map((ask) => ex.send({ ...ask, version: ex.newest, key: 'full', query: [] })));
   const isClear = answers.every((answer) => ok(answer) || refused(answer));

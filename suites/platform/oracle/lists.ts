@@ -50,7 +50,6 @@ function ruleOf(exchange: Pick<Exchange, 'query' | 'rawQuery'>, name: 'limit' | 
   return given > limitMaximum ? 'high' : given < limitMinimum ? 'low' : '';
 }
 
-/** Parameter that section 8 replaces, with its rule; the rule is empty if section 8 replaces none. */
 export function oddParameter(exchange: Pick<Exchange, 'query' | 'rawQuery'>): [name: string, rule: string] {
   const rules = [
     ['a limit', ruleOf(exchange, 'limit')],

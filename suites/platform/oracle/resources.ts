@@ -310,7 +310,6 @@ class OneResource {
     this.#hold(!isOther && isActive, 'inactive', name, expected, isOther ? release['id'] : activity, UNSURE);
   }
 
-  /** Learns if a form of an expansion works, which must hold for every version and record. */
   #served(name: string, isShown: boolean): void {
     const { model, exchange, seen } = this.#answer;
     if (!model.notations.has(notationOf(exchange))) return;

@@ -113,7 +113,6 @@ async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
 }
 
-/** Names the only kind of connection that shows the finding; empty if both kinds do. */
 export async function connectionOf(ex: Explorer, found: Difference): Promise<string> {
   const { exchange } = found;
   const { isKept = false } = exchange;
@@ -131,7 +130,6 @@ export async function connectionOf(ex: Explorer, found: Difference): Promise<str
   return isKept ? ' on a connection that was used before' : ' on a new connection';
 }
 
-/** True if another client has deleted the resource, so that no version serves it. */
 async function isGone(ex: Explorer, { operation: { kind }, ids: [id] }: Exchange): Promise<boolean> {
   const read = kind === undefined ? undefined : getOf(kind);
   if (id === undefined || read === undefined || ex.model.records.get(id)?.isOurs === true) return false;
@@ -201,7 +199,6 @@ function findIn(json: unknown, id: string): Record<string, unknown> | undefined 
   return undefined;
 }
 
-/** Replaces expanded records by their ids, as the model keeps them. */
 const keptValue = (value: unknown): unknown => {
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'object' in each))
     return value.map((each) => (each as { id: unknown }).id).sort();
