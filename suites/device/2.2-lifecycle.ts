@@ -18,12 +18,12 @@ const failed = requirement({
 });
 check(failed, { needs: ['drive'], premises: CURRENT_SHOWN }, async (t: Device) => {
   const files = [configFile('{"a":1}'), configFile('{"b":2}')];
-  // A device that never shows a deployment must not pass.
+  // Deploys first: a device that never shows a deployment must not pass.
   await deployShown(t);
   const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
   if (made?.error_status !== 'failed') return t.notApplicable('control cannot drive a deployment to failed');
   const { id, activity_status: answered } = made;
-  // Control may hold the deployment in the requested state, so a failure here only warns.
+  // Control may force the requested state, so a deployment that stays deployed only causes a warning.
   if (answered === 'deployed' && (await activeState(t, id)) !== undefined) {
     const left = await happens(
       t,

@@ -39,7 +39,7 @@ check(framing, asked, async (t: Device, streams) => {
       t.saw('awkward texts');
       if (made.release_id.includes(value)) onStream += 1;
       const body = await currentDeployment(t);
-      // The reference is control's answer, since a platform may have shortened the text.
+      // Compares with control's answer, since a platform may have shortened the text.
       t.must(body?.['id'] !== made.id || body['description'] === made.description, {
         expected: `the description ${JSON.stringify(made.description.slice(0, 200))}`,
         actual: body?.['description'],

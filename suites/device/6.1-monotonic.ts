@@ -39,7 +39,7 @@ check(
     turn: 'last',
     profile: 'core',
     premises: ['device.events.frame.retained'],
-    // One event has no order.
+    // Two events, because one event has no order.
     least: { events: 2 },
     orElse: 'a log that keeps two events or more shows their order',
   },

@@ -39,7 +39,7 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
 });
 
 const LONG_SECONDS = 45;
-/** Longest heartbeat interval in seconds at which a check waits for a second heartbeat. */
+/** Heartbeat interval in seconds, above which a check waits for one heartbeat only. */
 const SHORT_SECONDS = 5;
 
 function shouldBeRare(t: Device, subscription: Subscription): void {
@@ -127,7 +127,6 @@ async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): 
   return stream.ended === undefined ? streams.follow(stream) : undefined;
 }
 
-/** Filtered stream; undefined without restart, because then no other check watches an unfiltered stream. */
 async function idleStream(t: Device, streams: Streams): Promise<Subscription | undefined> {
   if (!t.capabilities.has('restart')) return undefined;
   const stream = await streams.try({ types: [UNKNOWN_TYPE] });

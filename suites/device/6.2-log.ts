@@ -66,7 +66,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
     expected: `each of the events ${showIds(events)} on a line of its own in the log`,
     actual: `no line holds ${showIds(missing)}`,
   });
-  // Starts at the first of the events, since an old crash may have left a torn line before it.
+  // Checks lines from the first of the events on, since an old crash may have left a torn line earlier.
   const first = [...at.values()].flat().reduce((least, line) => Math.min(least, line), lines.length);
   const broken = lines.slice(first).find(({ json }) => !json);
   t.must(broken === undefined, {
@@ -137,12 +137,12 @@ check(bounded, toFill, async (t: Device) => {
   });
 });
 
-/** Allowed size as a multiple of the retention limit; log segments and late compaction take space. */
+/** Allowed multiple of the retention limit; log segments and late compaction take space. */
 const TIMES_THE_LIMIT = 4;
 const SLACK_BYTES = 64 * 1024;
 const PUBLISHED_TIMES = 20;
 const LEAST_PORTION = 20;
-/** Events that make a log without compaction exceed the bound, as a multiple of the retention limit. */
+/** Multiple of the retention limit at which a log without compaction exceeds the bound. */
 const DECIDING_TIMES = 6;
 const FILLING_MS = 10_000;
 const MOST_EVENTS = 100_000;

@@ -27,7 +27,7 @@ const comparing = {
 check(
   complete,
   { ...comparing, premises: RETAINED },
-  // The requirement device.events.replay.exclusive judges a repeated cursor.
+  // Ignores a repeated cursor, which device.events.replay.exclusive judges.
   (t: Device) =>
     expectReplayFromAnywhere(
       t,
@@ -49,7 +49,7 @@ type Compare = (came: readonly SeenEvent[], due: readonly SeenEvent[], cursor: b
 function expectReplayFromAnywhere(
   t: Device,
   openAt: (cursor: bigint, other: bigint) => OpenEvents,
-  // The requirement device.events.replay.complete judges the content of events.
+  // Compares ids only, since device.events.replay.complete judges the content of events.
   expectSame: Compare = (came, due, _, where) => expectSameIds(t, came, due, where),
 ): Promise<void> {
   return withStreams(t, async (streams) => {

@@ -63,7 +63,7 @@ async function deployAndCompare(
   // Nothing may await the promise, so its rejection must not count as unhandled.
   refused.catch(() => {});
   for (;;) {
-    // Control may be slow, so the timeout for the event starts only after its answer or an event.
+    // The timeout for the event starts after control's answer, which may take long.
     if (made === undefined) await Promise.race([pending, anyEvent(t, live)]);
     const next = live.next('deployment.deployed of a deployment with config files', 'deployed');
     const event = await Promise.race([next, refused]);

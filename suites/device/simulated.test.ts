@@ -48,7 +48,7 @@ describe('the reference device', () => {
     const names = ['few-streams-retry-after', 'replay-without-cursor', 'ends-long-streams'];
     const behaviour = combined(names.map(deviceVariant), referenceBehaviour);
     await using started = await startRobot({ fresh: true, behaviour });
-    // Exceeds the events that this device sends on a stream, so it ends a stream without a cursor early.
+    // This device ends a stream after fewer events.
     await started.device.publish(600);
     // Selects checks in which a new stream takes the place of a stream that must resume.
     const only = ['device.events.types', 'device.events.concurrent'];

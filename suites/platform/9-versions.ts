@@ -37,7 +37,7 @@ for (const codename of SUPPORTED_CODENAMES) {
 }
 check(...byExploring(supported, { aspect: 'operations' }));
 
-/** Statuses of a refusal that may have a cause other than the version. */
+/** Refusals with these statuses may have a cause other than the version. */
 export const STATUSES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
 
 /** Records a contradiction if the platform refuses a declared version but serves another version. */

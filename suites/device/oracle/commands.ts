@@ -120,7 +120,7 @@ export const openMany = (count: number): Command => ({
 
 const AT_ONCE = 11;
 
-/** Waits until the agent must have subscribed open streams to new events, two seconds at most. */
+/** Waits until the agent has surely subscribed its open streams, two seconds at most. */
 export const passTime = (): Command => ({
   text: 'pass time',
   run: ({ subscribedMs }) => new Promise((resolve) => setTimeout(resolve, Math.min(subscribedMs, 2000))),

@@ -296,7 +296,6 @@ class Life {
     this.#streams = streams;
   }
 
-  /** The device certainly serves the id of a new event as a cursor. */
   async begin(): Promise<Reality> {
     if (this.#real !== undefined) return this.#real;
     const { last } = await publish(this.#t, 1);

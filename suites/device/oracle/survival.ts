@@ -70,7 +70,7 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Events; a log that keeps more may already be full, so a small batch may displace its oldest events. */
+/** Events; a log of longer retention is filled in batches, since it may already be full. */
 const LONG_LOG = 2000;
 const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;

@@ -47,7 +47,7 @@ export async function inTime<T>(
     return result;
   } catch (error) {
     const isLate = error instanceof NoAnswer || error instanceof StreamTimeout;
-    // A connection that closes early tells nothing about waiting.
+    // A connection that closes early is no timeout.
     if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, kind);
     throw error;
   }

@@ -206,7 +206,7 @@ export function expectEnvelope(t: Assertions, frame: SseFrame): void {
   if (carriesNoEvent(frame)) return;
   const text = frame.data ?? '';
   const envelope = parseObject(text);
-  // Another requirement, device.events.type-form, judges the form of the type.
+  // Replaces the type, whose form device.events.type-form judges.
   const anyType = typeof envelope?.['type'] === 'string' && { type: 'a.b' };
   const problems = problemsOf(eventEnvelope, envelope && { ...envelope, ...anyType });
   t.must(problems === undefined, {

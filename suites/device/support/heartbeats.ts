@@ -7,7 +7,7 @@ import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Least silence before a timed comment, in heartbeat intervals; a comment at the opening follows sooner. */
+/** Heartbeat intervals of silence after which a comment counts as a heartbeat. */
 const BY_THE_CLOCK = 0.25;
 /** Longest silence allowed on an idle stream, in heartbeat intervals. */
 const LATE = 1.5;
@@ -85,7 +85,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** Keeps comments that come by the clock; only counts other comments, which may be endless. */
+/** Keeps comments that follow a silence; only counts the rest, which may be endless. */
 class ByTheClock {
   readonly found: SseComment[] = [];
   count = 0;
@@ -142,7 +142,7 @@ class HeartbeatWatch {
     return this.#lastSignAt - this.#lastEventAt;
   }
 
-  /** Timed comments that read `heartbeat`, or all timed comments if none reads so. */
+  /** Prefers comments with the text `heartbeat`; without any, takes all timed comments. */
   heartbeatsByTheClock(): readonly SseComment[] {
     return this.#named.count > 0 ? this.#named.found : this.#all.found;
   }

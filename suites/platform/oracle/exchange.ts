@@ -26,10 +26,7 @@ const recased = (key: string): string => {
   return other === key ? `${key}A` : other;
 };
 
-/**
- * Differs in the first half or by whole bytes, so that no decoding of hexadecimal or base64 yields the valid key;
- * except `recased`.
- */
+/** No decoding of hexadecimal or base64 turns the changed key into the valid key, except for `recased`. */
 export const changedKey = (key: string, how: Key): string | undefined =>
   ({
     ...{ full: key, limited: undefined, none: undefined, empty: '' },

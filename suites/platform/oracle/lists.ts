@@ -139,7 +139,7 @@ export function requestedItems(
 export const filtersOf = ({ query }: Pick<Exchange, 'query'>): (readonly [string, string])[] =>
   query.filter(([name]) => !['limit', 'offset', 'expand', 'expand[]', 'order_by'].includes(name));
 
-/** Leaves filters open by a status that an older version shows differently. */
+/** An older version may show a status differently, so some filters by status are not judged. */
 function isKnown({ items }: Reference, name: string, version: string): boolean {
   const isOlder = version !== SUPPORTED_VERSIONS.at(-1);
   const isOpen = version === versionNamed('tetons') && items.some((item) => item['activity_status'] === 'removing');

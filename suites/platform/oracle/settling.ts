@@ -53,7 +53,6 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
   const now = await valueNow(ex, suspect, member);
   if (now !== undefined && !isSame(now.value, known.value) && !holds(known.value, now.value)) {
     const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
-    // Shows the read itself or, after a write, the read that followed it.
     const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };

@@ -58,7 +58,7 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
           getList(t, collection, { limit: 1 }, http),
           getList(t, collection, { limit: 1, offset: 1_000_000 }, http),
         ]);
-        // First and last page differ in `has_more`; platform.list.past-end judges a refusal beyond the end.
+        // Checks the last page, too, since it differs in `has_more`.
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
