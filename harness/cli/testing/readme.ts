@@ -33,6 +33,13 @@ const script = (port: number): string =>
     ]),
   ].join('\n');
 
+/** Lines of the README's outputs that a run did not print; numbers may differ. */
+export function linesNotIn(said: string): string[] {
+  const numbered = (text: string): string => text.replaceAll(/\d+/g, '0');
+  const outputs = [...README.matchAll(/```text\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
+  return outputs.map((line) => line.trim()).filter((line) => !numbered(said).includes(numbered(line)));
+}
+
 const lastCommand = (block: string): string => block.split('\n').at(-1) ?? '';
 
 export async function runReadme(

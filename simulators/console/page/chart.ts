@@ -79,7 +79,12 @@ function optionsOf(latest: { current: ChartProps }, width: number): UPlot.Option
         stroke: colourOf(colour),
         width: 2,
         points: { show: false },
-        value: (_plot: UPlot, value: number | null) => (value == null ? '–' : write(value)),
+        // Shows the latest value until the mouse is over the chart.
+        value: (_plot: UPlot, value: number | null, index: number, at: number | null) => {
+          const { values = [] } = latest.current.curves[index - 1] ?? {};
+          const shown = at === null ? values.findLast((one) => one !== null) : value;
+          return shown == null ? '–' : write(shown);
+        },
       })),
     ],
     legend: { markers: { width: 0, fill: (_plot, index) => colourOf(curves[index - 1]?.colour ?? 'soft') } },
