@@ -160,15 +160,15 @@ function verdictOn(
     return verdict(EXIT.incomplete, `the tests do not pass on the faithful simulator: they ${first.how}`);
   if (flaky !== undefined) return verdict(EXIT.incomplete, `nothing of this holds: ${flaky}`);
   const brittle = inState(subjects, 'brittle').length;
-  if (brittle > 0)
-    return verdict(EXIT.nonconformant, `the tests fail on ${brittle} of the servers that are right (brittle)`);
-  if (score !== undefined && score < (least ?? 100))
-    return verdict(
-      EXIT.nonconformant,
-      least === undefined
-        ? `${summary.survived} of the defects survived`
-        : `the score is ${inPercent(score)}, less than ${least} %`,
-    );
+  const low =
+    least === undefined
+      ? `${summary.survived} of the defects survived`
+      : `the score is ${inPercent(score ?? 0)}, less than ${least} %`;
+  const wrong = [
+    ...(score !== undefined && score < (least ?? 100) ? [low] : []),
+    ...(brittle > 0 ? [`the tests fail on ${brittle} of the servers that are right (brittle)`] : []),
+  ];
+  if (wrong.length > 0) return verdict(EXIT.nonconformant, wrong.join(', and '));
   const [stale] = report.stale;
   if (stale !== undefined) return verdict(EXIT.incomplete, `stale in the baseline: ${stale.name} ${stale.reason}`);
   if (summary.blocked > 0)

@@ -9,7 +9,7 @@ export type { Way } from '../../../suites/client/watched/index.ts';
 export const WATCHED_APIS = ['device', 'platform'] as const;
 export type WatchedApi = (typeof WATCHED_APIS)[number];
 
-const OR_ELSE = 'no traffic was seen that decides it';
+const OR_ELSE = 'no traffic was seen that decides it, as `muster explain ID` states it';
 
 export async function watchSuite(api: WatchedApi, way: Way): Promise<Suite<never>> {
   const { watchedRules: ofServer } =
