@@ -13,7 +13,8 @@ const read = (name: string): string => readFileSync(join(home.path, name), 'utf8
 
 test('options write the file and a job, and the job’s line runs the check', async () => {
   expect(await init(...typed`--api device --command ${AGENT} --ci gitlab`)).toMatchObject({ code: 0, stderr: '' });
-  const [line = ''] = parse(read('.gitlab-ci.yml')).conformance.script as string[];
+  const [build, line = ''] = parse(read('.gitlab-ci.yml')).conformance.script as string[];
+  expect(build).toBe('true # build here what is checked');
   expect(line).toMatch(/^npx --yes muster-conformance@\d\S* check device$/);
   const own = line.replace(/^npx --yes \S+/, `"${process.execPath}" "${MAIN}"`);
   execFileSync('sh', ['-c', `${own} --only device.version.prefix`], { cwd: home.path });

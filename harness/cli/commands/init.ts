@@ -20,6 +20,8 @@ const reportsOf = (api: Api): string[] => ['pretty', `junit=${REPORTS}/${api}.xm
 const line = (api: Api): string => `npx --yes muster-conformance@${VERSION} check ${api}`;
 const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
 const KEY = 'MUSTER_API_KEY';
+/** Command in the job's place for the user's build. */
+const BUILD = 'true # build here what is checked';
 const needsKey = (api: Api): boolean => api === 'platform';
 
 const JOBS = {
@@ -37,6 +39,7 @@ const JOBS = {
             steps: [
               { uses: 'actions/checkout@v5' },
               { uses: 'actions/setup-node@v5', with: { 'node-version': NODE } },
+              { name: 'Build', run: BUILD },
               {
                 run: [line(api), ...['github', ...reportsOf(api)].map((report) => `--report ${report}`)].join(' '),
                 ...(needsKey(api) && { env: { [KEY]: `\${{ secrets.${KEY} }}` } }),
@@ -54,7 +57,7 @@ const JOBS = {
         conformance: {
           image: `node:${NODE}`,
           timeout: '20 minutes',
-          script: [line(api)],
+          script: [BUILD, line(api)],
           artifacts: { when: 'always', paths: [REPORTS], reports: { junit: `${REPORTS}/*.xml` } },
         },
       }),
@@ -65,6 +68,9 @@ const JOBS = {
   agent { docker { image 'node:${NODE}' } }
   options { timeout(time: 20, unit: 'MINUTES') }
 ${needsKey(api) ? `  environment { ${KEY} = credentials('${KEY}') }\n` : ''}  stages {
+    stage('Build') {
+      steps { sh '${BUILD}' }
+    }
     stage('Conformance') {
       steps { sh '${line(api)}' }
     }
