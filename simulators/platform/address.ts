@@ -1,8 +1,8 @@
-/** Listen address of a platform, and its host name for clients. */
+/** Addresses on which a platform listens, and the host names in its URLs. */
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Length of the accept queue, unless the system allows less; beyond it, connecting takes seconds or fails. */
+/** Connections that may wait for acceptance; a client beyond the limit connects after seconds or fails. */
 export const BACKLOG = 8192;
 
 export const LOOPBACK = '127.0.0.1';
@@ -11,14 +11,14 @@ const ON_LOOPBACK = new BlockList();
 ON_LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 ON_LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Host as written in a URL: `0.0.0.0` for `0`, brackets around IPv6. Undefined for neither address nor name. */
+/** Host in the form of a URL (`0.0.0.0` for `0`, IPv6 in brackets); undefined for an invalid host. */
 export function urlHost(host: string): string | undefined {
   const text = `http://${host.includes(':') ? `[${host}]` : host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.origin === url?.href.replace(/\/$/, '') && url?.port === '' ? url.hostname : undefined;
 }
 
-/** Whether this machine alone can reach the host. A name other than `localhost` counts as reachable by others. */
+/** Counts every name but `localhost` as reachable from other machines, without resolving the name. */
 export function isLoopback(host: string): boolean {
   const named = urlHost(host);
   if (named === undefined || named === 'localhost') return named !== undefined;
@@ -26,10 +26,7 @@ export function isLoopback(host: string): boolean {
   return ON_LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
 }
 
-/**
- * Host in URLs for clients. Replaces an unspecified address (`0.0.0.0`, `::`), to which other machines cannot connect,
- * by the machine's first address outside loopback, IPv4 first.
- */
+/** Replaces `0.0.0.0` and `::`, to which other machines cannot connect, by the machine's first outside address. */
 export function toldHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   const named = urlHost(host) ?? host;
   if (named !== '0.0.0.0' && named !== '[::]') return named;

@@ -1,4 +1,4 @@
-/** A simulated device on the platform, over HTTP and MQTT: it enrols, connects, answers pings and deploys. */
+/** End-to-end tests of a simulated device and the platform, over HTTP and MQTT. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentTopics } from '../../harness/contract/agent.ts';
@@ -57,8 +57,6 @@ it.skipIf(mosquittoPath === undefined)(
     await connectPingAndDeploy(platform);
   },
 );
-
-// The platform and a device over a real Mosquitto.
 
 const reason = mosquittoPath === undefined ? ' (skipped: mosquitto is not installed)' : '';
 

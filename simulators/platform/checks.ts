@@ -1,7 +1,4 @@
-/**
- * Checks of users' schemas and content: ajv checks JSON Schema, cue is only stored, and opaque accepts anything. Ends
- * each check after some seconds, because a schema may take any time and nobody else is answered meanwhile.
- */
+/** Checks users' schemas and content within seconds each, because a slow schema blocks all other requests. */
 
 import { createRequire } from 'node:module';
 import { createContext, Script } from 'node:vm';
@@ -18,11 +15,10 @@ type Validate = ((value: unknown) => unknown) & {
   $async?: boolean;
 };
 
-/** Compiled schemas by digest, because thousands of instances share a few schemas. */
+/** Caches compiled schemas by digest, because thousands of instances share a few schemas. */
 const compiled = new Map<string, Validate>();
 const KEPT = 200;
 
-/** Longest explanation of a refusal, characters. */
 const LONGEST_REASON = 300;
 const LONGEST_CHECK_MS = 3_000;
 
@@ -47,7 +43,7 @@ export function checkContent(content: InstanceContent, { language, digest, forma
     const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
       cut(`${instancePath || '/'} ${message ?? ''}`),
     );
-    // Drops errors that the compiled schema would keep until its next check.
+    // Frees the errors, which the cached schema otherwise keeps.
     validate.errors = null;
     throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
   });
@@ -55,7 +51,7 @@ export function checkContent(content: InstanceContent, { language, digest, forma
 
 const require = createRequire(import.meta.url);
 
-/** Loads ajv with the first check, so that a platform starts without it. */
+/** Loads ajv at the first check, to start the platform faster. */
 const load = () => ({
   ...(require('ajv') as typeof import('ajv')),
   ...(require('ajv/dist/2019.js') as typeof import('ajv/dist/2019.js')),
@@ -67,11 +63,11 @@ const call = new Script('act()');
 let sandbox: { act(): unknown } | undefined;
 
 /**
- * Ends even a regular expression in time, by running it as a script, which alone can be interrupted. Begins again where
- * a busy machine gave it no processor.
+ * Runs `act` as a VM script, because a timeout can interrupt even a regular expression there. Repeats a check that got
+ * no processor time.
  */
 function inTime(what: 'documents' | 'content', act: () => unknown): void {
-  // Not in its time: modules whose loading is ended stay half loaded.
+  // Loads ajv outside the time limit, because a timeout leaves its modules half loaded.
   if (sandbox === undefined) load();
   sandbox ??= createContext({ act }) as { act(): unknown };
   sandbox.act = act;
@@ -121,7 +117,7 @@ function compile({ format, documents }: SchemaText): Validate {
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error));
   }
-  // Refuses an extension of ajv, whose verdict would be a promise.
+  // `$async` is an extension of ajv that makes the result a promise.
   if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
   return validate;
 }
@@ -143,7 +139,7 @@ function parsed(format: 'json' | 'yaml' | 'jsonc', text: string, refuse: (why: s
 
 /** Parses JSON with `//` and block comments outside strings. Throws SyntaxError. */
 export function parseJsonc(text: string): unknown {
-  // Matches strings and comments with one pattern, because whichever begins first contains the other.
+  // Matches strings and comments in one pattern, because each can contain the start of the other.
   const stripped = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (match) =>
     match.startsWith('"') ? match : ' ',
   );

@@ -1,4 +1,4 @@
-/** Shared dependencies of all parts of the platform. */
+/** Dependencies that all parts of the platform share. */
 import { createHash } from 'node:crypto';
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../harness/contract/platform/operations.ts';
@@ -13,15 +13,14 @@ export interface Core {
   behaviour: PlatformBehaviour;
   clock: Clock;
   names: DialectNames;
-  /** Ids of devices that are online without an agent (`answering` in `index.ts`). */
+  /** Ids of devices that are online without an agent. */
   standIns: Set<string>;
-  /** Messenger to devices, replaced once the agent side is up. */
+  /** Placeholder until the agent side starts. */
   messenger: DeviceMessenger;
-  /** Unique id for row `seq` of a collection. */
   newId(kind: ResourceKind, seq: number): string;
 }
 
-/** Makes ids from seed and row number: repeatable, unique in one database, and without a visible pattern. */
+/** Derives repeatable, random-looking ids from seed and row number. */
 export function idsFrom(seed: string): (kind: ResourceKind, seq: number) => string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return (kind, seq) => {

@@ -1,4 +1,4 @@
-/** Faults of the Platform API, not of the agent side: named, seeded, and off by default. */
+/** Parses the faults that the Platform API injects into its answers. */
 
 /** `rate`: share of affected requests, 0 to 1. */
 export interface PlatformFaults {
@@ -6,7 +6,7 @@ export interface PlatformFaults {
   throttle?: { rate: number; retryAfterSeconds: number };
   failure?: { rate: number; status: number };
   reset?: { rate: number };
-  /** Milliseconds of pause between small pieces of a body. */
+  /** Milliseconds before each of 16 pieces of a body. */
   slowBody?: { rate: number; milliseconds: number };
 }
 
@@ -18,7 +18,7 @@ export const FAULT_FORMS = [
   'slow-body[=MILLISECONDS][@RATE]',
 ] as const;
 
-/** Makes a fault of a rate and a value; undefined for an invalid value. */
+/** Returns undefined for an invalid value. */
 const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults | undefined>([
   ['latency', (rate, ms) => (ms === undefined ? undefined : { latency: { rate, milliseconds: ms } })],
   ['429', (rate, retryAfterSeconds = 1) => ({ throttle: { rate, retryAfterSeconds } })],

@@ -22,7 +22,7 @@ describe('a simulated platform', () => {
   it('stops while a ping waits and a connection idles', async () => {
     const platform = await startPlatform({ mqtt: {} });
     const { id } = await platform.create('/devices', { name: 'robot' });
-    // The ping never times out by itself.
+    // Fake timers keep the ping from timing out.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const ping = platform.post(`/devices/${id}/ping`, { timeout_nanos: 10_000_000_000 }).catch(() => 'cut');
@@ -51,7 +51,6 @@ test.each([
   ['10.0.0.7', false],
   ['fd00::1', false],
   ['robots.example', false],
-  // Only stricter than it needs to be.
   ['::ffff:10.0.0.7', false],
 ])('%s: is it loopback? %s', (host, loopback) => {
   expect(isLoopback(host)).toBe(loopback);
@@ -82,8 +81,6 @@ test('all addresses of the machine are told as one that others can reach', () =>
   expect(toldHost('::', machine())).toBe('127.0.0.1');
 });
 
-// A database file holds everything that was answered, after SIGKILL and after a restart.
-
 describe('a database file', () => {
   it('is reopened with its lists and deployments, and with every device disconnected', async () => {
     using folder = scratch();
@@ -102,7 +99,7 @@ describe('a database file', () => {
     await using platform = await startPlatform({ db, seed: 1, devices: 50 });
     const shown = (await platform.get(`/devices/${robot}?expand=current_deployment`)).body;
     expect(shown).toMatchObject({ status: 'offline', current_deployment: { status: 'deployed' } });
-    // A database that holds devices is not seeded again.
+    // `devices: 50` seeds only a database without devices.
     expect((await platform.get('/devices?expand=total_count')).body).toMatchObject({ total_count: 1 });
     expect((await createDevice(platform)).startsWith('dvc_')).toBe(true);
     expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);
@@ -129,12 +126,12 @@ describe('a database file', () => {
   });
 });
 
-/** More than Node's own limit of 511. */
+/** Node's default accept queue holds 511 connections. */
 const CLIENTS = 1000;
 const SYSTEM = '/proc/sys/net/core/somaxconn';
 const allowed = existsSync(SYSTEM) ? Number(readFileSync(SYSTEM, 'utf8')) : 0;
 
-/** Ends with 0 when all of them are connected. */
+/** Exits with 0 once all clients are connected. */
 const CONNECT = `
 const net = require('node:net');
 let left = ${CLIENTS};
@@ -149,7 +146,7 @@ test.skipIf(allowed <= CLIENTS)(
   async () => {
     await using platform = await simulatePlatform({ seed: 1 });
     const { port } = new URL(platform.url);
-    // The event loop stands still until the clients have ended. The limit only ends what hangs.
+    // `spawnSync` blocks the platform's event loop. The timeout (milliseconds) only ends a hang.
     const { status, signal } = spawnSync(process.execPath, ['-e', CONNECT, port], { timeout: 30_000 });
     expect({ status, signal }).toEqual({ status: 0, signal: null });
   },

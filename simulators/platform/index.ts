@@ -1,4 +1,4 @@
-/** Muster's simulated platform: every published version of the Platform API, an agent side, state in SQLite. */
+/** Muster's simulated platform: all published versions of the Platform API, an agent side, and state in SQLite. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -38,7 +38,7 @@ function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
     const row = find(core, 'deployment', id);
-    // Answers as for an unknown id, because a device must not learn of others' deployments.
+    // Foreign and unknown deployments give the same error, so that a device learns nothing about other devices.
     if (row.device_id !== deviceId) find(core, 'deployment', '');
     return row;
   };
@@ -52,7 +52,7 @@ function agentPort(core: Core): AgentPort {
       if (agent_version === undefined || agent_version === row.agent_version) return row;
       return change(core, 'device', row, { agent_version });
     },
-    // Takes a device online while it is connected to the broker; an agent replaces its stand-in.
+    // A connecting agent replaces the stand-in, which answers pings for a device without an agent.
     setConnected: (id, connected) => {
       const row = collections.device.byId(id);
       if (row === undefined || row.status === 'archived' || row.status === 'inactive') return;
@@ -85,7 +85,7 @@ function agentPort(core: Core): AgentPort {
   };
 }
 
-/** Leaves out archived deployments, which become most of a device's and are rarely requested. */
+/** Excludes archived deployments in SQL, because most deployments end archived and few requests ask for them. */
 const NOT_ARCHIVED =
   "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
@@ -96,7 +96,7 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
   const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
   return rows.filter((row) => {
     const known = activityForAgent(row);
-    // Lists a deployment under removal as deployed, so that an agent that stopped before its report can report later.
+    // An agent may stop before it reports a removal; listed as deployed, the removal can be reported later.
     return activity.includes(known === 'removing' ? 'deployed' : known);
   });
 }
@@ -128,7 +128,7 @@ function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRe
   return { ...shown, git_commit: id === null ? null : VIEWS.git_commit(core, find(core, 'git_commit', id)) };
 }
 
-/** Marks targets as known to the agent, which must then learn of their fate. */
+/** Records which deployments the agent knows, because the agent must learn when a known deployment ends. */
 function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
   const isNews = (row: DeploymentRow) => row.target_status === 'deployed' && row.agent_activity === null;
   if (!rows.some(isNews)) return rows;
@@ -139,18 +139,14 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
 }
 
 /**
- * Activity of a deployment for its agent. A deployment that the platform archived by itself, e.g. replaced while
- * queued, keeps the activity that the agent knows, with the target `archived`, because the agent would otherwise keep
- * it as a target beside the new one.
+ * An agent keeps a known target until the platform lists the deployment with the target `archived`, so a deployment
+ * archived by the platform stays listed with the activity that the agent knows.
  */
 function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
   return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
 }
 
-/**
- * Answers pings of stand-ins, which are devices online without an agent that apply no deployment. Passes everything
- * else to `messenger`.
- */
+/** Answers pings for stand-ins: devices that are online without an agent. */
 function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
   return {
     ping: (id, timeoutNanos) =>
@@ -163,39 +159,33 @@ function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): D
 }
 
 export interface PlatformOptions {
-  /**
-   * Listen address of Platform API, agent API and embedded broker. Default loopback, where the control API and the page
-   * always stay.
-   */
+  /** Listen address of the APIs and the embedded broker. Default: loopback, where control API and page always stay. */
   host?: string;
   /** Default 0: any free port. */
   port?: number;
   keys?: readonly KeyOption[];
   /** SQLite file. Default `:memory:`. */
   db?: string;
-  /** Number of seeded devices, in a database without any. */
+  /** Number of devices to seed into a database without devices. */
   devices?: number;
-  /** Text of a seed file (YAML), for an empty database. */
+  /** YAML text of a seed file, for an empty database. */
   seedFile?: string;
   /** Seed of ids, seeded data and faults. Default: random. */
   seed?: number | string;
-  /** Port of the embedded broker (default 0), an external broker, or false for no agent side. */
+  /** Port of the embedded broker (default 0: any free port), an external broker, or false for no agent side. */
   mqtt?: { port?: number } | { url: string; username?: string; password?: string; ca?: string } | false;
-  /** PEM texts, with which HTTP and the embedded broker use TLS. */
+  /** PEM texts that make HTTP and the embedded broker use TLS. */
   tls?: { cert: string; key: string };
-  /** Header and claim names. Default `spec`. */
+  /** Set of header and claim names. Default `spec`. */
   dialect?: Dialect;
-  /** Smallest RSA key accepted for provisioning, bits. Default 2048. */
+  /** Smallest RSA key accepted from a device, bits. Default 2048. */
   minKeyBits?: number;
   /** Default: the reference. Defects and variants: `simulators/defects/platform`. */
   behaviour?: PlatformBehaviour;
   faults?: PlatformFaults;
-  /**
-   * Control API on this loopback port, which keeps the initial state for `reset`. Port 0 picks a free one; `token`
-   * defaults to a new one.
-   */
+  /** Loopback port of the control API (0: any free port). `token` defaults to a random token. */
   control?: { port: number; token?: string };
-  /** Page to watch and drive the platform, on this loopback port; 0 picks a free one. */
+  /** Loopback port of the page that shows and drives the platform (0: any free port). */
   ui?: { port: number };
   clock?: Clock;
   log?: Logger;
@@ -208,19 +198,19 @@ export { referenceBehaviour } from './reference.ts';
 export interface SimulatedPlatform extends AsyncDisposable {
   /** Base of the Platform API, e.g. `http://127.0.0.1:4010/beta`. */
   readonly url: string;
-  /** Host of the agent API, which is below `/agent/v1`. */
+  /** Address of the agent API without `/agent/v1`. */
   readonly agentUrl: string;
-  /** Broker for devices; undefined without an agent side (`mqtt: false`). */
+  /** Broker URL for devices; undefined without an agent side (`mqtt: false`). */
   readonly mqttUrl: string | undefined;
   /** First given key, or a generated key with every scope. */
   readonly apiKey: string;
   readonly controlUrl: string | undefined;
-  /** Bearer token of the control API; undefined without one. */
+  /** Bearer token of the control API; undefined without `control`. */
   readonly controlToken: string | undefined;
-  /** Page to watch and drive the platform, open to anyone with this URL; undefined without `ui`. */
+  /** URL of the page, open to anyone who knows the URL; undefined without `ui`. */
   readonly uiUrl: string | undefined;
   readonly port: AgentPort;
-  /** Archives without a published operation. Throws PlatformError for an unknown id. */
+  /** No published operation archives a device. Throws PlatformError for an unknown id. */
   archiveDevice(id: string): void;
   assignGroup(deviceId: string, groupId: string | null): void;
   /** Ends connections and closes the database. Idempotent. */
@@ -257,7 +247,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const registerAgent = agentSide?.register;
   const app = buildServer({ core, renderer, keys: ring, seed, log, tls, plans, exchanges, faults, registerAgent });
   starting.defer(() => app.close());
-  // Ends the agent side before its server, whose requests may wait for pings.
+  // Ends the agent side first, because its pings keep requests of the server open.
   if (agentSide) starting.defer(() => agentSide.stop());
   await app.listen({ host, port: options.port ?? 0, backlog: BACKLOG });
   const { port: bound } = app.server.address() as AddressInfo;
@@ -293,7 +283,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   };
 }
 
-/** Takes all devices offline, and seeds an empty database, where nothing can conflict. */
+/** Seeds only an empty database, where no name can conflict. */
 function seedEmpty(core: Core, { devices, seedFile }: PlatformOptions, seed: string): void {
   disconnectAll(core);
   if (devices) seedWorkspace(core, { devices, seed });

@@ -1,4 +1,4 @@
-/** API keys, scopes and versions, which are checked before anything else. */
+/** Tests API keys and their scopes. */
 import { describe, expect, it } from 'vitest';
 import { KeyRing } from './keys.ts';
 import { createDevice, createKit, deploymentBody, refusal, startPlatform, unique } from './testing/kit.ts';

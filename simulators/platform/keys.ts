@@ -29,7 +29,7 @@ export class KeyRing {
   readonly keys: readonly ApiKey[];
   readonly #presented = Buffer.alloc(64);
 
-  /** Throws RangeError, without a key in its message, for an empty or repeated key and an unknown scope. */
+  /** Throws RangeError for an empty or repeated key and an unknown scope; the message omits the key. */
   constructor(options: readonly KeyOption[]) {
     const texts = new Set(options.map(({ key }) => key));
     if (texts.size < options.length) throw new RangeError('an API key is given twice');
@@ -40,16 +40,16 @@ export class KeyRing {
         throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
       }
       const hex = digestOf(key);
-      // Takes a digest of the digest, so that an id reveals nothing about its key.
+      // Hashes the digest again, so that the public id does not reveal the digest.
       const id = `key_${digestOf(hex).slice(0, 20)}`;
       return { id, name: name ?? `API key ${index + 1}`, scopes, digest: Buffer.from(hex, 'latin1') };
     });
   }
 
-  /** Takes equal time for every key, right or wrong. */
+  /** Compares with every key in constant time, so that timing reveals no key. */
   find(presented: string | undefined): ApiKey | undefined {
     if (presented === undefined) return undefined;
-    // Writes text into one buffer for all requests, at a quarter of the cost of a digest as a buffer.
+    // A hex digest in a reused buffer costs a quarter of a digest as a new buffer.
     this.#presented.write(digestOf(presented), 'latin1');
     let found: ApiKey | undefined;
     for (const key of this.keys) if (timingSafeEqual(key.digest, this.#presented)) found = key;

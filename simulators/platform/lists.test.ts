@@ -1,4 +1,4 @@
-/** Parameters of lists over HTTP. */
+/** Tests list parameters over HTTP. */
 import { describe, expect, it } from 'vitest';
 import { refusal, startPlatform } from './testing/kit.ts';
 

@@ -1,4 +1,4 @@
-/** Interfaces between the platform's core (store, lifecycle, routes) and its agent side (agent routes, MQTT broker). */
+/** Interfaces between the platform's core and its agent side (agent API and MQTT broker). */
 import type {
   AgentConfigInstance,
   AgentDeployment,
@@ -21,7 +21,7 @@ export interface Credentials {
   fingerprint: string;
 }
 
-/** Refusal by the core, with HTTP status and content of the error body. */
+/** Refusal with the HTTP status and the fields of the error body. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
   readonly status: number;
@@ -35,28 +35,26 @@ export class PlatformError extends Error {
   }
 }
 
-/**
- * Calls of the agent side to the core; synchronous, because the store is SQLite in this process. Throw PlatformError.
- */
+/** Core as the agent side calls it; synchronous, because SQLite runs in this process. Methods throw PlatformError. */
 export interface AgentPort {
   /**
-   * Creates the device of that name, or takes over an `inactive` one. Consumes the provisioning token, which lasts five
-   * minutes and serves each device once.
+   * Creates the device, or takes over an `inactive` device of that name. A token lasts five minutes and works once per
+   * device.
    */
   provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord;
-  /** Gives the token's device a new key and session, and queues its current deployment again. */
+  /** Gives the token's device a new key and session, and queues its target deployment again. */
   reprovision(token: string, request: Credentials): AgentDeviceRecord;
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined;
   deviceById(id: string): AgentDeviceRecord | undefined;
   updateDevice(id: string, change: { agent_version?: string }): AgentDeviceRecord;
   setConnected(deviceId: string, connected: boolean): void;
-  /** Deployments of the device, oldest first. `activity`: statuses, or none for all; `total` counts all matches. */
+  /** Oldest first. Empty `activity` selects all statuses; `total` counts the matches of all pages. */
   deployments(
     deviceId: string,
     query: { activity: readonly string[]; limit: number; offset: number; expand: readonly string[] },
   ): { items: AgentDeployment[]; total: number };
   deployment(deviceId: string, deploymentId: string, expand: readonly string[]): AgentDeployment;
-  /** Applies a report, which only moves forward; sets timestamps, the current deployment and drifts. */
+  /** Ignores a report that moves the deployment backwards. */
   report(deviceId: string, deploymentId: string, report: DeploymentReport): AgentDeployment;
   configInstance(id: string): AgentConfigInstance;
   content(deviceId: string, configInstanceId: string): { format: string; data: Uint8Array };
@@ -64,20 +62,19 @@ export interface AgentPort {
   gitCommit(id: string): AgentGitCommit;
 }
 
-/** Calls of the core to the agent side. */
+/** Agent side as the core calls it. */
 export interface DeviceMessenger {
-  /** Pings the device over MQTT; resolves within the timeout. */
+  /** Resolves with `timeout` unless the device answers within `timeoutNanos`. */
   ping(
     deviceId: string,
     timeoutNanos: number,
   ): Promise<{ code: 'success'; round_trip_nanos: number } | { code: 'timeout' }>;
-  /** Requests a sync by a retained message, which an offline device gets when it reconnects. */
+  /** Sends a retained message, which an offline device receives when it reconnects. */
   requestSync(deviceId: string): void;
-  /** Ends the session of an archived or reprovisioned device. */
+  /** Call when the session of an archived or reprovisioned device ends. */
   disconnect(deviceId: string): void;
 }
 
-/** Messenger of a platform without an agent side. */
 export const noMessenger: DeviceMessenger = {
   ping: async () => ({ code: 'timeout' }),
   requestSync: () => {},

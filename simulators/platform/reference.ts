@@ -1,22 +1,22 @@
-/** Reference behaviour: the specification, and the published rules where it is silent. */
+/** Correct decisions of the platform, by specification and published rules. */
 import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
 import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
 import { NEWEST_FIRST, totalOrder } from './store/order.ts';
 
-/** Order of a deployment's life; `drifted` ranks as `staged`, because a staged deployment may drift. */
+/** Rank in the life of a deployment; a staged deployment may drift, so both rank alike. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
-/** Nearest valid value to an integer of any length; the default for other text. The first of repeated values counts. */
+/** Clamps an integer of any length; other text gives `otherwise`. The first of repeated values counts. */
 export function clampInteger(
   values: readonly string[],
   range: { low: number; high: number; otherwise: number },
 ): number {
   const text = values[0];
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
-  // Takes the nearest bound also where Number() rounds (2^53) or gives Infinity (1e308).
+  // Number() rounds above 2^53 and gives Infinity above 1e308; the bounds cover both.
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 

@@ -1,4 +1,4 @@
-/** Resources as text, in the requested version and with the requested expansions. */
+/** Renders resources as JSON in the requested version, with the requested expansions. */
 
 import {
   type Expansion,
@@ -19,10 +19,9 @@ export interface ExpandTree {
   [name: string]: ExpandTree;
 }
 
-/** Most cached texts of a kind. */
 const KEPT = 50_000;
 
-/** Caches the text of rows, because clients request a page of 100 repeatedly. */
+/** Caches the JSON of rows, because clients read the same pages repeatedly. */
 export class Renderer {
   readonly #core: Core;
   readonly #texts = new Map<ResourceKind, Map<number, string>>();
@@ -35,7 +34,6 @@ export class Renderer {
     }
   }
 
-  /** JSON of a row without expansions, kept until the row changes. */
   text(kind: ResourceKind, seq: number, version: SupportedVersion): string {
     const { behaviour } = this.#core;
     const texts = this.#texts.get(kind) as Map<number, string>;
@@ -63,7 +61,7 @@ export class Renderer {
     return behaviour.resource === undefined ? shown : behaviour.resource(kind, shown, version);
   }
 
-  /** Expands a resource by the column with its id, or with a JSON array of ids. */
+  /** Looks up the id in the column `<name>_id`, or the ids in the JSON array `<kind>_ids`. */
   #expanded(kind: ResourceKind, row: BaseRow, version: SupportedVersion, name: string, tree: ExpandTree): unknown {
     const { kind: other, many = false } = RESOURCES[kind].expansions[name] ?? {};
     if (other === undefined) {
@@ -87,7 +85,7 @@ export class Renderer {
     return only === undefined ? null : shown(only);
   }
 
-  /** Expansions that cannot recurse, for the defect that expands unasked. */
+  /** Excludes expansions that recurse, for the defect that always expands. */
   #plainExpansions(kind: ResourceKind, version: SupportedVersion): string[] {
     return Object.entries(RESOURCES[kind].expansions)
       .filter(([, expansion]: [string, Expansion]) => inVersion(expansion, version))
@@ -99,7 +97,7 @@ export class Renderer {
     const texts = this.#texts.get(kind) as Map<number, string>;
     if (seq === undefined) texts.clear();
     else SUPPORTED_VERSIONS.forEach((_version, index) => void texts.delete(seq * SUPPORTED_VERSIONS.length + index));
-    // Drops schemas and instances, which show the name of their type.
+    // Schemas and instances show the name of their config type.
     if (kind === 'config_type') {
       this.#texts.get('config_schema')?.clear();
       this.#texts.get('config_instance')?.clear();

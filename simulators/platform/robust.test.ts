@@ -1,4 +1,4 @@
-/** Wrong requests: each is answered with a 4xx and changes nothing. */
+/** Tests unusual requests to the Platform API. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Handlers of the published operations. */
+/** Handlers of the published operations of the Platform API. */
 
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import type { PingRequest } from '../../harness/contract/lists.ts';
@@ -54,7 +54,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
     offset: behaviour.clampOffset(valuesOf(query, 'offset')),
     total: () => (total ??= matching.count()),
   };
-  // Reads one row beyond the page, to tell whether more follow.
+  // Reads one extra row, which shows that a further page follows.
   let after: { start: number; count: number; more: boolean } | undefined;
   const rows = behaviour.page(window, (start, count) => {
     const found = matching.slice(start, count + 1);
@@ -69,7 +69,7 @@ function page(call: Call, kind: ResourceKind, matching: Matching): Answered {
   const hasMore = behaviour.hasMore({ ...window, returned, beyond });
   const plain = Object.keys(expand.tree).length === 0;
   const totalCount = behaviour.totalCount({ ...window, asked: expand.totalCount, expanding: !plain, returned });
-  // Appends to a rope of strings, which is flattened once, on writing to the socket.
+  // V8 joins appended strings once, when the answer is sent.
   let json = `{"object":"list","limit":${window.limit},"offset":${window.offset},"has_more":${hasMore},"data":[`;
   for (let index = 0; index < returned; index++) {
     const seq = rows[index] as number;
@@ -111,7 +111,7 @@ function download(call: Call): Answered {
   };
 }
 
-/** Answers a ping (specification sections 2.5, 4.2 and 8). */
+/** Specification sections 2.5, 4.2 and 8. */
 async function ping(call: Call): Promise<Answered> {
   const { core } = call;
   const { timeout_nanos } = (call.body ?? {}) as PingRequest;
@@ -136,7 +136,6 @@ function requestedSchema({ body, version }: Call): CreateConfigSchema {
   return instance_filepath === undefined ? rest : { ...rest, instance_slots: [defaultSlot(instance_filepath)] };
 }
 
-/** Lists and single resources, derived from the contract alone. */
 const READS: [id: string, handler: Handler][] = OPERATIONS.flatMap(({ id, method, kind, list: isList, sub }) => {
   if (method !== 'GET' || kind === undefined || sub) return [];
   const handler: Handler = isList

@@ -1,4 +1,4 @@
-/** The platform's state under agents, kills, other writers, a full disk and clients with hostile schemas. */
+/** Tests the platform's state under agents, a full disk, and hostile schemas. */
 
 import { execFileSync } from 'node:child_process';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,6 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-// `testing/agreement.ts` says what it means.
 it.for([
   ['acts on what it is told', listingAgent],
   ['keeps all that it was told', keepingAgent],
@@ -37,9 +36,7 @@ it.for([
   expect((await platform.items('/deployments')).length).toBeGreaterThan(0);
 });
 
-// A database on a disk that is full: the client is told, and nothing that was answered is lost.
-
-/** Whether this process may mount a file system of a few hundred kB. */
+/** Mounting a file system needs root on Linux. */
 const mounts = process.platform === 'linux' && process.getuid?.() === 0;
 
 it.skipIf(!mounts)('says that the disk is full, and takes writes again when there is room', async () => {
@@ -73,9 +70,7 @@ it.skipIf(!mounts)('says that the disk is full, and takes writes again when ther
   }
 });
 
-// Clients whose schemas, content or bodies would hold up a platform: each is refused in time.
-
-/** Two equal branches a level: twice the work for each, and the problems of each. */
+/** Schema whose check takes twice as long for each level. */
 function nested(levels: number): object {
   const $defs: Record<string, object> = { l0: { type: 'number' } };
   for (let level = 1; level <= levels; level++) {

@@ -1,4 +1,4 @@
-/** What each version shows and accepts (section 9). */
+/** Tests what older API versions show and accept (specification section 9). */
 import { describe, expect, it } from 'vitest';
 import { versionNamed } from '../../harness/contract/versions.ts';
 import { startPlatform } from './testing/kit.ts';

@@ -1,7 +1,4 @@
-/**
- * Answers for clients of older versions (specification section 9). Takes the newest shape down one version at a time:
- * fields leave by the contract, and `CHANGES` converts values that came with a version.
- */
+/** Converts resources and filters for older API versions (specification section 9), one version at a time. */
 import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
 import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
@@ -21,7 +18,7 @@ import { parseJsonc } from './checks.ts';
 interface Change {
   resources: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
   content?(content: InstanceContent): InstanceContent;
-  /** Values that replace a filter value of the previous version. */
+  /** Newer values that a filter value of the previous version covers. */
   filterValues?(kind: ResourceKind, field: string, value: string): string[];
 }
 
@@ -30,9 +27,9 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
     resources: {
       config_schema: (schema) => ({
         ...schema,
-        // Gives the first slot's path, because older versions know one path a schema.
+        // Older versions know one path per schema.
         instance_filepath: (schema['instance_slots'] as InstanceSlot[])[0]?.filepath ?? '',
-        // Replaces opaque, which older versions lack, by a JSON Schema that accepts everything.
+        // Older versions lack `opaque`, which accepts any content, as does an empty JSON Schema.
         ...(schema['language'] === 'opaque' && { language: 'jsonschema' }),
       }),
       device: (device) =>
@@ -47,7 +44,7 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
   },
   rainier: {
     resources: {
-      // Shows a deployment under removal as deployed to tetons clients, because its files stay until it is archived.
+      // Files stay on the device during removal, so tetons clients see the deployment as deployed.
       deployment: (deployment, behaviour) =>
         deployment['activity_status'] === 'removing'
           ? {
@@ -83,7 +80,6 @@ const STEPS: readonly DownStep[] = SUPPORTED_VERSIONS.flatMap((from, index): Dow
 
 const stepsTo = (version: SupportedVersion): DownStep[] => STEPS.filter(({ to }) => atLeast(to, codenameOf(version)));
 
-/** Resource without expansions for a client of `version`. */
 export function down(
   kind: ResourceKind,
   resource: Resource,
@@ -111,7 +107,6 @@ export function contentDown(
   return shown;
 }
 
-/** Converts filter values of an older client to those of the store. */
 export function filterUp(
   kind: ResourceKind,
   field: string,
@@ -124,7 +119,7 @@ export function filterUp(
   return meant;
 }
 
-/** Slot of a schema that names none, and of an older request's `instance_filepath`. */
+/** Slot for a schema without slots, and for `instance_filepath` of older versions. */
 export const defaultSlot = (filepath: string): InstanceSlot => ({
   key: 'default',
   name: 'Default',

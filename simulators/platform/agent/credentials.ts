@@ -1,4 +1,4 @@
-/** Verifies the JWT that a device signs with its key for a session token: RS512, found by `kid`, used once. */
+/** Credentials of devices: signed JWTs, public keys, and session tokens. */
 
 import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
 import { type Clock, steadyClock } from '../../common/clock.ts';
@@ -6,9 +6,8 @@ import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } fr
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
 /**
- * Returns a function that records the `jti` of an accepted JWT, and refuses rather than forgets once full. Two
- * generations hold every `jti` of the last `lifetimeMs`; swapping them is one assignment, so that entries need neither
- * timer nor sweep.
+ * Refuses a `jti` used within `lifetimeMs`. A full guard refuses every new JWT, because a forgotten one could be
+ * replayed.
  */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
@@ -31,9 +30,9 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
   };
 }
 
-/** Seconds from `iat` to `exp`. */
+/** Longest time from `iat` to `exp`, seconds. */
 const LIFETIME_S = 120;
-/** Tolerance for a device's clock, seconds. */
+/** Tolerated error of a device's clock, seconds. */
 const SKEW_S = 30;
 const MAX_JWT_LENGTH = 8192;
 const MAX_JTI_LENGTH = 128;
@@ -54,7 +53,7 @@ export function deviceJwtVerifier(options: {
   return (text) => {
     const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
     if (!jwt) throw unauthorized('the bearer token is no JWT');
-    // Refuses headers with a key of the sender, whose signature would prove nothing.
+    // The sender chooses a key in the header, so a signature by that key proves nothing.
     const embedded = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'].find((name) => name in jwt.header);
     if (embedded !== undefined) throw unauthorized(`the JWT header must not carry ${embedded}`);
     const { kid } = jwt.header;
@@ -74,7 +73,7 @@ export function deviceJwtVerifier(options: {
   };
 }
 
-/** Returns `jti` after checking the claims. `now`: seconds. */
+/** Throws PlatformError 401. `now`: seconds since 1970. */
 function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH) {
     throw unauthorized(`jti must be a string of 1 to ${MAX_JTI_LENGTH} characters`);
@@ -87,13 +86,13 @@ function identifierOf({ jti, iat, exp }: JsonObject, now: number): string {
   return jti;
 }
 
-/** Bound for keys and exponents, which cost a server far more to verify than a client to make. */
+/** Limits the time of a verification, which grows with key and exponent. */
 const MAX_KEY_BITS = 8192;
 const MAX_EXPONENT = 0xffff_ffffn;
-/** Characters, above the PEM of an 8192-bit key. */
+/** Characters; enough for the PEM of an 8192-bit key. */
 const MAX_PEM_LENGTH = 4096;
 
-/** Parses `public_key_pem`. Throws PlatformError 400 for any but an acceptable RSA public key. */
+/** Throws PlatformError 400 unless `pem` is an RSA public key of `minBits` to 8192 bits. */
 export function parseDeviceKey(pem: string, minBits: number) {
   const refuse = (message: string) => new PlatformError(400, 'invalid_public_key', message, { min_bits: minBits });
   if (pem.length > MAX_PEM_LENGTH) throw refuse(`public_key_pem is longer than ${MAX_PEM_LENGTH} characters`);
@@ -116,7 +115,6 @@ export function parseDeviceKey(pem: string, minBits: number) {
   const der = key.export({ type: 'spki', format: 'der' });
   return {
     public_key_pem: key.export({ type: 'spki', format: 'pem' }).toString(),
-    /** SHA-256 of the DER SubjectPublicKeyInfo, lowercase hex. */
     fingerprint: createHash('sha256').update(der).digest('hex'),
   };
 }
@@ -126,9 +124,8 @@ const MAX_TOKEN_LENGTH = 2048;
 export type SessionTokens = ReturnType<typeof sessionTokens>;
 
 /**
- * Session token of a device, sent with every request and as MQTT password: a JWT with a key derived from the session,
- * so that reprovisioning ends old tokens without a list. The master key lives as long as the process: every device
- * needs a new token after a restart, as after an expiry.
+ * Signs the token of each session with its own key, so that reprovisioning ends old tokens. A restart ends all tokens,
+ * because the master key stays in memory.
  */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
@@ -150,13 +147,13 @@ export function sessionTokens(options: {
       const token = signHs256({ iss, aud: 'device', sub: device.id, iat, exp }, secretOf(device));
       return { token, expires_at: new Date(exp * 1000).toISOString() };
     },
-    /** Device of a genuine, unexpired token of its present session. */
+    /** Returns undefined for a forged, expired or replaced token. */
     verify: (token: string): AgentDeviceRecord | undefined => {
       const jwt = token.length > MAX_TOKEN_LENGTH ? undefined : parseJwt(token);
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);
-      // Leaves issuer and audience unchecked, because the signature is this platform's own.
+      // Only this platform has the key, so issuer and audience need no check.
       if (!device || device.status === 'archived' || !verifiedHs256(jwt, secretOf(device))) return undefined;
       return clock.now() < Number(jwt.claims['exp']) * 1000 ? device : undefined;
     },

@@ -1,4 +1,4 @@
-/** Hostile requests to the agent routes: they answer 4xx and go on serving. */
+/** Sends hostile requests to the agent routes, which must answer 4xx and keep serving. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { anyCharacter } from '../../common/testing/scratch.ts';

@@ -19,7 +19,6 @@ async function call(method: 'GET' | 'POST' | 'PATCH', path: string, bearer?: str
   return { status: response.statusCode, headers: response.headers, text: response.body, json: () => response.json() };
 }
 
-/** A provisioned device with a token. */
 async function robot(key: RobotKey) {
   const { platform } = host;
   const name = `robot ${platform.devices.size}`;

@@ -44,14 +44,14 @@ interface AgentContext {
   broker: Broker;
 }
 
-/** Credential after `Bearer`. Throws PlatformError 401 without one. */
+/** Throws PlatformError 401 without a bearer token. */
 function bearer(request: FastifyRequest): string {
   const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   if (!match?.[1]) throw new PlatformError(401, 'unauthorized', 'Authorization: Bearer <token> is required');
   return match[1];
 }
 
-/** JSON body of this shape. Throws PlatformError 400 with every problem. */
+/** Throws PlatformError 400 with every problem of the body. */
 function body<T>(
   request: FastifyRequest,
   shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -62,14 +62,14 @@ function body<T>(
   throw new PlatformError(400, 'invalid_request', `the body is no ${shape.name}`, { problems: shape.problems(value) });
 }
 
-/** Path parameter in the form of an id. Throws PlatformError 404 for any other text. */
+/** Throws PlatformError 404 for a text that cannot be an id. */
 function identifier(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? '';
   if (!/^[\w-]{1,64}$/.test(value)) throw new PlatformError(404, 'not_found', `no resource has this ${name}`);
   return value;
 }
 
-/** Parses `activity_status=queued|deployed`, also with commas. Throws PlatformError 400 for an unknown status. */
+/** Parses `queued|deployed` and `queued,deployed`. Throws PlatformError 400 for an unknown status. */
 function activityFilter(query: Query): DeploymentActivityStatus[] {
   const wanted = valuesOf(query, 'activity_status')
     .flatMap((text) => text.split(/[|,]/))
@@ -101,7 +101,7 @@ function expansions(query: Query, more: readonly string[] = []): string[] {
 
 const deviceUpdate = shape('UpdateDeviceRequest', Type.Object({ agent_version: Type.Optional(Type.String()) }));
 
-/** Published fields, without the public key, which its agent has. */
+/** Omits the public key, which the agent itself has. */
 const DEVICE_FIELDS = [
   ...Object.keys(agentDevice.schema.properties),
   ...['agent_version', 'last_connected_at', 'last_disconnected_at', 'created_at', 'updated_at'],
@@ -144,7 +144,6 @@ interface Asked {
   query: Query;
 }
 
-/** Routes of a device with a token: its record, its deployments and reports, and resources to which they refer. */
 const OWN_ROUTES: readonly [method: 'GET' | 'PATCH', path: string, serve: (asked: Asked) => unknown][] = [
   ['GET', '/device', ({ device }) => answer(device)],
   ['PATCH', '/devices/:device_id', updateSelf],
@@ -170,7 +169,7 @@ function updateSelf({ port, device, request }: Asked) {
 }
 
 function listDeployments({ port, device, query }: Asked) {
-  // Clamped as on the Platform API (specification section 8).
+  // Specification section 8: a list clamps limit and offset, and refuses neither.
   const limit = referenceBehaviour.clampLimit(valuesOf(query, 'limit'));
   const offset = referenceBehaviour.clampOffset(valuesOf(query, 'offset'));
   const expand = expansions(query, ['total_count']);
@@ -214,16 +213,13 @@ function serviceVersion() {
   };
 }
 
-/**
- * Agent API as one encapsulated fastify plugin, with bodies, errors and version header of its own. Register it below
- * `/agent/v1`.
- */
+/** Encapsulates the agent API, so that its parser and error handler leave the Platform API alone. */
 function agentPlugin(context: AgentContext, dialect: Dialect) {
   const { versionHeader } = DIALECT_NAMES[dialect];
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers();
-    // Leaves parsing to the routes, because a token request has no body even if its content type is JSON. Its limit
-    // fits the largest request, which carries a public key.
+    // Routes parse their bodies, because a token request has no body despite its JSON content type. 65,536 bytes hold
+    // any public key.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 65_536 }, (_request, raw, done) => done(null, raw));
     app.setErrorHandler(sendError);
     app.setNotFoundHandler((request, reply) => {
@@ -248,7 +244,7 @@ function agentPlugin(context: AgentContext, dialect: Dialect) {
         handler: async (request, reply) => {
           const device = context.tokens.verify(bearer(request));
           if (!device) throw new PlatformError(401, 'unauthorized', 'the device token is not valid, or it has expired');
-          // Takes a request as a sign of life.
+          // An HTTP request proves that the device is alive.
           context.broker.heard(device.id);
           return serve({ port: context.port, device, request, reply, query: request.query as Query });
         },
@@ -268,12 +264,12 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 }
 
 export interface AgentSideOptions {
-  /** Address of the embedded broker (default: loopback, any free port), or an external broker. */
+  /** Default: an embedded broker on loopback and any free port. */
   mqtt?: { host?: string; port?: number } | ExternalBrokerOptions;
-  /** Certificate and key of the embedded broker, PEM. Default: plain TCP. */
+  /** PEM certificate and key of the embedded broker. Default: plain TCP. */
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   dialect: Dialect;
-  /** Smallest RSA key accepted for provisioning, bits. Default 2048. */
+  /** Smallest RSA key accepted from a device, bits. Default 2048. */
   minKeyBits?: number | undefined;
   /** Lifetime of a device token, milliseconds. Default one hour. */
   tokenLifetimeMs?: number;
@@ -335,7 +331,7 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
     register: (app: FastifyInstance): void => {
       void app.register(agentPlugin(context, options.dialect), { prefix: AGENT_BASE_PATH });
     },
-    /** Closes every device's connection, and lets waiting pings time out. Idempotent. */
+    /** Disconnects all devices, and answers waiting pings as timed out. Idempotent. */
     stop: (): Promise<void> => {
       messenger.stop();
       stopping ??= broker.stop();

@@ -1,4 +1,4 @@
-/** Compares what platform and agent send each other strictly with the published protocol. */
+/** Compares all traffic between platform and agent strictly with the published protocol. */
 import type { IPublishPacket } from 'mqtt-packet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
@@ -11,7 +11,6 @@ import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './test
 
 const SECOND = 1_000_000_000;
 
-/** As `createKit`, of a release that comes from a git commit. */
 async function committedKit(platform: TestPlatform): Promise<Kit & { commit: string }> {
   const commit = await platform.create('/git_commits', {
     sha: 'abcdef0',

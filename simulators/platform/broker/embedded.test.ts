@@ -170,11 +170,11 @@ describe('the embedded broker with a certificate', () => {
 });
 
 describe('a packet that is too large', () => {
-  /** Remaining lengths of 256 MB and of 1 MB. */
+  /** MQTT length fields of 256 MB and 1 MB. */
   const ENDLESS = [0xff, 0xff, 0xff, 0x7f];
   const MEGABYTE = [0x80, 0x80, 0x40];
 
-  /** Bytes that were taken before the broker hung up. */
+  /** Returns the number of bytes sent before the broker closed the connection. */
   async function sendUntilClosed(first: readonly number[]): Promise<number> {
     const { hostname, port } = new URL(host.mqttUrl);
     const socket = connect(Number(port), hostname);

@@ -1,8 +1,4 @@
-/**
- * Embedded MQTT 3.1.1 broker: every client is a device (client id = device id, username = session id, password = token)
- * and reaches its own topics alone. Sessions end with their connection, even if a client asks for more: nothing needs a
- * queue, because messages for offline devices are retained, and an agent subscribes after every CONNACK.
- */
+/** Embedded MQTT 3.1.1 broker: a device logs in with id, session id and token, and reaches only its own topics. */
 
 import { type EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
@@ -13,16 +9,12 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, toldHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-/**
- * Largest packets, bytes, because a parser buffers an incomplete packet, perhaps for ever. CONNECT of an unknown client
- * carries an id, a name and a token; later reports take a few hundred bytes.
- */
+/** Bytes. The MQTT parser buffers an incomplete packet, so an unknown client must not announce a large one. */
 const LARGEST_CONNECT = 16_384;
 const LARGEST_PACKET = 65_536;
 
-/** Ends the connection of a client that sends or announces a larger packet. */
 function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
-  // Declares the parser, which the published types lack; `parse` returns the bytes of an incomplete packet.
+  // The types of aedes lack the parser, whose `parse` returns the number of buffered bytes.
   type Parser = { parse(bytes: Buffer): number; packet?: { length: number } };
   const { _parser: parser } = client as Client & { _parser: Parser };
   const parse = parser.parse.bind(parser);
@@ -37,22 +29,20 @@ function limitPackets(client: Client, onTooLarge: (error: Error) => void): void 
   };
 }
 
-// Retained messages of the embedded broker, found by their exact topic, because access rules forbid wildcards. The
-// stock persistence matches every retained topic against every subscription: n² matches for n robots to connect.
+// For n robots, aedes compares n retained topics with n subscriptions: n² matches. Access rules forbid wildcards, so
+// that a map suffices.
 
-/** Part of aedes' persistence for retained messages. */
 interface RetainedStore {
   storeRetained(packet: { topic: string; payload: Buffer; qos: 0 | 1 | 2 }): Promise<void>;
   createRetainedStreamCombi(topics: string[]): Readable;
 }
 
-/** Replaces the stock lookup; returns the function that stores a retained message. */
 function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const retained = new Map<string, object>();
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // Copies the payload, which may be a view of a whole read buffer.
+    // The payload may be a view of a larger buffer, which a reference keeps in memory.
     else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
   };
   persistence.createRetainedStreamCombi = (topics) =>
@@ -65,7 +55,7 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   port: number;
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   authenticate(deviceId: string, sessionId: string, token: string): boolean;
-  /** Takes failures inside the broker, which goes on. */
+  /** Receives internal errors; the broker keeps running. */
   onError(error: Error): void;
 }
 
@@ -80,7 +70,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
   try {
     server = await listen(aedes, sockets, options);
   } catch (error) {
-    // Closes the broker, which would keep the process alive.
+    // An open broker keeps the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
@@ -88,8 +78,8 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
 
   return {
     url: `${options.tls ? 'mqtts' : 'mqtt'}://${toldHost(options.host)}:${port}`,
-    // Sends to the one subscriber directly, because aedes' own publish drops a QoS 0 message and a retained one that
-    // overtake each other, as duplicates.
+    // Bypasses the `publish` of aedes, which takes a QoS 0 message and a concurrent retained one for duplicates and
+    // drops one.
     publish: (deviceId, topic, message, { qos, retain }) => {
       const payload = Buffer.from(JSON.stringify(message));
       const packet = { cmd: 'publish' as const, topic, payload, qos, retain: false, dup: false };
@@ -105,7 +95,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // Ends sockets that never became clients, which aedes does not know.
+      // Closes sockets without CONNECT, which aedes does not know.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },
@@ -116,8 +106,7 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
   return {
     preConnect: (client, packet, done) => {
       packet.clean = true;
-      // Reads all pending bytes first: of a robot that gave up on a busy broker, CONNECT arrives first, and the end of
-      // the connection in the next turn of the event loop.
+      // A robot that waited too long hangs up; its closed socket shows only in a later turn of the event loop.
       setImmediate(setImmediate, () => {
         const alive = !client.closed && !client.conn.destroyed;
         if (!alive) client.conn.destroy();
@@ -127,7 +116,7 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
     authenticate: (client, username, password, done) => {
       const genuine = authenticate(client.id, username ?? '', password?.toString() ?? '');
       if (genuine) return done(null, true);
-      // Return code 4 of CONNACK (MQTT 3.1.1), on which an agent refreshes its token.
+      // CONNACK code 4 (MQTT 3.1.1: bad user name or password) makes an agent refresh its token.
       done(Object.assign(new Error('not a device of this platform'), { returnCode: 4 as AuthErrorCode }), false);
     },
     authorizeSubscribe: (client, subscription, done) => {
@@ -147,8 +136,7 @@ function accessRules({ authenticate, onPong }: EmbeddedBrokerOptions): AedesOpti
 
 function trackClients(aedes: Aedes, { onConnected }: EmbeddedBrokerOptions): Map<string, Client> {
   const connected = new Map<string, Client>();
-  // Lets a reconnecting device take over from its old connection. Watches the socket for the end, because aedes reports
-  // none if one connection of a client ends while another begins.
+  // Watches the socket, because aedes reports no disconnect while the same client connects anew.
   aedes.on('client', (client) => {
     if (client.closed) return;
     connected.set(client.id, client);

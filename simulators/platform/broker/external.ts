@@ -1,8 +1,4 @@
-/**
- * External broker (Mosquitto, EMQX, a cloud's), reached as one MQTT 3.1.1 client. The broker's configuration controls
- * access: the platform's user must publish on `cmd/devices/+/sync` and `v1/cmd/devices/+/ping`, and subscribe to
- * `cmd/devices/+/sync` and `v1/resp/devices/+/pong`.
- */
+/** External MQTT 3.1.1 broker, whose access rules must let the platform publish commands and subscribe to replies. */
 
 import { randomUUID } from 'node:crypto';
 import { connectAsync, type MqttClient } from 'mqtt';
@@ -11,13 +7,12 @@ import { type Clock, steadyClock } from '../../common/clock.ts';
 import { jsonIn } from '../../common/malformed.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// Presence over an external broker, where the published protocol has neither last will nor birth message. A device is
-// online for a minute after each message from it: an HTTP request, a pong, a report of a sync. Pings twice a minute, to
-// every device that has been online, make idle devices reply.
+// The agent protocol has neither last will nor birth message. A device counts as online for a minute after each
+// message, and two pings a minute make an idle device send one.
 
 const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
-/** Milliseconds between probes, each to a share of the devices in turn. */
+/** Milliseconds; each tick pings a share of the devices, which spreads the load. */
 const TICK_MS = 1_000;
 
 export function presence(options: {
@@ -73,18 +68,17 @@ export interface ExternalBrokerOptions {
   url: string;
   username?: string;
   password?: string;
-  /** Certificate authority of the broker, PEM. */
   ca?: string | Buffer;
 }
 
-/** Failure to use the broker; the message has its name and the reason. */
+/** Reports an unusable external broker; the message has its host and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
 }
 
 /**
- * Rejects with BrokerError if the broker refuses or is out of reach for 10 s; reconnects by itself afterwards.
- * `isDevice`: tells devices from other clients that the broker may let publish on topics of devices.
+ * Rejects with BrokerError if the broker refuses or stays unreachable for 10 s. `isDevice` excludes other clients of
+ * the broker.
  */
 export async function externalBroker(
   options: ExternalBrokerOptions,
@@ -99,7 +93,7 @@ export async function externalBroker(
   client.on('message', (topic, payload, { retain }) => {
     const deviceId = topic.split('/').at(-2) ?? '';
     const pong = topic === agentTopics.pong(deviceId);
-    // Skips retained messages, which prove nothing about the present, and the platform's own requests.
+    // Ignores retained messages, which may be old, and `is_synced: false`, which the platform itself sends.
     const message = topic === agentTopics.sync(deviceId) && !retain ? jsonIn(payload) : undefined;
     const synced = syncMessage.is(message) && message.is_synced;
     if (!(pong || synced) || !events.isDevice(deviceId)) return;
@@ -113,7 +107,7 @@ export async function externalBroker(
       client.publish(topic, JSON.stringify(message), publishOptions);
     },
     heard: devices.seen,
-    // Refuses the token from now on, because the broker alone can end the connection.
+    // The broker alone can close the connection, so the device only becomes offline.
     disconnect: devices.gone,
     stop: async () => {
       devices.stop();
@@ -122,13 +116,12 @@ export async function externalBroker(
   };
 }
 
-/** Connects and subscribes; mqtt resubscribes by itself after a reconnect. */
+/** The mqtt package resubscribes by itself after a reconnect. */
 async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    // Detects a dead connection within 1.5 times the keep-alive, seconds. Queues no ping, which is useless after an
-    // outage.
+    // `keepalive` in seconds. A ping queued during an outage is useless.
     const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };
     client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
     client.on('error', () => {});

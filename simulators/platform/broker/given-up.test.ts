@@ -10,7 +10,6 @@ const DEAD = 50;
 const hello = (clientId: string): Buffer =>
   generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, keepalive: 20, clientId });
 
-/** Robots that send CONNECT to a broker that is busy, and give up. */
 const GIVE_UP = `
 const { connect } = require('node:net');
 const [port, hellos] = [Number(process.argv[1]), JSON.parse(process.argv[2])];
@@ -33,12 +32,12 @@ test('connections that were given up while the broker was busy cost it no authen
   try {
     const port = new URL(broker.url).port;
     const hellos = Array.from({ length: DEAD }, (_, at) => hello(`dead-${at}`).toString('base64'));
-    // The event loop of this process, and so the broker, stands still meanwhile.
+    // `spawnSync` blocks this process, so the broker stays busy until all robots have hung up.
     const { status, stderr } = spawnSync(process.execPath, ['--eval', GIVE_UP, port, JSON.stringify(hellos)]);
     expect(status, String(stderr)).toBe(0);
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(hello('alive'));
-    // The answer to CONNECT. Connections are accepted in their order.
+    // The broker accepts connections in order, so CONNACK of the last comes after all dead ones.
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer[0]).toBe(0x20);
     expect(authenticated).toEqual(['alive']);

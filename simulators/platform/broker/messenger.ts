@@ -7,12 +7,11 @@ import { jsonIn } from '../../common/malformed.ts';
 import type { DeviceMessenger } from '../ports.ts';
 
 export interface Broker {
-  /** URL for devices, `mqtt://…` or `mqtts://…`, without credentials. */
   readonly url: string;
   publish(deviceId: string, topic: string, message: object, options: { qos: 0 | 1; retain: boolean }): void;
-  /** Call for each sign of life outside this broker. */
+  /** Notes an HTTP request of a device as a sign of life. */
   heard(deviceId: string): void;
-  /** Ends the connection of a device whose session is over, if the broker allows it. */
+  /** Closes the connection of a device whose session ended, if the broker can. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }
@@ -27,7 +26,7 @@ type PingOutcome = Awaited<ReturnType<DeviceMessenger['ping']>>;
 
 export interface MqttMessenger extends DeviceMessenger {
   use(broker: Broker): void;
-  /** Pings a device for a sign of life, without waiting for the pong. */
+  /** Pings without waiting; a pong shows that the device is alive. */
   probe(deviceId: string): void;
   onPong(deviceId: string, payload: Buffer): void;
   stop(): void;

@@ -1,4 +1,4 @@
-/** Newest requests to a platform with their answers: keeps bodies in part, and masks secrets on display. */
+/** Newest requests to a platform for its page, with shortened bodies and masked secrets. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-/** Bytes kept beyond the shown part, so that a secret is masked before it is cut. */
+/** Extra bytes, so that a secret across the cut is masked whole. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
 
@@ -35,7 +35,6 @@ interface Kept {
 
 interface ExchangeOptions {
   ring: KeyRing;
-  /** Texts of the keys, for masking. */
   secrets: readonly string[];
   versionHeader: string;
   basePath: string;
@@ -45,7 +44,7 @@ export class Exchanges {
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
   readonly #known: TrafficRedactor;
-  /** Redactors by presented credentials, because a key that is wrong here may be valid elsewhere. */
+  /** Redactors for unknown credentials, which may be valid on another platform. */
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];
@@ -62,9 +61,9 @@ export class Exchanges {
     return this.#count;
   }
 
-  /** Call before routes are added, which inherit the hook. */
+  /** Must precede the routes, because only later routes inherit the hook. */
   listenTo(app: FastifyInstance): void {
-    // Precedes the framework, which answers some requests ahead of its hooks.
+    // Runs first, because fastify answers some requests without its hooks.
     app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
       this.#begin(request, response),
     );
@@ -138,7 +137,6 @@ export class Exchanges {
     };
   }
 
-  /** Masks the platform's keys, and the credentials of this request. */
   #mask(kept: Kept): TrafficRedactor {
     const { secrets } = this.#options;
     const presented = [headerOf(kept, 'x-api-key'), headerOf(kept, 'authorization')?.split(' ').at(-1)].filter(
@@ -153,7 +151,7 @@ export class Exchanges {
   }
 }
 
-/** Copies the beginning of a body, so that a large one can be freed. */
+/** A copy lets the garbage collector free a large body. */
 function partOf(body: unknown): Part | undefined {
   if (typeof body === 'string') {
     const text = body.length > KEPT_BODY ? Buffer.from(body.slice(0, KEPT_BODY)) : body;

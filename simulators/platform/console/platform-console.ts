@@ -1,4 +1,4 @@
-/** Console of a platform: its state and requests as a document, and manual actions. */
+/** Page of a platform with its state, its requests, and manual actions. */
 
 import { DEPLOYMENT_ACTIVITY_STATUSES } from '../../../harness/contract/enums.ts';
 import { DEVICE_STATUSES } from '../../../harness/contract/platform/device.ts';
@@ -25,7 +25,6 @@ function alsoOn<Row extends BaseRow>(collection: Collection<Row>, then: (seq?: n
   };
 }
 
-/** Part of a table on the page: lines of its newest rows, and the number of rows by value of a column. */
 interface Shown<Row extends BaseRow, Line extends { id: string }> {
   lines: 'devices' | 'deployments';
   counts: 'deviceCounts' | 'deploymentCounts';
@@ -37,7 +36,7 @@ interface Shown<Row extends BaseRow, Line extends { id: string }> {
 class Lines<Row extends BaseRow, Line extends { id: string }> {
   readonly #collection: Collection<Row>;
   readonly #what: Shown<Row, Line>;
-  /** Numbers of the rows on the page; the last is the last to have changed. */
+  /** Row numbers in the order of their last change. */
   readonly #shown = new Set<number>();
   #isDue = true;
 
@@ -51,7 +50,7 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     });
   }
 
-  /** Shows a row; without one, the newest rows alone. */
+  /** Adds a changed row; without `seq`, starts again from the newest rows. */
   touch(seq?: number): void {
     this.#isDue = true;
     if (seq === undefined) this.#shown.clear();
@@ -64,7 +63,6 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     if (this.#shown.size > KEPT && oldest !== undefined) this.#shown.delete(oldest);
   }
 
-  /** Members of the document; none without a touched row. */
   take(): Partial<PlatformDocument> {
     if (!this.#isDue) return {};
     this.#isDue = false;
@@ -78,7 +76,7 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
   }
 }
 
-/** Masks secrets in names, which anybody may choose. */
+/** Masks secrets that users put in names. */
 type Hide = (text: string) => string;
 
 function deviceLine({ store, standIns }: Core, row: DeviceRow, hidden: Hide): DeviceLine {
@@ -114,7 +112,7 @@ function deploymentLine({ store, behaviour }: Core, row: DeploymentRow, hidden: 
   };
 }
 
-/** Updates the document while a page follows it, and when a page arrives. */
+/** Updates the page's document at most every 100 ms, and only for an open page. */
 export class PlatformConsole implements AsyncDisposable {
   readonly #core: Core;
   readonly #control: PlatformControl;
@@ -156,7 +154,7 @@ export class PlatformConsole implements AsyncDisposable {
     control.onChange = changed;
   }
 
-  /** Resolves with the URL of the page. Rejects with the system's error for an unusable port. */
+  /** Resolves with the page's URL. Rejects with a system error for an unusable port. */
   async serve({ dialect, ...addresses }: PlatformInfo & { control?: string }, port: number): Promise<string> {
     // Masks credentials in the URL of an external broker.
     const shown = Object.entries(addresses).map(([name, url]) => [name, url.replace(/\/\/[^@/]*@/, '//***@')]);
@@ -211,7 +209,7 @@ export class PlatformConsole implements AsyncDisposable {
         const { said, answer } = act(this.#control, String(body['id'] ?? body['name']), body);
         const items = [{ at: Date.now(), what: this.#exchanges.hidden(said) }];
         this.#feed.change({ append: 'deeds', items, keep: KEPT });
-        // Returns the id alone, because secrets are masked only in the page's own data.
+        // Other fields may hold secrets, which are masked only in the page's document.
         return answer !== undefined && 'id' in answer ? { id: answer.id } : {};
       },
     ]);
@@ -230,7 +228,7 @@ export class PlatformConsole implements AsyncDisposable {
     };
   }
 
-  /** Shows a device without a recent change, and its deployments. */
+  /** Throws for an unknown device. */
   #show(device: string): object {
     const { device: devices } = this.#core.store.collections;
     const row = devices.byId(device) ?? devices.first({ name: device });

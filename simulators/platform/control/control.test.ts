@@ -1,4 +1,4 @@
-/** The platform's control API over HTTP, with what a client of the Platform API sees of each of its effects. */
+/** Tests the control API over HTTP, and its effects on the Platform API. */
 import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startPlatform, type TestPlatform } from '../testing/kit.ts';
@@ -77,7 +77,7 @@ describe('the state', () => {
       expect(await everything()).toEqual(before);
       expect((await platform.get(`/devices/${id}`)).status).toBe(404);
     }
-    // A test that runs again after a reset gets the same ids.
+    // A test repeated after a reset gets the same ids.
     expect(new Set(made).size).toBe(1);
   });
 

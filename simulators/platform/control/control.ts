@@ -1,4 +1,4 @@
-/** Actions on a platform beyond the published API, in this process or over `server.ts`. */
+/** Actions on a platform that the published API lacks, e.g. archiving a device. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,19 +24,17 @@ interface Done {
 
 const gone = (said: string): Done => ({ said, status: 204 });
 
-/** Methods throw PlatformError for an action that they refuse. */
+/** Methods throw PlatformError for a refused action. */
 export class PlatformControl implements Disposable {
   readonly plans: Plans;
-  /** Reports each plan or snapshot created, used or removed. */
   onChange: () => void = () => {};
   readonly #core: Core;
   readonly #renderer: Renderer;
-  /** Copies of the whole state, in a folder that disposal removes. */
   readonly #folder = ownedFolder('snapshots');
   readonly #snapshots = new Map<string, { file: string; standIns: readonly string[] }>();
   #lastFile = 0;
 
-  /** Keeps the current state for `reset`. */
+  /** Takes the snapshot to which `reset` returns. */
   constructor(core: Core, renderer: Renderer, plans = new Plans()) {
     this.#core = core;
     this.#renderer = renderer;
@@ -45,7 +43,6 @@ export class PlatformControl implements Disposable {
     this.#take(START);
   }
 
-  /** Answers, as all actions on devices, with the device in the newest API version. */
   archiveDevice(id: string): Done {
     return this.#device(archiveDevice(this.#core, id), 'archived');
   }
@@ -55,8 +52,8 @@ export class PlatformControl implements Disposable {
   }
 
   /**
-   * Takes a device online without an agent, so that it answers pings at once and applies no deployment; or offline,
-   * which ends the connection of its agent until the agent reconnects.
+   * Online: the device answers pings without an agent, and applies no deployment. Offline: an agent is disconnected,
+   * but may reconnect.
    */
   setOnline(id: string, online: boolean): Done {
     const row = find(this.#core, 'device', id);
@@ -82,7 +79,7 @@ export class PlatformControl implements Disposable {
     return gone(`snapshot ${name} dropped`);
   }
 
-  /** Restores a snapshot, and disconnects agents, which are online again once they reconnect. */
+  /** Disconnects all agents, which then reconnect by themselves. */
   restore(name: string): Done {
     const connected = this.#core.store.collections.device.where({ status: 'online' }).map(({ id }) => id);
     const { file, standIns } = this.#kept(name);
@@ -94,7 +91,6 @@ export class PlatformControl implements Disposable {
     return gone(`snapshot ${name} restored`);
   }
 
-  /** Restores the initial state and drops every plan; keeps snapshots. */
   reset(): Done {
     this.restore(START);
     this.plans.clear();
@@ -155,7 +151,7 @@ function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
 
 type Act = (control: PlatformControl, id: string, body: unknown) => Done;
 
-/** Methods and paths of the control API with their actions, which take `id` from the path. Throw PlatformError. */
+/** Routes of the control API. `act` takes `id` from the path, and throws PlatformError. */
 export const DEEDS: Readonly<Record<string, readonly [method: 'POST' | 'DELETE', path: string, act: Act]>> = {
   archive: ['POST', '/devices/:id/archive', (control, id) => control.archiveDevice(id)],
   online: ['POST', '/devices/:id/online', (control, id) => control.setOnline(id, true)],

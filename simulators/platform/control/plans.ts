@@ -1,4 +1,4 @@
-/** Answers and faults planned for the next requests to one route of the Platform API. */
+/** Planned answers and faults for the next requests to a route of the Platform API. */
 import type { Static } from 'typebox';
 import { body as closed } from '../../../harness/contract/platform/operation.ts';
 import { type Of, shape } from '../../../harness/contract/shape.ts';
@@ -9,7 +9,7 @@ import { PlatformError } from '../ports.ts';
 const plannedAnswer = closed({
   status: Type.Integer({ minimum: 200, maximum: 599 }),
   headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** Text as it is, or a value to send as JSON. */
+  /** Text is sent unchanged, any other value as JSON. */
   body: Type.Optional(Type.Unknown()),
 });
 export type PlannedAnswer = Static<typeof plannedAnswer>;
@@ -17,17 +17,16 @@ export type PlannedAnswer = Static<typeof plannedAnswer>;
 export const planBody = shape(
   'Plan',
   closed({
-    /** Default: every method. */
     method: Type.Optional(Type.String()),
     /** Path as in the OpenAPI document, e.g. `/devices/{device_id}`; `{…}` and `*` match one segment. */
     path: Type.String(),
-    /** Number of requests that the plan answers. Default: all until its removal. */
+    /** Number of requests to answer. Default: unlimited. */
     times: Type.Optional(Type.Integer({ minimum: 1 })),
     fault: Type.Optional(Type.String()),
     answer: Type.Optional(plannedAnswer),
   }),
 );
-/** Requests with their planned answer, or with their fault as in `--fault`. */
+/** Either `answer` or `fault`, a text in the syntax of `--fault`. */
 export type Plan = Of<typeof planBody>;
 
 export interface KeptPlan extends Plan {
@@ -35,13 +34,13 @@ export interface KeptPlan extends Plan {
   used: number;
 }
 
-/** Plans in order of creation, of which the first that matches a request and has uses left applies. */
+/** The oldest matching plan with uses left applies. */
 export class Plans {
   onChange: () => void = () => {};
   #entries: { kept: KeptPlan; segments: readonly string[]; faults: PlatformFaults }[] = [];
   #last = 0;
 
-  /** Throws PlatformError 400. */
+  /** Throws PlatformError 400 for an invalid plan. */
   add(plan: Plan): KeptPlan {
     if ((plan.answer === undefined) === (plan.fault === undefined))
       throw new PlatformError(400, 'invalid_plan', 'a plan has either an answer or a fault');
@@ -64,7 +63,7 @@ export class Plans {
     return this.#entries.map(({ kept }) => kept);
   }
 
-  /** Throws PlatformError 404. */
+  /** Throws PlatformError 404 for an unknown plan. */
   remove(id: number): void {
     const left = this.#entries.filter(({ kept }) => kept.id !== id);
     if (left.length === this.#entries.length) throw new PlatformError(404, 'plan_not_found', `there is no plan ${id}`);
@@ -77,7 +76,7 @@ export class Plans {
     this.onChange();
   }
 
-  /** Planned result of this request, counted as one use; undefined without a plan. `path`: below the base path. */
+  /** Counts one use of the matching plan. `path`: below the base path. */
   take(method: string, path: string): { answer: PlannedAnswer } | { faults: PlatformFaults } | undefined {
     const segments = path.split('/');
     const entry = this.#entries.find(

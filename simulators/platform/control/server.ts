@@ -1,4 +1,4 @@
-/** Control API of the platform (`fixtures/platform-control.md`): JSON over HTTP on a loopback port of its own. */
+/** Control API of the platform (`fixtures/platform-control.md`): JSON over HTTP on a loopback port. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { controlRefusal } from '../../common/control-guard.ts';
@@ -17,7 +17,7 @@ export interface PlatformInfo {
 
 export type PlatformControlServer = Awaited<ReturnType<typeof serveControl>>;
 
-/** Resolves with `http://127.0.0.1:<port>`. Rejects with the system's error for an unusable port. */
+/** Rejects with a system error for an unusable port. */
 export async function serveControl(
   control: PlatformControl,
   core: Core,
@@ -26,7 +26,7 @@ export async function serveControl(
 ) {
   const app = fastify({
     forceCloseConnections: true,
-    // Answers even a very long id as an unknown device, not by an error of the framework.
+    // Fastify answers a longer id with its own error instead of an unknown device.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;
@@ -38,7 +38,7 @@ export async function serveControl(
     reply.headers(refusal.headers ?? {});
     throw new PlatformError(refusal.status, refusal.code, refusal.message);
   });
-  // Accepts a content type without a body, as many clients send it.
+  // Many clients send a JSON content type without a body.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     const body = jsonIn(text);
     const isWrong = text !== '' && body === undefined;

@@ -1,4 +1,4 @@
-/** Config instances: immutable, each bound to one slot of its schema, with content kept byte for byte. */
+/** Config instances: immutable config files, each bound to a slot of its schema and kept byte for byte. */
 
 import type { CreateConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
 import type { SupportedVersion } from '../../../harness/contract/versions.ts';
@@ -19,7 +19,7 @@ export function contentOf(core: Core, configInstanceId: string): Uint8Array {
   return row['data'] as Uint8Array;
 }
 
-/** Call within the write that creates the instance. */
+/** Call inside the transaction that creates the instance. */
 export function storeContent(core: Core, configInstanceId: string, data: string): void {
   core.store.database
     .prepare('INSERT INTO config_contents (config_instance_id, data) VALUES (?, ?)')

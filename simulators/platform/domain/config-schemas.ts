@@ -1,4 +1,4 @@
-/** Config types with their schemas, and releases of schemas. */
+/** Config types, config schemas and releases. */
 
 import { hash } from 'node:crypto';
 import type { InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
@@ -19,10 +19,7 @@ import { defaultSlot } from '../versions.ts';
 import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
-/**
- * Throws PlatformError for documents that are no schema, an unknown config type or commit, and colliding slots, with
- * the cheapest checks first.
- */
+/** Throws PlatformError for an invalid schema, an unknown reference, or colliding slots. */
 export function createConfigSchema(
   core: Core,
   request: CreateConfigSchema,
@@ -66,7 +63,7 @@ function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?:
   throw new PlatformError(404, 'config_type_not_found', `there is no config type ${JSON.stringify(slug.slice(0, 64))}`);
 }
 
-/** Derives the path since everglades; older versions reuse the previous schema's (section 9, rule 1). */
+/** Versions before everglades reuse the path of the previous schema (specification section 9, rule 1). */
 function defaultSlotFor(
   core: Core,
   type: ConfigTypeRow,
@@ -101,7 +98,7 @@ export function createConfigType(core: Core, { name, slug }: CreateConfigType): 
   return insert(core, 'config_type', { name, slug, ...createdNow(core) });
 }
 
-/** Keeps the slug since everglades; older versions publish a `slug` here (section 9, rule 2). */
+/** Versions before everglades can change the slug (specification section 9, rule 2). */
 export function updateConfigType(core: Core, id: string, { name, slug }: UpdateConfigType, version: SupportedVersion) {
   const row = find(core, 'config_type', id);
   const changes: Partial<ConfigTypeRow> = {};

@@ -1,4 +1,4 @@
-/** The life of deployments (sections 2.2 and 3): what a client asks for and what an agent reports. */
+/** Tests the life of deployments (specification sections 2.2 and 3) under client requests and agent reports. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -14,10 +14,8 @@ import {
 } from '../testing/kit.ts';
 import { recorded } from './deployments.ts';
 
-/** Passes when the platform shows a deployment so. */
 const shows = async (platform: TestPlatform, id: string, expected: object): Promise<void> =>
   expect(await deploymentOf(platform, id)).toMatchObject(expected);
-/** What an agent is told that asks for what it has to do. */
 const tasks = (platform: TestPlatform, robot: string) =>
   platform.port.deployments(robot, { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] }).items;
 const act = (platform: TestPlatform, id: string, action: string) => platform.post(`/deployments/${id}/${action}`);
@@ -39,7 +37,7 @@ describe('a deployment', () => {
       [second, 'queued', 'deployed'],
     ];
     expect(listed()).toEqual(both);
-    // The agent had it in place already, and did not know that it was replaced.
+    // The agent applied `first` before it learned of the replacement.
     platform.port.report(robot, first, { activity_status: 'deployed' });
     expect(listed()).toEqual([[first, 'deployed', 'archived'], both[1]]);
     platform.port.report(robot, first, { activity_status: 'archived' });

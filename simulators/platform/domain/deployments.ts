@@ -1,4 +1,4 @@
-/** Creates, deploys and archives deployments, whose target and activity only move forward (sections 2.2 and 3). */
+/** Life of deployments (specification sections 2.2 and 3), whose target and activity only move forward. */
 
 import { defined } from '../../../harness/common/defined.ts';
 import type { DeploymentReport } from '../../../harness/contract/agent.ts';
@@ -9,8 +9,6 @@ import type { Core } from '../core.ts';
 import type { ConfigInstanceRow, DeploymentRow, DeviceRow, ReleaseRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
 import { conflict, createdNow, find, insert, invalid } from './find.ts';
-
-// Demands exactly one instance for each required slot of a release, and no second one for any slot.
 
 function checkInstances(core: Core, release: ReleaseRow, instances: readonly ConfigInstanceRow[]): void {
   const wrong = (message: string, params: Record<string, unknown>) =>
@@ -37,13 +35,13 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
 type Step = Partial<Pick<DeploymentRow, 'target_status' | 'activity_status' | 'error_status' | 'queue_order'>> &
   Pick<DeploymentReport, 'deployed_at' | 'archived_at'>;
 
-/** Moment to record: the agent's, but neither in the future nor before `after`. */
+/** Corrects an agent's wrong clock: no moment lies in the future or before `after`. */
 export function recorded(now: string, after: string, reported = now): string {
   const latest = Math.max(Date.parse(now), Date.parse(after));
   return new Date(Math.min(latest, Math.max(Date.parse(reported), Date.parse(after)))).toISOString();
 }
 
-/** Writes an allowed step, with its recorded moments. */
+/** Writes a step without checking that the step is allowed. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
@@ -61,7 +59,6 @@ export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_
   return updated;
 }
 
-/** Updates the device's current and target deployment after a step. */
 function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'archived'): void {
   const devices = core.store.collections.device;
   const device = devices.byId(row.device_id);
@@ -76,10 +73,7 @@ function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'a
   });
 }
 
-/**
- * Stages or deploys. Throws PlatformError for an unknown reference, an archived device, or a wrong parent (section 9,
- * rule 3).
- */
+/** Throws PlatformError for an unknown reference, an archived device, or an outdated parent (section 9, rule 3). */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
   const device = find(core, 'device', request.device_id);
@@ -112,7 +106,7 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
   return created;
 }
 
-/** Makes a staged deployment its device's target. Throws PlatformError 409 for any but a staged one. */
+/** Throws PlatformError 409 unless the deployment is staged. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   const device = find(core, 'device', row.device_id);
@@ -130,7 +124,7 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   return deployed;
 }
 
-/** Archives only staged and drifted deployments (published rule); a deployment on a device is replaced. */
+/** Published rule: a client archives only staged and drifted deployments, and replaces all others. */
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
   const row = find(core, 'deployment', id);
   if (row.activity_status !== 'staged' && row.activity_status !== 'drifted') {
@@ -144,7 +138,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
   return core.store.write(() => advance(core, row, { target_status: 'archived', activity_status: 'archived' }));
 }
 
-/** Deployments queued for the device since this one was staged, newest first. */
+/** Deployments queued on the device after the staging of deployment `id`, newest first. */
 export function driftsOf(core: Core, id: string): DeploymentRow[] {
   const row = find(core, 'deployment', id);
   const until = row.queue_order ?? Number.POSITIVE_INFINITY;
@@ -171,7 +165,7 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
   return queued;
 }
 
-/** Drifts the device's other staged deployments, which were staged against another configuration. */
+/** Other staged deployments assume the previous configuration of the device. */
 function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
   for (const other of core.store.collections.deployment.where(staged)) {
@@ -179,7 +173,10 @@ function drift(core: Core, cause: DeploymentRow): void {
   }
 }
 
-/** Parent of a request (section 9, rule 3): an omitted one claims nothing, `null` claims no current target. */
+/**
+ * Specification section 9, rule 3: `null` asserts that the device has no target; an omitted `parent_id` asserts
+ * nothing.
+ */
 function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, version: SupportedVersion): string | null {
   const given = request.parent_id;
   const current = device.target_deployment_id;
@@ -202,8 +199,8 @@ function refuseArchived(device: DeviceRow): void {
 }
 
 /**
- * Applies an agent's report, which only moves forward; `failed` is final (specification section 2.2). Returns the new
- * row. Throws PlatformError 409 for a staged deployment.
+ * Ignores backward reports, and errors after `failed`, which is final (specification section 2.2). Throws PlatformError
+ * 409 for a staged deployment.
  */
 export function applyReport(core: Core, row: DeploymentRow, reported: DeploymentReport): DeploymentRow {
   const { behaviour, store } = core;
@@ -213,7 +210,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   }
   return store.write(() => {
-    // Records the agent's knowledge even after the platform has moved on.
+    // Even an outdated report shows what the agent knows.
     const { activity_status = row.agent_activity } = report;
     const agent_activity = activity_status === 'archived' ? null : activity_status;
     const isKnown = agent_activity === row.agent_activity;
@@ -230,11 +227,11 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
 }
 
 function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentReport): Step {
-  // Ignores reports on an archived deployment, which were under way at its replacement.
+  // A report may arrive after the deployment was replaced.
   if (row.activity_status === 'archived') return {};
   const step: Step = {};
   const { activity_status: activity, error_status: error } = report;
-  // Ignores an activity that the platform has already passed, which is legal.
+  // A report of an activity that the platform has passed is legal, and has no effect.
   if (activity !== undefined && behaviour.mayReport(row.activity_status, activity)) step.activity_status = activity;
   if (error !== undefined && row.error_status !== 'failed') step.error_status = error;
   if (step.error_status === 'failed' && behaviour.failureArchives) {

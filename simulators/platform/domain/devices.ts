@@ -1,4 +1,4 @@
-/** Devices (inactive → activating → online / offline, archived) and the tree of their groups. */
+/** Devices, from `inactive` to `archived`, and the tree of their groups. */
 import type { CreateDevice, UpdateDevice } from '../../../harness/contract/platform/device.ts';
 import type { CreateGroup, MoveGroup, UpdateGroup } from '../../../harness/contract/platform/group.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -6,7 +6,7 @@ import type { Core } from '../core.ts';
 import { type DeviceRow, type GroupRow, UNPROVISIONED } from '../store/rows.ts';
 import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
 
-/** Creates a device, `inactive` until an agent provisions it. Throws PlatformError 409 for a taken name. */
+/** The device stays `inactive` until an agent provisions it. Throws PlatformError 409 for a taken name. */
 export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   refuseTakenName(core, name);
   return insert(core, 'device', {
@@ -22,7 +22,7 @@ export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
   });
 }
 
-/** Keeps the group, which is read-only here (section 9): a defect alone passes `group_id`. */
+/** Specification section 9: clients cannot change the group here; only a defect passes `group_id`. */
 export function updateDevice(
   core: Core,
   id: string,
@@ -39,7 +39,7 @@ export function updateDevice(
   return Object.keys(changes).length === 0 ? row : change(core, 'device', row, changes);
 }
 
-/** Archives a device for the seeder and callers in this process; no published operation does. */
+/** No published operation archives a device; seeds and the control API do. */
 export function archiveDevice(core: Core, id: string): DeviceRow {
   const row = find(core, 'device', id);
   if (row.status === 'archived') return row;
@@ -65,7 +65,7 @@ export function markConnected(core: Core, row: DeviceRow, online: boolean): Devi
   return change(core, 'device', row, { ...changes, updated_at: now });
 }
 
-/** Takes all devices offline, because none is connected when a platform starts. */
+/** Takes all devices offline, except stand-ins, which have no agent that could disconnect. */
 export function disconnectAll(core: Core): void {
   core.store.write(() => {
     for (const row of core.store.collections.device.where({ status: 'online' })) {
@@ -74,7 +74,7 @@ export function disconnectAll(core: Core): void {
   });
 }
 
-/** Puts a device into a group or into none, which no published operation does. */
+/** No published operation changes the group of a device; the control API does. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
   const row = find(core, 'device', id);
   if (groupId !== null) find(core, 'group', groupId);
@@ -86,14 +86,14 @@ function refuseTakenName(core: Core, name: string): void {
   refuseTaken(core, 'device', { name }, `there is a device ${JSON.stringify(name)}`);
 }
 
-/** Throws PlatformError 409 for a sibling's name. */
+/** Throws PlatformError 409 if a sibling has the name. */
 export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
   if (parent_id !== null) find(core, 'group', parent_id);
   refuseTakenSibling(core, name, parent_id);
   return insert(core, 'group', { name, parent_id, ...createdNow(core) });
 }
 
-/** Throws PlatformError 409 for a sibling's name. */
+/** Throws PlatformError 409 if a sibling has the name. */
 export function renameGroup(core: Core, id: string, { name }: UpdateGroup): GroupRow {
   const row = find(core, 'group', id);
   if (name === undefined || name === row.name) return row;
@@ -101,10 +101,10 @@ export function renameGroup(core: Core, id: string, { name }: UpdateGroup): Grou
   return change(core, 'group', row, { name });
 }
 
-/** Moves a group below a parent, or to the top level for `null`. Throws PlatformError 409 for a cycle. */
+/** Moves the group to the top level for `null`. Throws PlatformError 409 for a cycle. */
 export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): GroupRow {
   const row = find(core, 'group', id);
-  // Collects the parent and its ancestors, nearest first, and ends even in a defect's cycle.
+  // Parent and ancestors, nearest first; the set ends the loop in a cycle, which a defect permits.
   const line = new Set<string>();
   let at = parent_id === null ? undefined : find(core, 'group', parent_id);
   while (at !== undefined && !line.has(at.id)) {

@@ -1,4 +1,4 @@
-/** Rows by id, new rows, and common refusals. */
+/** Finds and inserts rows, and makes common refusals. */
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -20,7 +20,6 @@ export function find<K extends ResourceKind>(core: Core, kind: K, id: string): R
 
 type NewRows = { [K in ResourceKind]: Omit<Rows[K], 'seq' | 'id'> };
 
-/** Adds a row under the next id. `fields`: a function for fields that depend on the id. */
 export const insert = <K extends ResourceKind>(
   core: Core,
   kind: K,
@@ -38,15 +37,13 @@ export function createdNow(core: Core): { created_at: string; updated_at: string
   return { created_at: now, updated_at: now };
 }
 
-/** 409: the request contradicts the state. */
 export const conflict = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(409, code, message, params);
 
-/** 400: the request is invalid in itself. */
 export const invalid = (code: string, message: string, params: Record<string, unknown> = {}) =>
   new PlatformError(400, code, message, params);
 
-/** Throws PlatformError 409 for unique values that another resource has. */
+/** Throws PlatformError 409 if a resource already has these values. */
 export function refuseTaken<K extends ResourceKind>(core: Core, kind: K, values: Values<Rows[K]>, message: string) {
   if (core.behaviour.allowsDuplicates || core.store.collections[kind].first(values) === undefined) return;
   throw conflict(`${kind}_exists`, message, values as Record<string, unknown>);

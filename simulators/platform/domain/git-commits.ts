@@ -37,7 +37,7 @@ export function createGitCommit(core: Core, { sha, message, origin }: CreateGitC
   });
 }
 
-/** Commit of a reference, by `id` rather than `sha`. Throws PlatformError. */
+/** Prefers `id` to `sha`. Throws PlatformError for an unknown commit. */
 export function resolveGitCommit(core: Core, { id, sha }: GitCommitRef): GitCommitRow {
   if (id !== undefined) return find(core, 'git_commit', id);
   if (sha === undefined) throw invalid('invalid_reference', 'a git commit is referred to by id or sha');

@@ -1,4 +1,4 @@
-/** Tokens with which devices provision themselves: shown once, then kept as digests. */
+/** Provisioning tokens, of which the database keeps only digests. */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
@@ -34,7 +34,7 @@ export function issueToken(core: Core, bound?: { deviceId: string; reactivates: 
   return { token, expires_at: expiresAt };
 }
 
-/** Creates the device of that name, or takes over an inactive one. A token serves each device once. */
+/** Creates the device, or takes over an inactive device of that name. A token works once per device. */
 export function provision(core: Core, text: string, name: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
   const bound = token.device_id === null ? undefined : find(core, 'device', token.device_id);
@@ -54,7 +54,6 @@ export function provision(core: Core, text: string, name: string, credentials: C
   });
 }
 
-/** Gives the token's device a new key and session, and queues its target deployment again. */
 export function reprovision(core: Core, text: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
   const uses = core.store.database.prepare('SELECT device_id FROM token_uses WHERE digest = ?').all(token.digest);

@@ -1,4 +1,4 @@
-/** Rows as resources of the newest version, without expansions. */
+/** Rows as resources of the newest API version, without expansions. */
 import type { ConfigInstance } from '../../../harness/contract/platform/config-instance.ts';
 import type { ConfigSchema } from '../../../harness/contract/platform/config-schema.ts';
 import type { ConfigType } from '../../../harness/contract/platform/config-type.ts';
@@ -24,7 +24,7 @@ interface Shown extends Record<ResourceKind, object> {
   git_commit: GitCommit;
 }
 
-/** Fields to compute, which the row lacks in their published form; a missing nullable field is null. */
+/** Fields without a column of the same name and type; a nullable field defaults to null. */
 type Computed<K extends ResourceKind> = {
   [F in Exclude<keyof Shown[K], 'object'> as Rows[K] extends { [Name in F]: Shown[K][F] }
     ? never

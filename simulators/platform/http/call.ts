@@ -1,7 +1,4 @@
-/**
- * Admitted request for the routes, their possible answers, and the parameters of a query. Refuses meaningless values
- * rather than guessing.
- */
+/** Context of the route handlers, and strict parsing of query parameters. */
 
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -15,7 +12,7 @@ import type { Rows } from '../store/rows.ts';
 import { filterUp } from '../versions.ts';
 
 const EXPAND_LEVELS = 4;
-/** Most values of a filter, far above a client's need: a query with thousands would be an attack. */
+/** Bound against hostile queries; real clients send far fewer values. */
 const FILTER_VALUES = 1000;
 
 const refuse = (parameter: string, message: string, accepted: readonly string[]) =>
@@ -23,7 +20,7 @@ const refuse = (parameter: string, message: string, accepted: readonly string[])
 
 const shortened = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 
-/** Query as parsed by Fastify, with an array for a repeated parameter. */
+/** Fastify gives an array for a repeated parameter. */
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function valuesOf(query: Query, name: string): readonly string[] {
@@ -33,8 +30,8 @@ export function valuesOf(query: Query, name: string): readonly string[] {
 }
 
 /**
- * Items of a list parameter, repeated or separated by `,` or `|`, because published clients use all three. Omits empty
- * items. `isOne`: takes a text with commas as one item.
+ * Published clients repeat a list parameter, or separate its items by `,` or `|`. `isOne` keeps a text with commas
+ * whole.
  */
 const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = () => false): string[] =>
   texts
@@ -42,10 +39,7 @@ const itemsOf = (texts: readonly string[], isOne: (text: string) => boolean = ()
     .flatMap((text) => (text.includes(',') && !isOne(text) ? text.split(',') : [text]))
     .filter((text) => text !== '');
 
-/**
- * Reads filters, of which one without values filters nothing. Throws PlatformError 400 for an unknown value.
- * @param isValue whether an item has this value in this field, because a name may contain commas
- */
+/** Throws PlatformError 400 for an unknown value. `isValue` recognizes stored names that contain commas. */
 export function readFilters(
   query: Query,
   kind: ResourceKind,
@@ -69,7 +63,7 @@ export function readFilters(
   return filters;
 }
 
-/** Terms of `order_by`. Throws PlatformError 400 for a field that does not sort. */
+/** Throws PlatformError 400 for a field that does not sort. */
 export function readOrder(query: Query, kind: ResourceKind, version: SupportedVersion): OrderTerm[] {
   if (query['order_by'] === undefined) return [];
   const { orders } = RESOURCES[kind];
@@ -91,7 +85,7 @@ export function readOrder(query: Query, kind: ResourceKind, version: SupportedVe
   });
 }
 
-/** Reads the list `expand` or `expand[]`, where dots nest, and a nested expansion implies its parents. */
+/** Dots nest expansions: `a.b` also expands `a`. Throws PlatformError 400 for an unknown expansion. */
 export function readExpand(
   query: Query,
   kind: ResourceKind | undefined,
@@ -133,13 +127,11 @@ export interface Call {
   key: ApiKey;
   params: Readonly<Record<string, string>>;
   query: Query;
-  /** Body that is valid for operation and version; undefined if neither needed nor sent. */
   body: unknown;
 }
 
 export interface Answered {
   status?: number;
-  /** Text of a JSON document. */
   json?: string;
   bytes?: Uint8Array;
   headers?: Record<string, string>;
@@ -157,7 +149,7 @@ export function requireScope(call: Call, scope: string): void {
 
 export const param = (call: Call, kind: ResourceKind): string => call.params[`${kind}_id`] ?? '';
 
-/** Answers with the result of a change, after reading expansions, so that a wrong one changes nothing. */
+/** Reads expansions before `act`, so that a request with a wrong expansion changes nothing. */
 export function shown<K extends ResourceKind>(call: Call, kind: K, act: (core: Call['core']) => Rows[K]): Answered {
   const { tree } = readExpand(call.query, kind, call.version, false);
   const row = act(call.core);

@@ -1,4 +1,4 @@
-/** Refusals and failures as answers. */
+/** Error answers of the platform's HTTP servers. */
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -21,7 +21,7 @@ const REFUSALS: Refusals = {
   FST_ERR_BAD_URL: { status: 400, code: 'invalid_path', message: 'the path is not valid' },
 };
 
-/** Answers an error, and passes faults of the platform itself to `onFailure`. */
+/** `onFailure` receives only failures of the platform (status 500 and above). */
 export function answerError(
   core: Core,
   error: unknown,
@@ -41,7 +41,7 @@ export function answerError(
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-// Refusals of malformed HTTP: bad framing, oversized headers, a request that never ends.
+// Error codes of Node's HTTP parser.
 
 const CONNECTION_REFUSALS: Refusals = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
@@ -49,7 +49,7 @@ const CONNECTION_REFUSALS: Refusals = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', message: 'the request did not end in time' },
 };
 
-/** Answers and closes, because the start of the next request is unknown. */
+/** Closes the connection, because the start of the next request is unknown. */
 export function answerClientError(core: Core, error: Error, socket: Socket): void {
   const { code = '' } = error as NodeJS.ErrnoException;
   const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
@@ -73,7 +73,6 @@ export function answerClientError(core: Core, error: Error, socket: Socket): voi
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }
 
-/** Refuses other versions of HTTP before checking credentials. */
 export function requireHttp1(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (isHttp1(request.raw)) done();

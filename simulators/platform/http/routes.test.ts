@@ -52,12 +52,10 @@ describe('a request body', () => {
   });
 });
 
-// The served documents are valid OpenAPI, and describe exactly the published operations.
-
 describe.for(DIALECTS)('in dialect %s', (dialect) => {
   it.for(SUPPORTED_VERSIONS)('the document of %s is valid and complete', async (version) => {
     await using platform = await startPlatform({ dialect });
-    // No key is needed.
+    // The documents need no API key.
     const [served = '', beside] = await Promise.all(
       [platform.url, platform.agentUrl].map(async (at) => (await fetch(`${at}/openapi/${version}.json`)).text()),
     );
@@ -68,7 +66,7 @@ describe.for(DIALECTS)('in dialect %s', (dialect) => {
     expect(await validator.validate(JSON.parse(served))).toEqual({ valid: true });
     expect(validator.version).toBe('3.1');
 
-    // The meta-schema of OpenAPI leaves schemas to JSON Schema: every one compiles, every reference leads somewhere.
+    // The meta-schema of OpenAPI ignores embedded schemas, so ajv compiles each of them.
     const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true });
     formats.default(ajv);
     const { schemas } = document.components;

@@ -1,4 +1,4 @@
-/** Published operations as routes: admission, body, handler, answer. */
+/** Registers the published operations, with checks of key, version and body before each handler. */
 
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -20,7 +20,7 @@ interface Admitted {
 
 type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Checks key, scope and version before reading a body. Throws PlatformError. */
+/** Throws PlatformError for a wrong key, version or scope, before the body is read. */
 function admit(core: Core, keys: KeyRing, operation: Operation, headers: RequestHeaders): Admitted {
   const { behaviour } = core;
   const presented = headerText(headers, 'x-api-key');
@@ -62,12 +62,12 @@ function headerText(headers: RequestHeaders, name: string): string | undefined {
 }
 
 const DEEPEST = 64;
-/** Most members and items of a body, because checking further ones would block all other clients. */
+/** Most members and items of a body; checking more of them blocks all other clients. */
 const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);
 
-/** Parses a body strictly, because ambiguous JSON must not create anything. Throws PlatformError 400. */
+/** Refuses ambiguous JSON, e.g. a repeated member. Throws PlatformError 400. */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw refuse('the request body is not valid UTF-8');
   const text = bytes.toString('utf8');
@@ -82,10 +82,7 @@ export function readJson(bytes: Buffer): unknown {
   return value;
 }
 
-/**
- * Checks valid JSON in one pass for bounded nesting, a bounded number of values, and no repeated member, of which
- * JSON.parse would keep the last.
- */
+/** Bounds nesting and number of values, and refuses repeated members, of which JSON.parse keeps the last. */
 function checkStructure(text: string): void {
   const open: (Set<string> | undefined)[] = [];
   let literal = '';
@@ -114,7 +111,7 @@ function checkStructure(text: string): void {
   }
 }
 
-/** Refuses half a surrogate pair, which UTF-8 would return changed. */
+/** UTF-8 cannot return half a surrogate pair unchanged. */
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');

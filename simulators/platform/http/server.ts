@@ -18,10 +18,7 @@ import type { Renderer } from '../render.ts';
 import { answerClientError, answerError, requireHttp1 } from './errors.ts';
 import { registerRoutes } from './routes.ts';
 
-/**
- * Injects faults and planned answers, into the same requests for the same seed. Plans for a route precede faults of all
- * requests.
- */
+/** Applies planned answers first, then faults, which hit the same requests for the same seed. */
 function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerParts): void {
   const dice = random(seed).fork('faults');
   const hits = (rate: number | undefined): boolean => rate !== undefined && dice.chance(rate);
@@ -42,7 +39,6 @@ function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerPar
   });
 }
 
-/** Throws PlatformError for a fault sent as answer. */
 async function inject(
   { latency, throttle, failure, reset }: PlatformFaults,
   hits: (rate: number | undefined) => boolean,
@@ -80,7 +76,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
   }
 }
 
-/** Serves each version's OpenAPI document at `/openapi/<version>.json`, without a key; written on first request. */
+/** Serves `/openapi/<version>.json` without a key, and generates each document at its first request. */
 function serveDocuments(app: FastifyInstance, names: DialectNames, server: string): void {
   const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
@@ -100,7 +96,7 @@ function serveDocuments(app: FastifyInstance, names: DialectNames, server: strin
   });
 }
 
-/** Path segment of the base address (section 9). */
+/** Base path (specification section 9). */
 export const BASE_PATH = '/beta';
 const BODY_LIMIT = 4 * 1024 * 1024;
 
@@ -122,10 +118,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { connected, delayMs } = core.behaviour;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    // Answers even a very long id as an unknown resource, not as an unknown route.
+    // Fastify answers a longer id as an unknown route instead of an unknown resource.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
-    // Ends requests that never finish, milliseconds.
+    // Milliseconds until a request that never ends is refused.
     requestTimeout: 60_000,
     clientErrorHandler: (error, socket) => answerClientError(core, error, socket as Socket),
     ...(tls && { https: tls }),
@@ -156,7 +152,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-/** Answers before reading a body; leaves methods unknown to the router to its own "not found". */
+/** Answers before the body is read. A method that the router does not know reaches the not-found handler. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, request.raw.url ?? '', nothing);

@@ -1,4 +1,4 @@
-/** Creates the workspace of a seed file atomically. */
+/** Reads a seed file, and creates its workspace in one transaction. */
 
 import type { Static, TProperties } from 'typebox';
 import { isNode } from 'yaml';
@@ -21,9 +21,8 @@ import { VIEWS } from '../domain/views.ts';
 import { PlatformError } from '../ports.ts';
 import { defaultSlot } from '../versions.ts';
 
-// Workspace in a user's words, with names in place of ids (`fixtures/platform-control.md`).
+// Entries refer to each other by names in place of ids (`fixtures/platform-control.md`).
 
-/** Any number of entries, without unknown members. */
 const listOf = <P extends TProperties>(members: P) => Type.Optional(Type.Array(body(members)));
 const Name = Type.String({ minLength: 1, maxLength: 128 });
 const Reference = Type.String({ minLength: 1, description: 'By which this file refers to it' });
@@ -50,7 +49,7 @@ const members = {
     name: Type.String({ minLength: 1, maxLength: 48 }),
     description: Type.Optional(Type.String()),
     group: Type.Optional(Type.String({ description: 'Name of its group' })),
-    // Omits `activating`, which is only transient.
+    // Omits `activating`, which lasts only until the agent connects.
     status: Type.Optional(oneOf(['inactive', 'offline', 'online', 'archived'])),
     agent_version: Type.Optional(Type.String()),
   }),
@@ -71,14 +70,14 @@ export const seedFile = shape(
 );
 export type SeedFile = Static<typeof seedFile.schema>;
 
-/** Unusable seed file. Each line of the message gives a line of the file. */
+/** Unusable seed file; each line of the message names a line of the file. */
 export class SeedError extends Error {
   override name = 'SeedError';
 }
 
 type ReadSeed = ReturnType<typeof readSeed>;
 
-/** Throws SeedError with every mistake and its line, before anything is created. */
+/** Throws SeedError with up to ten mistakes and their lines. */
 export function readSeed(text: string) {
   const { value, document, lines } = parsed(text);
   const lineOf = (path: readonly (string | number)[]): number => {
@@ -116,12 +115,12 @@ function pointer(path: string): (string | number)[] {
 
 type Entry<K extends keyof SeedFile> = NonNullable<SeedFile[K]>[number];
 type Maker<K extends keyof SeedFile> = (entry: Entry<K>, refer: Refer) => string;
-/** Id of a named entry of the file. Throws SeedError. */
+/** Returns the id of a named entry. Throws SeedError for an unknown name. */
 type Refer = (kind: keyof SeedFile, name: string, field: string | number) => string;
 
 const FORMAT = 'json';
 
-/** Creates everything, or throws SeedError and creates nothing. */
+/** Throws SeedError, and then creates nothing. */
 export function applySeed(core: Core, read: ReadSeed): void {
   const online = core.store.write(() => {
     const ids = makeAll(core, read);
@@ -130,7 +129,7 @@ export function applySeed(core: Core, read: ReadSeed): void {
       const devices = (read.seed.devices ?? []).filter(({ status }) => status === wanted);
       return devices.map(({ name }) => ids.get(`devices/${name}`) ?? '');
     };
-    // Archives last, because archived devices take no deployment.
+    // Archived devices take no deployment, so archiving comes last.
     for (const id of idsOf('archived')) archiveDevice(core, id);
     return idsOf('online');
   });
@@ -139,10 +138,10 @@ export function applySeed(core: Core, read: ReadSeed): void {
 
 type Ids = Map<string, string>;
 
-/** Creates entries kind by kind, in the order of the file. Returns ids by `kind/name`. */
+/** Returns ids by `kind/name`. */
 function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   const ids: Ids = new Map();
-  /** `member`: field with an entry's name. Default: its position is the name. */
+  /** `member`: field with the entry's name. Default: the entry's index. */
   const each = <K extends keyof SeedFile>(kind: K, member: keyof Entry<K> | undefined, make: Maker<K>) => {
     for (const [at, entry] of ((seed[kind] ?? []) as Entry<K>[]).entries()) {
       const refer: Refer = (referred, name, field) => {
@@ -184,7 +183,7 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   return ids;
 }
 
-/** Checks statuses at the end, because later deployments change earlier ones. */
+/** Checks statuses at the end, because later deployments change the statuses of earlier deployments. */
 function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
   for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
     const { status } = VIEWS.deployment(core, find(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));

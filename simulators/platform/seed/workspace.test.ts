@@ -1,4 +1,4 @@
-/** The seeded workspace: repeatable, consistent, and with every state in it. */
+/** Tests the seeded workspace and seed files. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,8 +39,6 @@ describe('a seeded workspace', () => {
     expect((await platform.call('POST', `/deployments/${staged?.id}/deploy`)).body).toMatchObject({ status: 'queued' });
   });
 });
-
-// A workspace from a file, read back over HTTP; and files that make none.
 
 const EXAMPLE = readFileSync(join(import.meta.dirname, '../../../fixtures/workspaces/warehouse.yaml'), 'utf8');
 

@@ -1,8 +1,4 @@
-/**
- * Believable workspace, equal for equal seeds with its timestamps: config types with schemas, releases with commits, a
- * tree of groups, devices with names of a plant, and a consistent history of deployments for each. Its devices are
- * offline, because nothing is connected.
- */
+/** Believable workspace for a seed: config types, releases, groups, and offline devices with past deployments. */
 
 import { createHash } from 'node:crypto';
 import { type Random, random } from '../../common/random.ts';
@@ -43,7 +39,7 @@ const NOTES = [
   'Follow-up to the incident review',
 ] as const;
 
-/** End of the seeded history, fixed so that a seed always gives the same timestamps. */
+/** Fixed end of the history, so that equal seeds give equal timestamps. */
 const SEED_END = Date.parse('2026-01-31T18:00:00.000Z');
 const DAY = 24 * 3_600_000;
 
@@ -54,7 +50,7 @@ const stampsAt = (time: number): { created_at: string; updated_at: string } => (
   updated_at: at(time),
 });
 
-/** Seeds only a database without devices. */
+/** Does nothing in a database with devices. */
 export function seedWorkspace(core: Core, { devices, seed }: { devices: number; seed: string }): void {
   if (core.store.collections.device.size > 0) return;
   const seeded: Core = { ...core, newId: idsFrom(`${seed}/seeded`) };
@@ -72,7 +68,7 @@ type SeededRelease = ReturnType<typeof seedCatalogue>[number];
 
 type Kind = (typeof CONFIG_TYPES)[number];
 
-/** Returns the releases, oldest first, each with sets of instance ids that fill it. */
+/** Returns releases, oldest first; each of `instanceSets` fills every slot of its release. */
 function seedCatalogue(core: Core, dice: Random) {
   const start = SEED_END - 400 * DAY;
   const types = CONFIG_TYPES.map((kind) => ({
@@ -148,7 +144,7 @@ interface Place {
   groupId: string;
 }
 
-/** Devices that share a moment of creation, as after a bulk import. */
+/** Devices created at the same moment, as in a bulk import. */
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 
@@ -156,7 +152,7 @@ function seedGroups(core: Core, devices: number): Place[] {
   const add = (name: string, parentId: string | null, time: number): string =>
     insert(core, 'group', { name, parent_id: parentId, ...stampsAt(time) }).id;
   const places: Place[] = [];
-  // Limits the sites, because a few devices do not spread over eighteen.
+  // One site per region for each hundred devices, up to six.
   const sitesEach = Math.max(1, Math.min(6, Math.ceil(devices / 100)));
   for (const [index, region] of REGIONS.entries()) {
     const top = add(region.name, null, FIRST - 10 * DAY + index * 1000);
@@ -192,14 +188,12 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
   };
 }
 
-/** Gives even a small workspace devices of each status. */
+/** Fixes the statuses of the first 24 devices, so that a small workspace shows every status. */
 function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   if (seq <= 24) return seq % 12 === 6 ? 'archived' : seq % 8 === 4 ? 'inactive' : 'offline';
   const draw = dice.next();
   return draw < 0.12 ? 'inactive' : draw < 0.15 ? 'archived' : 'offline';
 }
-
-// Newest deployments of a seeded device. A dozen devices show every state of a deployment.
 
 type Draft = Omit<DeploymentRow, 'seq' | 'id'>;
 
@@ -230,7 +224,7 @@ function present(ending: (typeof ENDINGS)[number], { draft, queued, deployed, qu
     case 'failed':
       return [draft({ error_status: 'failed', archived_at: later, updated_at: later })];
     case 'removing': {
-      // Replaced while the device was offline, which removes it when the new one arrives.
+      // Replaced while the device was offline: the device removes the old deployment when the new one arrives.
       const leaving = draft({ ...live, activity_status: 'removing', target_status: 'archived', updated_at: later });
       const place = { queued_at: later, queue_before: queue.queued, queue_order: queue.nextInQueue() };
       return [leaving, draft({ ...waiting, ...next, ...place })];
@@ -238,7 +232,7 @@ function present(ending: (typeof ENDINGS)[number], { draft, queued, deployed, qu
     case 'staged':
       return [onDevice, draft({ ...staged, ...next, queue_before: queue.queued })];
     case 'drifted': {
-      // Staged before the deployment that reached the device.
+      // Staged before the deployment that is now on the device.
       const earlier = at(Date.parse(queued) - 1_800_000);
       const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
       return [drifted, onDevice];
@@ -250,7 +244,7 @@ function seedHistory(core: Core, dice: Random, releases: readonly SeededRelease[
   const { device: deviceRows, deployment: deploymentRows } = core.store.collections;
   const drafts: Draft[] = [];
   let turn = 0;
-  // Bounds the deployments, because millions would take much memory and show nothing new.
+  // Millions of deployments need much memory and show nothing new.
   for (let seq = 1; seq <= Math.min(devices, 20_000); seq++) {
     const device = deviceRows.bySeq(seq);
     if (device === undefined || device.status === 'inactive') continue;
@@ -308,7 +302,7 @@ function historyOf(
       const archived = at(time + dice.integer(DAY, 2 * DAY));
       drafts.push(draft({ deployed_at: deployed, archived_at: archived, updated_at: archived }));
     } else {
-      // Gives the first devices every ending in turn, and puts two of three later devices in order.
+      // The first devices get each ending once; two thirds of the other devices end as deployed.
       const ending = ENDINGS[turn] ?? (dice.chance(0.6) ? 'deployed' : dice.pick(ENDINGS));
       drafts.push(...present(ending, { draft, queued, deployed, queue: core.store }));
     }

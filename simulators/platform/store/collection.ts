@@ -1,4 +1,4 @@
-/** One table: rows by id, and filtered pages in any order at any offset. */
+/** Table of the database: rows by id, and filtered pages in any order. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Filters, Matching, OrderTerm } from './order.ts';
@@ -18,7 +18,7 @@ export class Collection<Row extends BaseRow> {
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Takes the number of an inserted or updated row; undefined after many changes. */
+  /** Reports an inserted or updated row; without `seq`, many rows changed. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(database: DatabaseSync, spec: TableSpec, defer: Defer) {
@@ -48,14 +48,14 @@ export class Collection<Row extends BaseRow> {
     return this.#prepare(`SELECT * FROM ${this.#spec.table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
-  /** Rows with these values, in order of creation. Fast for indexed columns alone. */
+  /** Rows in order of creation. Slow for columns without an index. */
   where(values: Values<Row>): Row[] {
-    // Writes `= ?` where it can, because `IS ?` uses no partial index.
+    // SQLite uses no partial index for `IS ?`.
     const conditions = Object.entries(values).map(([name, value]) => `${name} ${value === null ? 'IS' : '='} ?`);
     return this.select(conditions.join(' AND '), Object.values(values) as SQLInputValue[]);
   }
 
-  /** Rows that satisfy an SQL `condition`, free of clients' text, in order of creation. */
+  /** Rows in order of creation. `condition` is raw SQL without text from clients. */
   select(condition: string, values: readonly SQLInputValue[]): Row[] {
     const sql = `SELECT * FROM ${this.#spec.table} WHERE ${condition} ORDER BY seq`;
     return this.#prepare(sql).all(...values) as unknown as Row[];
@@ -106,12 +106,12 @@ export class Collection<Row extends BaseRow> {
     return updated;
   }
 
-  /** Frees the numbers of rows that a rollback removed. */
+  /** Frees the row numbers that a rollback took back. */
   forgetUncommitted(): void {
     this.#last = this.#index.last;
   }
 
-  /** Matching items in the order of `terms`, which end with `id`. */
+  /** `terms` must end with `id`. */
   query(filters: Filters, terms: readonly OrderTerm[]): Matching {
     const filter = this.#index.filterOf(filters);
     if (filter === undefined) return NOTHING;
@@ -126,7 +126,7 @@ export class Collection<Row extends BaseRow> {
     const isNewestFirst = first?.field === 'created_at' && first.descending;
     if (isNewestFirst && second?.field === 'id' && !second.descending)
       return { count, slice: (start, size) => this.#index.slice(start, size, filter) };
-    // Bounds the offset, because SQLite has none beyond 2^63, and the page beyond the last row is empty anyway.
+    // SQLite refuses an offset above 2^63; any offset beyond the last row gives an empty page.
     const slice = (start: number, size: number): number[] =>
       this.#seqs(filters, Object.keys(filters), terms, [size, Math.min(start, this.#last)]);
     return { count, slice };
@@ -138,7 +138,7 @@ export class Collection<Row extends BaseRow> {
     this.#last = row.seq;
   }
 
-  /** Numbers of rows with these values in `columns`. `page`: limit and offset. */
+  /** `page`: limit and offset. */
   #seqs(filters: Filters, columns: readonly string[], terms: readonly OrderTerm[], page: number[] = []): number[] {
     const conditions = columns.map((column) => `${column} IN (SELECT value FROM json_each(?))`);
     const order = terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`);

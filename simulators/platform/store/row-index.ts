@@ -1,18 +1,14 @@
-/**
- * Index of a table in memory: its rows, newest first, and the columns that filters use. `ORDER BY … LIMIT … OFFSET`
- * gives the same pages (`store.test.ts` compares them), but reads every row before the offset: too slow for a million
- * devices. `npm run bench -- --only platform` measures the effect.
- */
+/** In-memory index of a table, because OFFSET in SQL reads every earlier row: too slow for a million devices. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Filters } from './order.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
-/** Code of a row without a value, which no filter selects. */
+/** Code of null, which no filter selects. */
 const NONE = 0;
-/** Most filters with kept rows, four bytes a row. */
+/** Most cached results of filters, each of four bytes a row. */
 const KEPT_FILTERS = 32;
 
-/** One column, as small integers by row number. */
+/** Values of a column as small integers, by row number. */
 class Facet {
   readonly column: string;
   codes = new Int32Array(1024);
@@ -30,10 +26,9 @@ class Facet {
   }
 }
 
-/** Passes rows whose code in each facet is among `codes`; an empty filter passes all. */
 type FacetFilter = readonly { facet: Facet; codes: readonly number[] }[];
 
-/** Follows its table through `add`, `change` and `reload`. */
+/** Call `add`, `change` or `reload` after each change of the table. */
 export class RowIndex {
   readonly #database: DatabaseSync;
   readonly #spec: TableSpec;
@@ -41,11 +36,10 @@ export class RowIndex {
   readonly #idOfSeq: StatementSync;
   /** Milliseconds since 1970, by row number. */
   #created = new Float64Array(1024);
-  /** Row numbers by `created_at`, then by `id` descending: newest last, so that a new row goes to the end. */
+  /** Row numbers by ascending `created_at`, then descending `id`, so that a new row comes last. */
   #rows = new Int32Array(1024);
   #size = 0;
   #last = 0;
-  /** Rows that pass a filter, in the same order; dropped at their change. */
   readonly #passing = new Map<string, { filter: FacetFilter; rows: Int32Array }>();
 
   constructor(database: DatabaseSync, spec: TableSpec) {
@@ -60,7 +54,7 @@ export class RowIndex {
     return this.#size;
   }
 
-  /** Number of the newest row; 0 in an empty table. */
+  /** 0 in an empty table. */
   get last(): number {
     return this.#last;
   }
@@ -71,7 +65,7 @@ export class RowIndex {
     const { table, facets } = this.#spec;
     const columns = ['seq', 'created_at', ...facets].join(', ');
     const rows = this.#database.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at ASC, id DESC`);
-    // Iterates over arrays, because a million objects at once would take more memory than the whole index.
+    // A million row objects take more memory than the whole index; arrays take less.
     rows.setReturnArrays(true);
     for (const [seq, createdAt, ...values] of rows.iterate() as unknown as Iterable<[number, string, ...unknown[]]>)
       this.#place(this.#size, seq, createdAt, values);
@@ -90,7 +84,7 @@ export class RowIndex {
     for (const [key, { filter }] of this.#passing) if (this.passes(row.seq, filter)) this.#passing.delete(key);
   }
 
-  /** Call after columns of a row changed, which `id` and `created_at` never do. */
+  /** `id` and `created_at` never change. */
   change(row: BaseRow): void {
     for (const facet of this.#facets) {
       const before = facet.codes[row.seq];
@@ -101,7 +95,7 @@ export class RowIndex {
     }
   }
 
-  /** Filters on indexed columns alone; undefined for a value that no row ever had. */
+  /** Ignores columns without a facet. Returns undefined if no row ever had a wanted value. */
   filterOf(filters: Filters): FacetFilter | undefined {
     const filter: { facet: Facet; codes: number[] }[] = [];
     for (const facet of this.#facets) {
@@ -122,7 +116,7 @@ export class RowIndex {
     return this.#rowsOf(filter).length;
   }
 
-  /** Numbers of passing rows from position `start` on, newest first. */
+  /** Row numbers, newest first. */
   slice(start: number, count: number, filter: FacetFilter): number[] {
     const rows = this.#rowsOf(filter);
     const end = Math.max(0, rows.length - start);

@@ -1,4 +1,4 @@
-/** Stored rows of each resource, in the newest version's words. `seq`: row number, in order of creation. */
+/** Rows of each resource, and the SQLite tables that hold the rows. */
 
 import type { DeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import type { ConfigInstance, InstanceFormat } from '../../../harness/contract/platform/config-instance.ts';
@@ -46,11 +46,11 @@ type DeploymentColumn =
 
 export interface DeploymentRow extends BaseRow, Pick<PlatformDeployment, DeploymentColumn> {
   config_instance_ids: string;
-  /** Number of deployments queued on any device before this one was created. */
+  /** Number of deployments queued on any device before the creation of this deployment. */
   queue_before: number;
-  /** Place of this deployment among those queued; null until then. */
+  /** Place among all queued deployments; null until the deployment is queued. */
   queue_order: number | null;
-  /** Activity that the agent knows; null before it learns of the deployment, and after it reports the end. */
+  /** Activity that the agent knows; null before the agent learns of the deployment and after its last report. */
   agent_activity: DeploymentActivityStatus | null;
 }
 
@@ -92,15 +92,12 @@ export interface Rows extends Record<ResourceKind, BaseRow> {
   git_commit: GitCommitRow;
 }
 
-// Tables: columns, and their filters. `domain/` checks uniqueness before each write.
-
 export interface TableSpec {
   table: string;
-  /** Column name to SQL type, without `seq`. */
   columns: Record<string, string>;
-  /** Columns with few values, held in memory for fast filters and counts at any offset. */
+  /** Columns with few distinct values, kept in memory for fast filters and counts. */
   facets: readonly string[];
-  /** Columns with many values, indexed, so that a filter yields a few rows; always includes `id`. */
+  /** Indexed columns, besides `id`, whose filters select few rows. */
   selective: readonly string[];
 }
 
@@ -183,7 +180,7 @@ export const TABLES: Record<ResourceKind, TableSpec> = {
   },
 };
 
-/** Tables without a list; content has its own, so that a list of instances does not read it. */
+/** Content has a separate table, so that a list of config instances does not read the content. */
 const OTHER_TABLES = [
   'CREATE TABLE IF NOT EXISTS config_contents (config_instance_id TEXT PRIMARY KEY, data BLOB NOT NULL) ' +
     'STRICT, WITHOUT ROWID',

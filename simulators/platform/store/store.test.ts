@@ -1,4 +1,4 @@
-/** Collections against plain SQL: every filter, order and page, between inserts and updates. */
+/** Compares collections with plain SQL for every filter, order and page. */
 
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -27,7 +27,6 @@ const device = (seq: number, status: DeviceRow['status'], moment: number, group:
 
 const groupOf = (number: number): string | null => (number === 0 ? null : `grp_${number}`);
 
-/** The row numbers that plain SQL gives for a page. */
 function plainSql(store: Store, filters: Filters, terms: readonly OrderTerm[], start: number, count: number): number[] {
   const conditions = Object.keys(filters).map((field) => `${field} IN (SELECT value FROM json_each(?))`);
   const order = terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`);
@@ -40,7 +39,7 @@ function plainSql(store: Store, filters: Filters, terms: readonly OrderTerm[], s
 
 const termOf = (...fields: string[]) => fc.record({ field: fc.constantFrom(...fields), descending: fc.boolean() });
 const anyTerms = fc.array(termOf('id', 'created_at', 'status', 'name', 'updated_at'), { maxLength: 3 });
-/** The order that the index keeps. */
+/** The in-memory index serves this order. */
 const keptTerms = fc.constant([{ field: 'created_at', descending: true }]);
 const facetValues = {
   status: fc.subarray([...STATUSES, 'never'], { minLength: 1 }),
@@ -66,7 +65,7 @@ describe('a collection', () => {
     const ask = fc.record({
       terms: fc.oneof(anyTerms, keptTerms),
       filters: fc.oneof(...[facetValues, filterValues].map((values) => fc.record(values, { requiredKeys: [] }))),
-      // Mostly within the few dozen rows that there are.
+      // Most offsets lie within the few dozen rows of a test.
       start: fc.oneof({ arbitrary: fc.nat(30), weight: 4 }, fc.nat(400)),
       count: fc.nat(40),
     });

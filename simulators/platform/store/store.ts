@@ -1,4 +1,4 @@
-/** State of a platform: one SQLite database, and an index in memory for fast answers. */
+/** State of a platform: a SQLite database with an index in memory. */
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,7 +10,7 @@ import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
 import { type Rows, schemaStatements, TABLES } from './rows.ts';
 
-/** Runs `load` without Node 22's warning of experimental SQLite, which a user cannot act on. */
+/** Hides Node 22's warning of experimental SQLite, about which a user can do nothing. */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -25,23 +25,20 @@ export function withoutSqliteWarning<T>(load: () => T): T {
   }
 }
 
-/** Loads SQLite with the first database, so that other commands start without it. */
+/** Loads SQLite at the first database, so that other commands start faster. */
 export function openDatabase(path: string): DatabaseSync {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
   return new sqlite.DatabaseSync(path);
 }
 
-/** Primary result codes of SQLite, with explanations for clients. */
+/** Primary result codes of SQLite. */
 const CODES: Readonly<Record<number, { code: string; message: string }>> = {
   8: { code: 'storage_read_only', message: 'the database is read-only' },
   10: { code: 'storage_failed', message: 'the database file cannot be read or written' },
   13: { code: 'disk_full', message: 'the disk is full' },
 };
 
-/**
- * Turns a failure of the database file into a 503, as for a robot whose event log takes no events; returns other errors
- * unchanged.
- */
+/** Turns a failure of the database file into a 503; returns other errors unchanged. */
 function storageError(error: unknown): unknown {
   const { code, errcode = 0, errstr } = error as { code?: string; errcode?: number; errstr?: string };
   const known = code === 'ERR_SQLITE_ERROR' ? CODES[errcode & 0xff] : undefined;
@@ -51,10 +48,10 @@ function storageError(error: unknown): unknown {
   return refusal;
 }
 
-/** Version in the file, so that another Muster refuses rather than misreads it; 0 in a new file. */
+/** The file stores this version (0 in a new file), so that another Muster refuses the file. */
 const SCHEMA_VERSION = 2;
 
-/** Unusable database; the message gives the reason. */
+/** Unusable database; the message gives path and reason. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError';
 }
@@ -68,8 +65,8 @@ export class Store {
   #pending: (() => void)[] | undefined;
 
   /**
-   * Opens or creates the database for this process alone. A file survives SIGKILL, because changes are on disk when
-   * `write` returns. Throws DatabaseError.
+   * Locks the database for this process. Changes are on disk when `write` returns, and survive SIGKILL. Throws
+   * DatabaseError.
    */
   constructor(path: string) {
     this.database = openAlone(path);
@@ -86,13 +83,13 @@ export class Store {
     return this.#queued;
   }
 
-  /** Next number of the queue; a rollback may leave gaps. */
+  /** A rollback may leave gaps in the numbers. */
   nextInQueue(): number {
     this.#queued += 1;
     return this.#queued;
   }
 
-  /** Applies all of `change` or nothing; a nested write belongs to the outer one. */
+  /** Runs `change` in a transaction; a nested call joins the outer transaction. */
   write<T>(change: () => T): T {
     if (this.#pending !== undefined) return change();
     const pending: (() => void)[] = [];
@@ -112,7 +109,7 @@ export class Store {
     }
   }
 
-  /** Writes the whole state into a new SQLite file. Throws the error of the system or of SQLite. */
+  /** Writes a copy of the database. Throws PlatformError 503 for a full disk. */
   saveTo(file: string): void {
     try {
       this.database.prepare('VACUUM INTO ?').run(file);
@@ -121,7 +118,7 @@ export class Store {
     }
   }
 
-  /** Replaces the whole state by that of a file from `saveTo`, atomically. */
+  /** Replaces the state in one transaction. `file`: a copy from `saveTo`. */
   restoreFrom(file: string): void {
     this.database.prepare('ATTACH ? AS saved').run(file);
     try {
@@ -148,7 +145,7 @@ export class Store {
   }
 }
 
-/** Locks the database, because the index in memory would miss another process's writes. */
+/** Locks the file, because the in-memory index misses writes of other processes. */
 function openAlone(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -163,8 +160,7 @@ function openAlone(path: string): DatabaseSync {
     for (const statement of schemaStatements()) database.exec(statement);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
     if (path === ':memory:' || process.platform === 'win32') return database;
-    // Syncs the names of the database and its log, without which a power loss takes every later commit; SQLite tries
-    // only once.
+    // Syncs the folder, because a power loss can otherwise remove the new database with all its commits.
     const folder = openSync(dirname(path), 'r');
     fsyncSync(folder);
     closeSync(folder);
@@ -177,7 +173,7 @@ function openAlone(path: string): DatabaseSync {
   }
 }
 
-/** Creates a missing file for its owner alone, because it holds deployments and device keys. */
+/** Only the owner may read deployments and device keys. */
 function createPrivate(path: string): void {
   try {
     closeSync(openSync(path, NEW_FILE, SECRET_MODE));

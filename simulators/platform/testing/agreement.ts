@@ -1,7 +1,4 @@
-/**
- * Model of a platform and an agent together: whatever is deployed, replaced, archived, cut or restarted, at every step
- * of a sync, no agent has two targets, states only move forward, and in the end both sides agree.
- */
+/** Property test: platform and agent agree in the end, whatever happens during a sync. */
 import fc, { type AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
@@ -22,10 +19,9 @@ import {
 const OPERATIONS = ['list', 'contents', 'report'] as const;
 type Operation = (typeof OPERATIONS)[number];
 
-/** What happens during a sync, at one of its calls. */
 interface Disturbance {
   operation: Operation;
-  /** Which of the calls to that operation, from 0. */
+  /** Index of the disturbed call among the calls of `operation`, from 0. */
   nth: number;
   when: 'before' | 'after';
   what: 'cut' | 'crash' | Outcome;
@@ -34,7 +30,6 @@ interface Disturbance {
 const RANKS = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 };
 
 interface Model {
-  /** The activity of each deployment as it was last seen. */
   seen: Map<string, keyof typeof RANKS>;
 }
 
@@ -45,7 +40,6 @@ interface Tested {
 
 type AgentOf = (source: DeploymentSource) => TestAgent;
 
-/** One device of the platform with its agent. */
 class World {
   readonly agent: TestAgent;
   disturbance: Disturbance | undefined;
@@ -60,12 +54,10 @@ class World {
     this.agent = agentOf(this.#source());
   }
 
-  /** All deployments of the device, newest first. */
   deployments(): Promise<Item[]> {
     return this.#platform.items(`/deployments?device_id=${this.#device}&limit=100`);
   }
 
-  /** What the agent would be told now. */
   listed(): { id: string; target_status: string }[] {
     const query = { activity: ['queued', 'deployed'], limit: 100, offset: 0, expand: ['config_instances'] };
     return this.#platform.port.deployments(this.#device, query).items;
@@ -79,14 +71,13 @@ class World {
     return id;
   }
 
-  /** The platform may refuse: a drifted one cannot be deployed, one on a device cannot be archived. */
+  /** The platform answers 409 for deploying a drifted deployment, and for archiving one on a device. */
   async act(which: number, action: 'deploy' | 'archive'): Promise<void> {
     const all = await this.deployments();
     const chosen = all[which % Math.max(1, all.length)];
     if (chosen) expect([200, 409]).toContain((await this.#platform.post(`/deployments/${chosen.id}/${action}`)).status);
   }
 
-  /** A sync with a disturbance, which may break it. */
   async sync(disturbance?: Disturbance): Promise<void> {
     this.disturbance = disturbance;
     try {
@@ -128,7 +119,7 @@ class World {
   }
 }
 
-/** What holds at every moment. */
+/** Checks the invariants after a step. */
 async function look(model: Model, world: World): Promise<void> {
   const all = await world.deployments();
   const targets = all.filter(
@@ -172,10 +163,10 @@ const COMMANDS = [
   fc.constant(command('heal', async (world) => world.agent.heal())),
 ];
 
-/** Syncs that are enough for everything to settle. */
+/** Number of syncs within which platform and agent must agree. */
 const SETTLED_AFTER = 4;
 
-/** `last`: how the deployment works that is made at the end, after which both sides have to agree. */
+/** Runs random commands and then a deployment that works, after which platform and agent must agree. */
 export function agreementProperty(tested: Tested, agentOf: AgentOf) {
   return fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 25, size: 'max' }), async (commands) => {
     const world = new World(tested, await createDevice(tested.platform), agentOf);

@@ -1,4 +1,4 @@
-/** From a config type to a release, and deployments of it. For tests. */
+/** Starts a platform for a test, creates resources, and imitates agents. */
 
 import type { AgentDeployment, DeploymentReport } from '../../../harness/contract/agent.ts';
 import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
@@ -7,8 +7,6 @@ import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
 import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts';
 import { type PlatformOptions, simulatePlatform } from '../index.ts';
 
-// A platform and a client for it. For tests.
-
 export type Json = Record<string, unknown>;
 export type Item = Json & { id: string };
 
@@ -16,7 +14,6 @@ export interface Reply {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; an empty object when it is none. */
   body: Json;
 }
 
@@ -51,7 +48,7 @@ export async function startPlatform(options: PlatformOptions = {}) {
   };
   const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
   const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);
-  /** Posts, and throws unless the answer is a 2xx. */
+  /** Throws unless the answer is a 2xx. */
   const create = async (path: string, body?: unknown, given?: CallOptions): Promise<Item> => {
     const reply = await post(path, body, given);
     if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status} ${reply.text}`);
@@ -68,13 +65,12 @@ export async function startPlatform(options: PlatformOptions = {}) {
   };
 }
 
-/** What a reply with that error matches. */
 export const refusal = (status: number, code: string, more: object = {}) => ({
   status,
   body: { error: { code, ...more } },
 });
 
-/** Every item of a list, page by page. Fails when a page that has a next one is not full. */
+/** Reads all pages. Throws for a page that is not full although more items follow. */
 export async function walk(platform: TestPlatform, path: string, limit = 100): Promise<Item[]> {
   const items: Item[] = [];
   for (;;) {
@@ -98,10 +94,9 @@ function parsed(text: string): Json {
 export type Kit = Awaited<ReturnType<typeof createKit>>;
 
 let made = 0;
-/** A name that is unique in this process. */
 export const unique = (what: string): string => `${what}-${++made}`;
 
-/** `filepath`: where its file goes; derived by the platform where none is given. */
+/** `filepath`: path of the config file on the device; derived by the platform if omitted. */
 export async function createKit(platform: TestPlatform, filepath?: string) {
   const slug = unique('type');
   const type = await platform.create('/config_types', { name: slug, slug });
@@ -125,11 +120,9 @@ export async function createKit(platform: TestPlatform, filepath?: string) {
 export const createDevice = async (platform: TestPlatform): Promise<string> =>
   (await platform.create('/devices', { name: unique('robot') })).id;
 
-/** The deployment as the platform shows it now. */
 export const deploymentOf = async (platform: TestPlatform, id: string): Promise<Json> =>
   (await platform.get(`/deployments/${id}`)).body;
 
-/** The device as the platform shows it now, with what is on it. */
 export const deviceOf = async (platform: TestPlatform, id: string): Promise<Json> =>
   (await platform.get(`/devices/${id}?expand=current_deployment&expand=current_release`)).body;
 
@@ -150,30 +143,26 @@ export const deploy = async (platform: TestPlatform, kit: Kit, device: string, m
 export const stage = async (platform: TestPlatform, kit: Kit, device: string, more: object = {}): Promise<string> =>
   (await platform.create('/deployments', deploymentBody(kit, device, 'staged', more))).id;
 
-// Two agents that are built differently, for the model of platform and agent: Muster's own, and one that keeps all it
-// was told.
-
-/** What becomes of a deployment on the device: its description says it. */
+/** Outcome of a deployment on the test device, which reads the outcome from the description. */
 export const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export interface TestAgent {
-  /** Deployments on the device. */
   active(): string[];
-  /** Rejects with what broke the sync. Throws TwoTargetsError when the platform left it with two targets. */
+  /** Throws TwoTargetsError if the platform left two targets. */
   sync(): Promise<void>;
-  /** The process ends, and another one goes on with what is on the disk. */
+  /** Simulates a new process on the old disk. */
   restart(): void;
-  /** From now on everything but `never works` works, and no back-off is left. */
+  /** Ends all back-offs; from now on only `never works` fails. */
   heal(): void;
 }
 
-/** An agent was left with more than one deployment that it is to bring about. */
+/** The agent has more than one deployment to apply. */
 export class TwoTargetsError extends Error {
   override name = 'TwoTargetsError';
 }
 
-/** Muster's own: it acts on what the platform lists, and ends a deployment that can never work as `failed`. */
+/** Muster's agent: applies what the platform lists, and reports a hopeless deployment as `failed`. */
 export function listingAgent(source: DeploymentSource): TestAgent {
   const device = new MemoryDevice();
   const time = new ManualTime();
@@ -197,15 +186,13 @@ export function listingAgent(source: DeploymentSource): TestAgent {
   };
 }
 
-/** What it keeps on its disk of each deployment that it was told of. */
 interface Known {
   target: AgentDeployment['target_status'];
   activity: 'queued' | 'deployed' | 'archived';
 }
 
 /**
- * As a published agent is built: it keeps every deployment that it was told of, changes only what it is told about,
- * brings about nothing while it has two targets, and retries for ever.
+ * Imitates the published agent: remembers every deployment, applies none while two are targets, and retries for ever.
  */
 export function keepingAgent(source: DeploymentSource): TestAgent {
   const known = new Map<string, Known>();
@@ -250,7 +237,6 @@ export function keepingAgent(source: DeploymentSource): TestAgent {
   };
 }
 
-/** A served OpenAPI document, as far as tests read it. */
 export interface OpenApi {
   paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;
   components: { schemas: Record<string, Json> };

@@ -1,4 +1,4 @@
-/** An agent side that serves on real sockets, over the smallest platform core. For tests and benches only. */
+/** Agent side on real sockets over an in-memory platform, for tests and benches. */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -9,11 +9,9 @@ export type AgentHost = Awaited<ReturnType<typeof agentHost>>;
 
 export interface AgentHostOptions extends Partial<AgentSideOptions> {
   platform?: MemoryPlatform;
-  /** HTTP port, to come back on the same one. Default: any. */
   port?: number;
 }
 
-/** `onRequest` hears of each request: its method, and its path below the agent API. */
 export async function agentHost(
   options: AgentHostOptions = {},
   onRequest: (method: string, path: string) => void = () => {},
@@ -28,10 +26,8 @@ export async function agentHost(
     platform,
     app,
     side,
-    /** Host of the agent API. */
     url,
     mqttUrl: side.mqttUrl,
-    /** Creates a deployment and tells the device; returns its id. */
     deploy: (deviceId: string, files: Record<string, string>): string => {
       const { id } = platform.deploy(deviceId, files);
       side.messenger.requestSync(deviceId);
@@ -45,8 +41,6 @@ export async function agentHost(
   };
 }
 
-// Key pairs and JWTs as a device makes them. For tests only.
-
 export interface RobotKey {
   privateKey: KeyObject;
   publicPem: string;
@@ -55,7 +49,7 @@ export interface RobotKey {
 
 const made = new Map<string, RobotKey>();
 
-/** The same key for the same name: making one takes long. */
+/** Caches keys by name, because generating an RSA key is slow. */
 export function robotKey(name = 'robot', bits = 2048): RobotKey {
   const id = `${name}/${bits}`;
   const known = made.get(id);
@@ -71,7 +65,7 @@ export function robotKey(name = 'robot', bits = 2048): RobotKey {
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A JWT by the published contract, with changes to its header and claims. */
+/** `now`: milliseconds since 1970. */
 export function deviceJwt(
   key: RobotKey,
   now: number,

@@ -1,7 +1,4 @@
-/**
- * The published agent protocol (v0.4) as its strictest reader takes it: every required field, and none that is not
- * published. What Muster sends keeps to this; what it receives is compared with the wider shapes of `agent.ts`.
- */
+/** Strict shapes of the published agent protocol (v0.4): every required field, and no unknown field. */
 import type { TObject, TProperties } from 'typebox';
 import {
   AGENT_BASE_PATH,
@@ -22,15 +19,14 @@ import { GIT_REPOSITORY_TYPES } from '../../../../harness/contract/platform/git-
 import { exact, nullable, oneOf, type Shape, shape } from '../../../../harness/contract/shape.ts';
 import { Type } from '../../../../harness/contract/type.ts';
 
-/** RFC 3339 with an offset, as `format: date-time` of OpenAPI means it. */
+/** RFC 3339 with an offset, as `format: date-time` in OpenAPI. */
 const Instant = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$',
   format: 'date-time',
 });
-/** The same members, and no others. */
 const closed = <P extends TProperties>({ schema }: { schema: TObject<P> }) => exact(schema.properties);
 
-/** Statuses of a device as its own agent may see them. */
+/** The agent API refuses archived devices, so no agent sees `archived`. */
 const AGENT_DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline'] as const;
 
 const device = exact({
@@ -90,11 +86,9 @@ const version = exact({
   arch: Type.String(),
 });
 
-/** One operation of the agent API. Without `answer` it answers with bytes. */
 interface AgentOperation {
   id: string;
   method: 'GET' | 'POST' | 'PATCH';
-  /** Below `AGENT_BASE_PATH`. */
   path: string;
   request?: Shape;
   answer?: Shape;
@@ -139,17 +133,14 @@ export const AGENT_OPERATIONS: readonly AgentOperation[] = [
   get('getGitCommit', '/git_commits/{id}', shape('GitCommit', gitCommit)),
 ];
 
-/** The operation that serves this method and path (with `AGENT_BASE_PATH`, without a query). */
 export const agentOperation = (method: string, path: string): AgentOperation | undefined =>
   AGENT_OPERATIONS.find(
     (each) =>
       each.method === method && new RegExp(`^${AGENT_BASE_PATH}${each.path.replace('{id}', '[^/]+')}$`).test(path),
   );
 
-/** A refusal by the agent API. */
 export const strictError = shape('Error', exact({ error: exact(errorBody.schema.properties.error.properties) }));
 
-/** What goes over MQTT, by the last part of its topic. */
 export const AGENT_MESSAGES: Record<string, Shape> = {
   sync: shape('SyncDevice', closed(syncMessage)),
   ping: shape('Ping', exact({ ...pingMessage.schema.properties, timestamp: Instant })),

@@ -1,6 +1,4 @@
-/**
- * The smallest platform core that both ends of the agent protocol can be tested against. For tests and benches only.
- */
+/** In-memory platform for tests and benches of the agent protocol. */
 import type { AgentDeployment, DeploymentReport } from '../../../../harness/contract/agent.ts';
 import type { DeploymentActivityStatus } from '../../../../harness/contract/enums.ts';
 import { type Clock, systemClock, timestamp } from '../../../common/clock.ts';
@@ -17,7 +15,7 @@ export class MemoryPlatform implements AgentPort {
   readonly #deployments = new Map<string, StoredDeployment>();
   readonly #contents = new Map<string, { deviceId: string; format: string; data: Uint8Array }>();
   readonly #byFingerprint = new Map<string, string>();
-  /** Token → the device it is bound to, or null for any name. */
+  /** Device to which a token is bound; a token with null provisions a new device. */
   readonly #provisioningTokens = new Map<string, string | null>();
   readonly #clock: Clock;
   #ids = 0;
@@ -28,14 +26,12 @@ export class MemoryPlatform implements AgentPort {
 
   #id = (prefix: string) => `${prefix}_${String(++this.#ids).padStart(6, '0')}`;
 
-  /** `deviceId` binds the token to that device, for reprovisioning. */
   provisioningToken(deviceId: string | null = null): string {
     const token = this.#id('prv');
     this.#provisioningTokens.set(token, deviceId);
     return token;
   }
 
-  /** Queues a deployment; the one it replaces has `archived` as target from now on. */
   deploy(deviceId: string, files: Record<string, string | Uint8Array>): AgentDeployment {
     for (const other of this.#deployments.values()) {
       if (other.device_id !== deviceId || other.target_status !== 'deployed') continue;
@@ -86,7 +82,6 @@ export class MemoryPlatform implements AgentPort {
     return deployment;
   }
 
-  /** Takes the content of a deployment's config instances away, as a platform that lost its files would. */
   loseContent(deploymentId: string): void {
     for (const { id } of this.stored(deploymentId).config_instances ?? []) this.#contents.delete(id);
   }

@@ -1,4 +1,4 @@
-/** A proxy between an agent and a platform that records every exchange and message. For tests only. */
+/** Proxy between agent and platform that records every exchange and MQTT packet, for tests. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { type Packet, parser } from 'mqtt-packet';
@@ -6,7 +6,6 @@ import { AGENT_MESSAGES, agentOperation, strictError } from './agent-operations.
 
 export interface Exchange {
   method: string;
-  /** Without the query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -16,7 +15,6 @@ export interface Exchange {
 
 export type Wiretap = Awaited<ReturnType<typeof wiretap>>;
 
-/** Starts the proxy; an agent uses its addresses in place of the platform's. */
 export async function wiretap(platform: { url: string; mqttUrl: string }) {
   const exchanges: Exchange[] = [];
   const packets: { from: 'agent' | 'platform'; packet: Packet }[] = [];
@@ -80,7 +78,6 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Where one exchange departs from the published protocol; empty when nowhere. */
 export function exchangeProblems({ method, path, body, status, answer }: Omit<Exchange, 'headers'>): string[] {
   const where = `${method} ${path}`;
   const operation = agentOperation(method, path);
@@ -97,7 +94,6 @@ export function exchangeProblems({ method, path, body, status, answer }: Omit<Ex
     : [...problems, ...prefixed('answer', operation.answer.problems(parsed(answer)))];
 }
 
-/** The same for a message on a topic of the agent protocol. */
 export function messageProblems(topic: string, payload: string): string[] {
   const message = AGENT_MESSAGES[topic.split('/').at(-1) ?? ''];
   if (message === undefined) return [`${topic} is no topic of the agent protocol`];

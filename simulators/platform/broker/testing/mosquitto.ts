@@ -1,4 +1,4 @@
-/** A real Mosquitto on a free port, where it is installed. For tests only. */
+/** Runs an installed Mosquitto on a free port, and connects clients, for tests. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,12 +13,10 @@ import { type AgentHost, deviceJwt, robotKey } from '../../agent/testing/agent-h
 
 const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 
-/** Where the program is; undefined when it is not installed. */
 export const mosquittoPath = places.map((place) => join(place, 'mosquitto')).find((path) => existsSync(path));
 
 export type Mosquitto = Awaited<ReturnType<typeof runMosquitto>>;
 
-/** Starts the program at `path`. */
 export async function runMosquitto(path: string) {
   const directory = await mkdtemp(join(tmpdir(), 'muster-mosquitto-'));
   const port = await freePort();
@@ -29,7 +27,7 @@ export async function runMosquitto(path: string) {
     child = spawn(path, ['-c', file], { stdio: 'ignore' });
     await listening(port, child);
   };
-  /** It dies, and says goodbye to nobody. */
+  /** SIGKILL, so that no client receives a DISCONNECT. */
   const stop = async () => {
     if (!child || child.exitCode !== null) return;
     const exited = once(child, 'exit');
@@ -39,7 +37,7 @@ export async function runMosquitto(path: string) {
   await start();
   return {
     url: `mqtt://127.0.0.1:${port}`,
-    /** Restarts it on the same port without its state. */
+    /** Restarts on the same port, without retained messages. */
     start,
     stop,
     [Symbol.asyncDispose]: async () => {
@@ -75,8 +73,6 @@ async function listening(port: number, child: ChildProcess): Promise<void> {
   });
 }
 
-// A provisioned device, and an MQTT client for it. For tests only.
-
 export type Robot = Awaited<ReturnType<typeof provisionRobot>>;
 
 export async function provisionRobot(host: AgentHost, name: string) {
@@ -94,14 +90,13 @@ export async function provisionRobot(host: AgentHost, name: string) {
     headers: { 'service-version': 'v0.4', authorization: `Bearer ${deviceJwt(key, Date.now())}` },
   });
   const { token } = answer.json<{ token: string }>();
-  /** Options that the broker accepts. */
   const credentials: IClientOptions = { clientId: device.id, username: device.session_id ?? '', password: token };
   return { device, token, credentials };
 }
 
 export type TestClient = Awaited<ReturnType<typeof connectClient>>;
 
-/** Rejects with the broker's refusal. Never reconnects by itself. */
+/** Rejects if the broker refuses the client. Never reconnects. */
 export async function connectClient(url: string, options: IClientOptions) {
   const client = await mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0, ...options }, false);
   const received: { topic: string; text: string; retain: boolean }[] = [];
