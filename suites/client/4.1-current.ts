@@ -1,4 +1,4 @@
-/** Section 4.1: how a client asks for the current deployment. */
+/** Section 4.1: requests for the current deployment. */
 import { defined } from '../../harness/common/defined.ts';
 import { type ClientPlace, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -40,7 +40,7 @@ const shown = requirement({
   text: 'A client asks for /deployments/current, and gives the deployment to its caller as it was sent.',
 });
 const { id, description, status, activity_status, error_status, target_status, device_id, release_id } = DEPLOYMENT;
-/** All members but `created_at`, which a library may write in another form. */
+/** Omits `created_at`, which a library may write in another format. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
 check(shown, { needs: CURRENT.needs, essential: true }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);

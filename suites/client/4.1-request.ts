@@ -1,4 +1,4 @@
-/** Section 4.1: the request by which a client opens the event stream. */
+/** Section 4.1: the request with which a client opens the event stream. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { event, frame } from '../../harness/contract/situations.ts';
 import { DISPATCH, FOLLOW, NEWEST, RECONNECT, section } from './support/check.ts';
@@ -35,7 +35,7 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
     await using run: StreamRun = await StreamRun.follow(t, { variables: { [CLIENT_VARIABLES.types]: wish } });
     const stream = await run.stream();
     asked.push(typesOf(stream));
-    // Skips a client that asks for the same types each time, and so takes none from its caller.
+    // Equal types in both requests mean that the client takes no types from its caller.
     if (asked.length < WISHES.length || asked[0] === asked[1]) continue;
     run.must(asked.join(' and ') === WISHES.map(inOrder).join(' and '), {
       expected: `types=${WISHES.join(' and types=')}, as ${CLIENT_VARIABLES.types} says`,
@@ -53,6 +53,5 @@ check(types, { needs: FOLLOW, premises: RECONNECT }, async (t) => {
   t.observe('types of events that a caller wants', asked[0] === asked[1] ? 'not taken' : 'asked for');
 });
 
-/** Sorted types of a request; a second list does not count, as for a server that takes the first. */
 const typesOf = ({ query }: ClientRequest): string => inOrder(query.get('types') ?? '');
 const inOrder = (list: string): string => list.split(',').toSorted().join(',');

@@ -1,4 +1,4 @@
-/** Section 4.2: creation of a deployment, whose path and body are not stated but for `parent_id`. */
+/** Section 4.2: creation of a deployment; the specification states only `parent_id` of its body. */
 
 import { DEPLOYMENT } from '../../harness/contract/client.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -61,7 +61,7 @@ const parent = requirement({
 });
 check(parent, DEPLOY, async (t) => {
   await using run: JobRun = await start(t);
-  // A client that has looked before may know the target.
+  // A client that sent an earlier request may know the current target.
   const looked = run.requests[0] !== undefined && !IS_ASKED.deploy(run.requests[0]);
   const body = run.requests.find(IS_ASKED.deploy)?.body ?? '';
   run.must(looked || !/"parent_id"\s*:\s*null/.test(body), {

@@ -1,4 +1,4 @@
-/** Pings of a device by a client (section 4.2). */
+/** Sections 2.5 and 4.2: pings of a device. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/limits.ts';
 import { numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -43,7 +43,7 @@ const roundTrip = requirement({
   clause: 'Round-trip time in nanoseconds.',
   text: 'A client gives a round trip of several seconds to its caller with all its digits.',
 });
-/** Nanoseconds of a long ping, beyond 32 bits and the digits of a short floating-point number. */
+/** Nanoseconds; exceeds 32 bits and the digits of a single-precision number. */
 const LONG_TRIP = 9_876_543_211;
 check(roundTrip, PING, async (t) => {
   await using run: JobRun = await start(t, (asked) =>
@@ -83,7 +83,7 @@ check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => 
   await using run: JobRun = await start(t);
   expectNanos(run);
   const nanos = nanosOf(run.requests.find(IS_ASKED.ping));
-  // Takes a lower number as one in another unit, because no device answers so soon.
+  // No device answers within 1 ms, so a lower number must be in a wrong unit.
   t.should(nanos === undefined || Number(nanos) >= LEAST_NANOS, {
     expected: `nanoseconds: ${LEAST_NANOS} or more, which is 1 ms`,
     actual: JSON.stringify(nanos),
@@ -99,7 +99,7 @@ const wish = requirement({
   text: 'A client whose caller can choose the timeout of a ping sends it as nanoseconds.',
 });
 const WISHES_NANOS = [3_000_000_000, 7_000_000_000] as const;
-/** Factor by which a sent timeout may differ: a client may keep some time for itself, while units differ by 1000. */
+/** A client may reserve some of the time for itself; a wrong unit differs by a factor of 1000. */
 const TOLERATED_FACTOR = 2;
 check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const sent: unknown[] = [];
@@ -107,7 +107,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
     const variables = { [CLIENT_VARIABLES.pingNanos]: String(nanos) };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'ping', answer: platform(), variables });
     sent.push(nanosOf(run.requests.find(IS_ASKED.ping)));
-    // Skips a client that sends the same time each time, and so takes none from its caller.
+    // Equal times in both requests mean that the client takes no time from its caller.
     if (sent.length < WISHES_NANOS.length || sent[0] === sent[1]) continue;
     const wrong = WISHES_NANOS.findIndex((wanted, index) => !isNear(sent[index], wanted));
     run.must(wrong === -1, {
@@ -121,7 +121,7 @@ check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => 
 const isNear = (nanos: unknown, wanted: number): boolean =>
   typeof nanos === 'number' && nanos >= wanted / TOLERATED_FACTOR && nanos <= wanted * TOLERATED_FACTOR;
 
-/** Expects a valid timeout or none, because none is required. */
+/** No section requires `timeout_nanos`, so a request without one passes. */
 function expectNanos(run: JobRun): void {
   const wrong = run.requests.filter(IS_ASKED.ping).find((asked) => {
     const nanos = nanosOf(asked);
@@ -146,7 +146,7 @@ check(longest, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) 
     answer: platform(),
     variables: { [CLIENT_VARIABLES.pingNanos]: String(60_000_000_000) },
   });
-  // Ends for a client that refuses the value and sends no request.
+  // A client may refuse the value without sending a request.
   await run.until(() => run.requests.find(IS_ASKED.ping));
   if (run.over && run.requests.length === 0 && run.failure !== undefined) return;
   await run.ended();
@@ -159,7 +159,7 @@ const patience = requirement({
   clause: 'Nanoseconds to wait for the ping to complete; maximum is 10 seconds.',
   text: 'A client waits for the answer as long as it let the platform wait for the device.',
 });
-/** Share of the timeout before the answer; the rest is far more than the way takes. */
+/** Share of the client's timeout after which the answer comes; the rest far exceeds the time on the network. */
 const SHARE = 0.8;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, (asked) => {
@@ -168,7 +168,7 @@ check(patience, { ...PING, slow: true }, async (t) => {
     const answerLate = (): void => {
       if (!asked.closed) asked.answer(200, { code: 'success', round_trip_nanos: 1 });
     };
-    // Waits no longer for a client that gives up.
+    // `unref` lets the process end although the client gave up.
     setTimeout(answerLate, lateMs).unref();
   });
   const first = run.requests.find(IS_ASKED.ping);
@@ -181,10 +181,10 @@ check(patience, { ...PING, slow: true }, async (t) => {
   });
 });
 
-/** Longest way of a request, in starts of an idle shell. */
+/** Longest time of a request on its way, as a multiple of starting a shell on an idle machine. */
 const SHELLS = 5;
 
-/** Whether the client may have waited its whole timeout, though this process measured less. */
+/** Returns true if slow delivery may hide that the client waited its whole timeout. */
 async function wasLate(asked: ClientRequest): Promise<boolean> {
   const { at, endedAt = performance.now(), closedAt = endedAt } = asked;
   const nanos = nanosOf(asked);

@@ -18,7 +18,7 @@ export const sent = requirement({
 });
 for (const job of PLATFORM_JOBS)
   check(sent, { ...forJob(job), aspect: job }, async (t) => {
-    // Several pages, so that later requests are judged too.
+    // 230 items fill several pages, so the check sees later requests too.
     const answer = platform({ list: pages(itemsFrom(1, 230)) });
     await using run: JobRun = await JobRun.untilSettled(t, { job, answer });
     const without = run.requests.find(({ headers }) => headers[KEY] !== run.secret);

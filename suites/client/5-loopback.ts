@@ -1,4 +1,4 @@
-/** Section 5: the token of a Device API on loopback TCP, its discovery file, and a unix socket without token. */
+/** Section 5: token and discovery file of a Device API on loopback TCP, and its unix socket without a token. */
 
 import { event, frame, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
@@ -69,7 +69,7 @@ const halfWritten = requirement({
   clause: FILE,
   text: 'A discovery file that is missing, empty or half written for a while does not end the client.',
 });
-/** Milliseconds within which any client looks at the file again. */
+/** Milliseconds within which any client reads the discovery file again. */
 const BROKEN_MS = 3000;
 check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
   await using run: StreamRun = await connected(t);
@@ -94,17 +94,17 @@ const stale = requirement({
   clause: FILE,
   text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
 });
-// Leaves the first file, which names a port where nobody listens any more.
+// The discovery file still names the old port, where nobody listens.
 check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
-/** Starts a client with a discovery file that leads nowhere, and corrects the file some seconds later. */
+/** Corrects a wrong discovery file after `BROKEN_MS`, and expects the client to follow the correction. */
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
   await run.pause(BROKEN_MS);
   const expected = 'the client to wait for a discovery file that leads to the agent';
   run.must(!run.over, { expected, actual: run.state });
   run.writeDiscovery();
-  // It asked in other runs, so its silence is a finding here.
+  // Earlier checks saw requests of this client, so silence is a finding.
   await run.until(() => run.requests[0], 3 * run.patienceMs);
   run.must(run.requests.length > 0, { expected, actual: run.state });
   const asked = await run.request();
@@ -131,7 +131,7 @@ check(elsewhere, AFTER_TOKEN, async (t) => {
     },
   });
   (await run.request()).answer(307, '', { location: `${other.url}/events` });
-  // By the time it comes back or ends, a client that follows redirections has been at the other address.
+  // A client that follows redirections reaches the other address before its next request here, or before its end.
   await run.requestWithin(run.patienceMs);
   run.must(!seen.some((value) => value?.includes(run.token) === true), {
     expected: 'no token at another address than 127.0.0.1 and the port of the discovery file',

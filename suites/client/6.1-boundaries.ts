@@ -15,14 +15,14 @@ const boundaries = requirement({
     'within a field, a line end or a character.',
 });
 
-/** Characters of two, three and four bytes. */
+/** Characters of two, three and four bytes in UTF-8. */
 const TEXT = 'é€😀';
-/** Bytes between tears in plain text, whose places are all alike. */
+/** Bytes between tears where the text has no critical place. */
 const STEP = 6;
 
 /**
- * Tears one event after the other, each at another byte. Sends the first part in one piece with the end of the event
- * before it, whose dispatch shows that the client has read the part. Then sends the rest.
+ * Tears each event at another byte. The first part travels with the end of the previous event, whose dispatch proves
+ * that the client has read the part.
  */
 async function expectWhole(
   t: Client,
@@ -50,7 +50,7 @@ async function expectWhole(
   expectExactly(run, sent);
 }
 
-/** Event with an id of three digits, so that a place is the same in each. */
+/** All ids have three digits, so that a byte offset means the same place in every event. */
 const eventWithText = (id: number): SentEvent =>
   event(id, { data: { ...payload(String(id)), release_id: `rls_${TEXT}` } });
 
@@ -68,7 +68,7 @@ const options = { needs: FOLLOW, premises: DISPATCH } as const;
 
 check(boundaries, options, (t) => expectWhole(t, frame, (bytes, at) => at % STEP === 0 || isCritical(bytes, at)));
 
-/** Whether a place is next to a line end, next to a colon outside of the JSON, or within a character. */
+/** Critical places are line ends, colons before the JSON, and bytes within a character. */
 function isCritical(bytes: Buffer, at: number): boolean {
   const near = [bytes[at - 1], bytes[at]];
   const json = bytes.indexOf('{');
@@ -78,7 +78,7 @@ function isCritical(bytes: Buffer, at: number): boolean {
 check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
   expectWhole(
     t,
-    // Sends two lines of data, so that a line end too many tears the event.
+    // Two data lines, so that a superfluous line end splits the event.
     (each) => frame(each).replace(',"data"', ',\ndata: "data"').replaceAll('\n', '\r\n'),
     (bytes, at) => [bytes[at - 1], bytes[at]].some((byte) => byte === 13 || byte === 10),
   ),

@@ -1,4 +1,4 @@
-/** Section 6.1: an event far larger than usual, with data of one line or of very many. */
+/** Section 6.1: an event of 10 MiB, in one data line or in many. */
 import { event, frame, payload, type SentEvent } from '../../harness/contract/situations.ts';
 import { type Client, DISPATCH, FOLLOW, section } from './support/check.ts';
 import { expectDispatched, FOR_LARGE, StreamRun } from './support/stream-run.ts';
@@ -8,7 +8,7 @@ export const { requirement, check, checks } = section({ section: '6.1', since: '
 const MIB = 1024 * 1024;
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** Most requests and events before the last event must have been dispatched. */
+/** Bound for a client that neither dispatches the last event nor ends. */
 const MOST_ROUNDS = 12;
 
 const huge = requirement({
@@ -34,7 +34,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
   const [first, last] = [event(1), event(3)];
   await using run: StreamRun = await StreamRun.after(t, [first]);
   const stream = run.current;
-  // Not awaited: a client may hang up, or stop reading.
+  // Not awaited, because a client may hang up or stop reading.
   void stream.send(render(big));
   void stream.send(frame(last));
   const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);
@@ -43,7 +43,7 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
     const seen = run.dispatched.length + run.requests.length;
     const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
     const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
-    // Ends for a silent client that comes back without end.
+    // Stops a client that reconnects without end and reports no gap.
     run.must(more && round < MOST_ROUNDS, {
       expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',
       actual: run.outcome,

@@ -1,4 +1,4 @@
-/** Section 6.2, rule 1, for an absent agent: a client comes back, and does not hammer. */
+/** Section 6.2, rule 1: a client whose agent is absent comes back without hammering. */
 import { randomBytes } from 'node:crypto';
 import {
   event,
@@ -65,7 +65,9 @@ check(restart, OPTIONS, async (t) => {
   await expectBack(run);
 });
 
-/** Own loopback address, where no other server takes the port while nobody listens; a unix socket needs none. */
+/**
+ * A random loopback address, where no other server takes the port during the absence; a unix socket needs no address.
+ */
 function awayFromOthers(t: Client): StreamRunOptions {
   if (!t.capabilities.has('url')) return {};
   const [a, b] = randomBytes(2);
@@ -91,13 +93,12 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
     isBack = back !== undefined;
     return back;
   });
-  // A client may give up instead.
+  // A client may also give up.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Seconds after Retry-After, within which a client comes back or gives up. */
+/** Seconds after Retry-After within which a client returns or gives up. */
 const MORE_SECONDS = 6;
 
-/** `next`: the request after the refusal, if one comes. */
 async function expectRefusalWait(
   run: StreamRun,
   refusal: Refusal,

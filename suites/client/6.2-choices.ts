@@ -1,4 +1,4 @@
-/** Choices of a client where the specification is silent: no outcome is wrong, and `muster compare` shows it. */
+/** Choices that the specification leaves to a client; `muster compare` shows the differences. */
 
 import { event, frame, frames } from '../../harness/contract/situations.ts';
 import { cutOff } from './6.2-back-off.ts';
@@ -61,7 +61,7 @@ check(otherType, OPTIONS, async (t) => {
   await using run: StreamRun = await cutOff(t);
   (await run.request()).answer(200, frames([second, third]), { 'content-type': 'text/plain' });
   const again = await nextOf(run);
-  // Waits for its lines, which may come after its request.
+  // The lines of a client may arrive after its request.
   if (again !== undefined) {
     await again.accept().send(frames([fourth]));
     await run.untilDispatched(fourth.id);

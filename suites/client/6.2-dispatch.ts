@@ -1,4 +1,4 @@
-/** Section 6.2, rule 6, and section 9: dispatch by the envelope's type, and events that a client does not know. */
+/** Section 6.2, rule 6, and section 9: dispatch by the envelope's type, and unknown types, members and values. */
 
 import { event, frame, frames, longId, numbered, payload, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { DISPATCH, FOLLOW, NEWEST, section } from './support/check.ts';
@@ -32,7 +32,7 @@ const removed = requirement({
 });
 check(removed, options, (t) => {
   const type = 'deployment.removed';
-  // The events differ by their ids alone.
+  // Equal payloads: only ids tell the events apart.
   const alike = { type, data: { deployment_id: 'dpl_1' } };
   const all = [event(1), event(2, alike), event(3, alike), event(4, { type, data: {} }), event(5)];
   return expectRead(t, { bytes: frames(all), events: all });

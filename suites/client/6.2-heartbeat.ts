@@ -37,17 +37,16 @@ const silence = requirement({
     'and asks again with its cursor.',
 });
 /**
- * Heartbeat intervals in seconds, tried in turn: on a busy machine, the shortest may be over before a client has read
- * the event.
+ * Seconds between heartbeats, tried in order: a busy machine may not let a client read the event within the shortest.
  */
 const INTERVALS = [0.5, 2, 4];
-/** Intervals of silence that a client may wait. */
+/** Heartbeat intervals for which a client may tolerate silence. */
 const SILENT_INTERVALS = 20;
 check(silence, { needs: [...FOLLOW, 'heartbeat'], premises: PREMISES, slow: true }, async (t) => {
   for (const interval of INTERVALS) if (await isDecided(t, interval, interval === INTERVALS.at(-1))) return;
 });
 
-/** False where a client left the stream before it had dispatched the event, and a longer interval is left to try. */
+/** Returns false if the client left too early for a verdict and a longer interval remains. */
 async function isDecided(t: Client, interval: number, isLast: boolean): Promise<boolean> {
   await using run: StreamRun = await StreamRun.follow(t, {
     variables: { [CLIENT_VARIABLES.heartbeatSeconds]: String(interval) },
@@ -59,7 +58,7 @@ async function isDecided(t: Client, interval: number, isLast: boolean): Promise<
   await run.until(() => run.dispatched.length > 0 || isEarly() || undefined);
   if (isEarly()) return false;
   await expectDispatched(run, all.slice(0, 1));
-  // From here on the connection is half open: nothing comes, and nothing ends.
+  // Simulates a half-open connection: no byte comes, and no end.
   const again = await run.requestWithin(Math.max(SILENT_INTERVALS * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
   run.must(again !== undefined, {
     expected: `a new request after ${SILENT_INTERVALS} heartbeat intervals of ${interval} s without a byte`,

@@ -1,4 +1,4 @@
-/** Section 7: busy platforms. Statuses and rate limits are not stated, so RFC 6585 and RFC 9110 apply. */
+/** Section 7: busy platforms. The specification states no status or rate limit, so RFC 6585 and RFC 9110 apply. */
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { RETRY_AFTER_SECONDS, type Refusal } from '../../harness/contract/situations.ts';
 import { section } from './support/check.ts';
@@ -20,7 +20,7 @@ import { expectWait } from './support/waits.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
-/** Rounds up, because a date has no fractions of a second. */
+/** Rounds up, because an HTTP date has whole seconds. */
 const dateIn = (seconds: number): string => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 
 export const retryAfter = requirement({

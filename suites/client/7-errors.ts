@@ -1,4 +1,4 @@
-/** Section 7: errors that a refused client reports to its caller, whatever the body, whose shape is not stated. */
+/** Section 7: reports of a refusal to the caller, whatever the body, whose shape the specification does not state. */
 
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
@@ -18,7 +18,7 @@ import type { ClientRequest } from './support/server.ts';
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '7', since: '2026-11-23' });
 
-/** Status after which no client asks again. */
+/** Clients do not repeat a request after this status. */
 const FORBIDDEN = 403;
 
 const told = requirement({
@@ -74,7 +74,7 @@ check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   }
 });
 
-/** Way in which the client reports a refusal. `usual`: its way for the error body of published implementations. */
+/** Returns the client's way to report a refusal. `usual`: its way for the error body of published implementations. */
 async function reportOf(
   t: Client,
   list: Answering,

@@ -30,7 +30,7 @@ const told = requirement({
 });
 check(told, OPTIONS, async (t) => {
   await using run: StreamRun = await expired(t);
-  // Answers later requests too, since a client may report the gap with its next event.
+  // A client may report the gap together with its next event, so later requests are answered too.
   const came = await run.until(() => {
     answered(run);
     return run.reported;
@@ -41,7 +41,7 @@ check(told, OPTIONS, async (t) => {
   });
 });
 
-/** Answers open requests: 410 to the cursor that has expired, a stream with a later event to any other. */
+/** Answers 410 to the expired cursor, and a stream with a later event to any other cursor. */
 function answered(run: StreamRun): void {
   for (const asked of run.requests) {
     if (asked.status !== undefined || asked.closed) continue;
@@ -67,10 +67,10 @@ check(goesOn, AGAIN, async (t) => {
   await expectLater(run, [dead, later], last);
 });
 
-/** Further requests with an expired cursor that are allowed. */
+/** Allowed repetitions of a request with the expired cursor. */
 const MOST_REPEATS = 5;
 
-/** Refuses the cursors of the events until the client asks without one, and expects it to dispatch a later event. */
+/** Refuses expired cursors with 410, and then serves `later` to a request without an expired cursor. */
 async function expectLater(run: StreamRun, gone: readonly SentEvent[], later: SentEvent): Promise<ClientRequest> {
   for (let attempt = 0; attempt < MOST_REPEATS; attempt += 1) {
     const asked = await run.request('the client to ask again without the cursor that has expired');

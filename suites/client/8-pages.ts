@@ -1,4 +1,4 @@
-/** Section 8: how a client pages through a list of the Platform API. */
+/** Section 8: paging through a list of the Platform API. */
 import { CLIENT_VARIABLES } from '../../harness/contract/client.ts';
 import { LIST_LIMITS } from '../../harness/contract/limits.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
@@ -45,10 +45,7 @@ const items = requirement({
   text: 'A client gives each item of a list to its caller once, and ends.',
 });
 const few = itemsFrom(1, 3);
-/**
- * Essential: no other check means anything for a client that gives other items, or none. The next check decides on
- * repeats.
- */
+/** Essential, because wrong or missing items make every other check meaningless. The next check judges repeats. */
 check(items, { aspect: 'any', needs: LIST.needs, essential: true }, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   expectItems(run, few, 'once or more');
@@ -58,10 +55,9 @@ check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEM
   expectItems(run, few);
 });
 
-/** Expects each page at offset + limit of another, whatever its number of items. Gives the requested pages. */
 function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
   const asked = run.requests.filter(IS_ASKED.list).map((each) => pageWindow(each));
-  // A page at offset 0 begins a list: a client may look at one item first, or begin again with other pages.
+  // Offset 0 starts a list anew: a client may first look at a single item, or change the page size.
   const seen = new Set(asked.map(({ limit, offset }) => `${limit} ${offset}`));
   const stray = asked.find(({ limit, offset }) => offset > 0 && !seen.has(`${limit} ${offset - limit}`));
   run.must(stray === undefined, {
@@ -103,7 +99,7 @@ const full = requirement({
   text: 'A client ends after a last page that is full.',
 });
 check(full, NEXT, async (t) => {
-  // The last page is full for any limit that divides 200.
+  // 200 items fill the last page for every limit that divides 200.
   const even = itemsFrom(1, 200);
   await using run: JobRun = await list(t, platform({ list: pages(even) }));
   expectItems(run, even);
@@ -144,7 +140,7 @@ check(wanted, LIST, async (t) => {
     const variables = { [CLIENT_VARIABLES.limit]: size };
     await using run: JobRun = await JobRun.untilSettled(t, { job: 'list', answer, variables });
     asked.push(run.requests.findLast(IS_ASKED.list)?.query.get('limit') ?? null);
-    // Skips a client that asks for the same size each time, and so takes none from its caller.
+    // Equal sizes in both requests mean that the client takes no size from its caller.
     if (asked.length < SIZES.length || asked[0] === asked[1]) continue;
     run.must(asked.join() === SIZES.join(), {
       expected: `limit=${SIZES.join(' and limit=')}, as ${CLIENT_VARIABLES.limit} says`,
@@ -160,12 +156,12 @@ const moving = requirement({
   clause: RULE,
   text: 'A client lists what is there from first to last, and ends without an error, while other items come and go.',
 });
-// A newer item comes first, and moves all others by one.
+// The newest item comes first, and moves all other items by one.
 check(moving, { ...NEXT, aspect: 'grows' }, (t) => expectStaying(t, () => [...itemsFrom(1000, 1), ...all]));
-// All items after the first page are gone, so that the next one is empty.
+// All items after the first page disappear, so that the next page is empty.
 check(moving, { ...NEXT, aspect: 'shrinks' }, (t) => expectStaying(t, (limit) => all.slice(0, limit)));
 
-/** Replaces the list after its first page, and expects the items that stay. `replaced`: the new list. */
+/** Replaces the list after its first page, and expects the items that both lists contain. */
 async function expectStaying(t: Client, replaced: (limit: number) => typeof all): Promise<void> {
   let now = all;
   const answer = platform({
@@ -216,7 +212,7 @@ export const totalCount = requirement({
 check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
-  // A display of progress needs the number once, and never with every page.
+  // A progress bar needs the number once, but not with every page.
   run.must(counts <= 1, {
     expected: 'no expand=total_count, or one for the whole list',
     actual: `${counts} of ${run.requests.length} requests with expand=total_count`,

@@ -10,7 +10,7 @@ import { forJob, itemsFrom, JobRun, pages, platform } from './support/job-run.ts
 
 export const { requirement, check, checks } = section({ since: '2026-11-23' });
 
-/** Expects one version in the format of section 9 on every request; which one is up to the client. */
+/** Expects one version of the published format on every request; the client chooses the version. */
 async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
   const answer = platform({ list: pages(itemsFrom(1, 230)) });
   await using run: JobRun = await JobRun.untilSettled(t, { job, answer });
@@ -36,7 +36,6 @@ function noVersion({ versionHeader }: ClientContext, { requests }: JobRun, index
 const otherHeaders = (versionHeader: string): string[] =>
   DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader).filter((name) => name !== versionHeader);
 
-/** Records whether the version stands in the header of the declared dialect, or in that of another. */
 function seeDialect({ versionHeader, session }: ClientContext & CheckContext, { requests }: JobRun): void {
   const has = (name: string): boolean => requests.some(({ headers }) => headers[name.toLowerCase()] !== undefined);
   const other = has(versionHeader) ? undefined : otherHeaders(versionHeader).find(has);

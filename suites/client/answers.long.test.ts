@@ -1,4 +1,4 @@
-/** Answers of the suite keep to the contract, since a client may well break down at others. */
+/** The suite's own answers must keep to the contract, because a client may fail at any other answer. */
 import Type from 'typebox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { deployedPayload, deployment, eventEnvelope } from '../../harness/contract/device-api.ts';
@@ -11,13 +11,12 @@ import { referenceBehaviour } from '../../simulators/client/reference.ts';
 import { clientSuite } from './index.ts';
 import { ClientRequest } from './support/server.ts';
 
-/** Values of enumerations that no version knows, by which clients are tried. */
+/** Values of enumerations that no version has; checks send them deliberately. */
 const UNKNOWN = ['orbiting', 'hibernating'];
 
-/** A platform leaves a member out where no device has answered. The suite always has one. */
+/** Optional in the contract for a device that did not answer; the suite always sends both members. */
 const pong = shape('Pong', Type.Required(pingResponse.schema));
 
-/** Shape of a success on each route. */
 const SHAPES: readonly (readonly [route: RegExp, shape: Shape])[] = [
   [/^GET \/beta\/devices$/, listEnvelope],
   [/^POST \/beta\/devices\/\w+\/ping$/, pong],
@@ -40,12 +39,12 @@ beforeAll(async () => {
     answer.call(this, status, body, headers);
   });
   vi.spyOn(ClientRequest.prototype, 'send').mockImplementation(function (this: ClientRequest, piece) {
-    // Pieces may be torn within a character.
+    // A piece may end within a character, and latin1 keeps each byte.
     const text = typeof piece === 'string' ? Buffer.from(piece).toString('latin1') : piece.toString('latin1');
     streams.set(this, (streams.get(this) ?? '') + text);
     return send.call(this, piece);
   });
-  // Checks of a client's choices send answers that no agent sends.
+  // These checks send answers that no agent sends.
   const only = clientSuite.checks.map(({ id }) => id).filter((id) => !id.startsWith('client.choices.'));
   const report = await runClientSuite(
     referenceWith(() => referenceBehaviour),
@@ -55,7 +54,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => void vi.restoreAllMocks());
 
-/** Departures of a value from a shape, but for values that enumerations may gain. */
+/** Ignores unknown values of enumerations, which future versions may add. */
 const problems = (due: Shape, value: unknown): string[] =>
   due
     .problems(value)
@@ -79,7 +78,6 @@ test('every answer to a call has the shape of its route', () => {
   expect(seen.size).toBe(new Set(SHAPES.map(([, due]) => due)).size);
 });
 
-/** Fields of every whole block of a stream. */
 function blocksOf(latin1: string): Map<string, string>[] {
   const text = Buffer.from(latin1, 'latin1')
     .toString('utf8')

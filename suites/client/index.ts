@@ -1,4 +1,4 @@
-/** The client suite: followers of a device's event stream, and callers of either API. */
+/** The client suite: followers of a device's event stream, and callers of the Device API and the Platform API. */
 import { suite } from '../../harness/runner/define.ts';
 import type { Suite } from '../../harness/runner/types.ts';
 import type { ClientContext } from '../../harness/targets/opened.ts';
@@ -23,7 +23,7 @@ import { checks as expired } from './7-expired.ts';
 import { checks as pages } from './8-pages.ts';
 import { checks as version } from './9-version.ts';
 
-/** Every check, the plainest first; `suite` refuses two checks with one id. */
+/** Simple checks come first. */
 export const clientSuite: Suite<ClientContext> = suite('client', [
   stream,
   boundaries,

@@ -9,29 +9,29 @@ import { sections } from '../../section.ts';
 
 export type Client = ClientContext & CheckContext;
 
-/** Date of the requirement set to which requirements are added. */
+/** `since` of new requirements: the date of the requirement set. */
 export const NEWEST = '2026-11-25';
 
 export const FOLLOW = ['follow'] as const;
 
-/** The plainest check: an event that comes whole is dispatched. */
+/** Premise of most checks: the client dispatches an event that arrives whole. */
 export const DISPATCH = [JOB_TABLE.follow.plainest];
 
-/** Premises of a check that needs the client to come back after its stream has ended. */
+/** Premises of a check whose client must reconnect after the end of its stream. */
 export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];
 
 export const section = sections(checks<ClientContext>());
 
 export const placeOf = (t: Client): ClientPlace => CLIENT_PLACES.find((place) => t.capabilities.has(place)) ?? 'url';
 
-/** `pathOf`: path of a file in the folder of the run. */
+/** `pathOf` gives the path of a file in the folder of the run. */
 export function addressAt(place: ClientPlace, url: string, pathOf: (name: string) => string): Record<string, string> {
   if (place === 'discovery') return { [CLIENT_VARIABLES.discovery]: pathOf('agent.json') };
   const named = { [CLIENT_VARIABLES.deviceUrl]: url };
   return place === 'socket' ? { ...named, [CLIENT_VARIABLES.socket]: pathOf('agent.sock') } : named;
 }
 
-/** Writes a file that users of a container can read: its folder, closed by default, limits access. */
+/** Users of a container may read the file; its private folder limits access. */
 export function writeShared(path: string, text: string): void {
   writeFileSync(path, text);
   chmodSync(path, 0o644);

@@ -1,4 +1,4 @@
-/** One run of a client: its requests, its printed lines, their time axis, and the waits for them. */
+/** One run of a client: its requests, its printed lines, and the waits for requests and lines. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +15,11 @@ import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPla
 import type { Storm } from './storm.ts';
 import { Timeline } from './timeline.ts';
 
-/** A line of the contract, with the id of an event as text. */
+/** Line of the contract; the id of an event becomes text, because integers above 2^53 lose digits. */
 export type PrintedLine =
   | { saw: 'event'; id: string; type: string; data: unknown }
   | Exclude<ClientLine, { saw: 'event' }>;
 
-/** Undefined for a line outside the contract. */
 export function printedLineIn(text: string): PrintedLine | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   if (!clientLine.is(parsed(text))) return undefined;
@@ -28,7 +27,7 @@ export function printedLineIn(text: string): PrintedLine | undefined {
   return value.saw === 'event' ? { ...value, id: String(value.id) } : value;
 }
 
-/** Keeps an integer beyond a double as text. */
+/** Keeps an integer beyond 2^53 as text, because a number loses digits. */
 function withDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   const { source = '' } = context ?? {};
   return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
@@ -42,15 +41,15 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
   }
 }
 
-/** Patiences until the first request: an interpreter on a busy machine is slow to start. */
+/** In units of patience: an interpreter on a busy machine starts slowly. */
 export const START_PATIENCES = 6;
-/** Patiences until another request: a client waits before it, and longer each time. */
+/** In units of patience: a client pauses before a repeated request, and longer each time. */
 export const AGAIN_PATIENCES = 3;
-/** A wait lasts at most this many times its wait without progress. */
+/** Longest wait as a multiple of the wait without progress. */
 const ENDLESS = 3;
-/** Requests and lines that are kept, so that an endless client does not fill the memory. */
+/** Bounds the memory for the requests and lines of an endless client. */
 export const MOST_KEPT = 20_000;
-/** Longest wait in seconds that a client is asked for. */
+/** Longest wait, in seconds, that a check asks of a client. */
 const MOST_SECONDS = 30;
 /** Milliseconds before the check's time limit at which waits end. */
 const SPARE_MS = 1500;
@@ -58,10 +57,10 @@ const SPARE_MS = 1500;
 const SHOWN_SILENCE_MS = 1000;
 const MOST_RECORDED = 8;
 
-/** Whether a client asked for anything, by job: a silent job is not run again. */
+/** Jobs in which a client made no request are not started again. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
-/** Gives a run once `begin` has succeeded, and disposes of it if that fails. */
+/** Disposes of the run if `begin` fails. */
 export async function startRun<Run extends AsyncDisposable>(
   run: Run,
   begin: (run: Run) => Promise<unknown>,
@@ -75,7 +74,7 @@ export async function startRun<Run extends AsyncDisposable>(
   }
 }
 
-/** Expects the token as a bearer token, whose scheme is the same in any case (RFC 9110, section 11.1). */
+/** The scheme is case-insensitive (RFC 9110, section 11.1). */
 export function expectBearer(run: ClientRun, { authorization }: ClientRequest['headers'], token: string): void {
   run.must(/^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] === token, {
     expected: 'Authorization: Bearer with the token of the discovery file',
@@ -87,7 +86,7 @@ export function expectNoCredentials(run: ClientRun, { authorization }: ClientReq
   run.must(authorization === undefined, { expected: 'no Authorization', actual: `Authorization: ${authorization}` });
 }
 
-/** Fails a client that hammers; undecided where the machine was too slow to see it. `how` describes the refusals. */
+/** Throws TooLittleSeen if the machine was too slow for a verdict. `how` describes the refusals. */
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   run.must(storm.pace !== 'hammers', {
     expected: `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`,
@@ -96,7 +95,7 @@ export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   if (storm.pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
 
-/** Server at another loopback address, to which a client may be redirected. */
+/** Server at 127.0.0.2, to which checks redirect clients. */
 export const openElsewhere = (t: Client, on: Pick<ServerListener, 'track' | 'request'>): Promise<ScriptedServer> =>
   ScriptedServer.open({ host: '127.0.0.2' }, { ...on, changed: () => {} }).catch(() =>
     t.undecided('this machine has no other loopback address'),
@@ -111,14 +110,14 @@ export abstract class ClientRun implements AsyncDisposable {
   readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
-  /** Error thrown by the answer to a request: it ends the check, and not Muster. */
+  /** Error thrown while answering a request; ends the check instead of Muster. */
   #failure: unknown;
   #progress = 0;
   #progressAt = performance.now();
   #over = false;
   #client: RunningClient | undefined;
   #server: ScriptedServer | undefined;
-  /** Servers that have left. Their ports stay taken as long as the client runs. */
+  /** Servers that stopped; their ports stay taken while the client runs. */
   readonly #left: ScriptedServer[] = [];
   #folder: string | undefined;
   /** Milliseconds from the start of the client to its first request. */
@@ -211,7 +210,6 @@ export abstract class ClientRun implements AsyncDisposable {
     if (this.lines.length < MOST_KEPT) this.lines.push(line);
   }
 
-  /** Keeps a request. False when there are too many. */
   protected keep(asked: ClientRequest): boolean {
     this.t.session.get(ACTIVITY).set(this.#job, 'active');
     if (this.requests.length === 0) this.#startMs = performance.now() - this.#startedAt;
@@ -232,14 +230,14 @@ export abstract class ClientRun implements AsyncDisposable {
     this.#changes.announce();
   }
 
-  /** Milliseconds to wait without progress: more for a client that was slow to start. */
+  /** Milliseconds to wait without progress; grows for a client that started slowly. */
   get patienceMs(): number {
     return Math.max(this.t.patienceMs, 2 * this.#startMs);
   }
 
   /**
-   * `usual` seconds, or more for a client that was slow to start, so that a disobedient client still comes too early.
-   * Undecided for a client too slow for that.
+   * Grows by the client's start time, so that even a slow client returns too early if it ignores the wait. Throws
+   * TooLittleSeen beyond `MOST_SECONDS`.
    */
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);
@@ -263,7 +261,9 @@ export abstract class ClientRun implements AsyncDisposable {
     return this.#repeats.words;
   }
 
-  /** Waits for what `look` finds; undefined once the client has ended, was idle for `withinMs`, or repeats itself. */
+  /**
+   * Resolves with undefined once the client has ended, makes no progress for `withinMs`, or repeats itself without end.
+   */
   async until<T>(
     look: () => T | undefined,
     withinMs = this.patienceMs,
@@ -294,7 +294,7 @@ export abstract class ClientRun implements AsyncDisposable {
     return new Violation({ expected, actual, counterexample: this.timeline.text });
   }
 
-  /** Fails as `must` of the check does, with the time axis in the finding. */
+  /** Throws Violation with the time axis of the run. */
   must(holds: unknown, finding: { expected: string; actual: string }): asserts holds {
     if (!holds) throw this.violation(finding);
   }

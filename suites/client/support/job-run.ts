@@ -1,7 +1,4 @@
-/**
- * Run of a job that ends by itself: the check answers each request, and reads the outcome of the whole. A correct
- * Platform API gives the answers that a check leaves open.
- */
+/** Run of a job that ends by itself; a check answers its requests, and a correct platform all others. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -39,12 +36,12 @@ export interface JobRunOptions {
   job: CallJob;
   answer: Answering;
   variables?: Readonly<Record<string, string>>;
-  /** How the client reaches a Device API. Default: the first way that it knows. */
+  /** Default: the client's first way to a Device API. */
   place?: ClientPlace;
 }
 
 export class JobRun extends ClientRun {
-  /** API key or token: nobody else may see it. */
+  /** API key or token, which the client must not disclose. */
   readonly secret: string;
   readonly #answer: Answering;
   readonly #job: CallJob;
@@ -73,7 +70,7 @@ export class JobRun extends ClientRun {
     return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
 
-  /** Starts a run for a check of requests alone: other checks decide whether the client ends. */
+  /** For checks of requests alone; other checks judge whether the client ends. */
   static async untilSettled(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.#settled());
   }
@@ -106,7 +103,7 @@ export class JobRun extends ClientRun {
     this.must(this.over, { expected: 'the client to end when its job is done', actual: this.outcome });
   }
 
-  /** Waits until the client has ended, or repeats itself without end. Blocked when it has asked for nothing. */
+  /** Resolves once the client has ended or repeats itself without end. Throws Blocked without any request. */
   async #settled(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
     if (this.requests.length === 0) {
@@ -124,7 +121,7 @@ export class JobRun extends ClientRun {
     return this.lines.filter(({ saw }) => RESULTS.has(saw));
   }
 
-  /** Way in which a client that has ended reported a failure; undefined for none. */
+  /** How an ended client reported a failure; undefined for success. */
   get failure(): 'a line' | 'its exit code' | undefined {
     if (this.saw('error').length > 0) return 'a line';
     return this.code === 0 ? undefined : 'its exit code';
@@ -141,8 +138,6 @@ export class JobRun extends ClientRun {
   }
 }
 
-// A Platform API by the specification, which answers calls where a check does not.
-
 const pathOf = (job: PlatformJob): string => {
   const { request, given } = jobOf(job);
   return `${PLATFORM_BASE}${filledIn(request.path, given)}`;
@@ -157,10 +152,10 @@ export const itemsFrom = (first: number, count: number): Item[] =>
     name: `robot ${first + index}`,
   }));
 
-/** The error body that published implementations answer with. */
+/** Error body of published implementations. */
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
 
-/** Limit and offset of a request as the platform takes them (section 8). */
+/** Effective limit and offset (section 8). */
 export function pageWindow(
   { query }: ClientRequest,
   maximum: number = LIST_LIMITS.limitMaximum,
@@ -173,7 +168,7 @@ export function pageWindow(
 
 export interface PagesOptions {
   maximum?: number;
-  /** Items that are left out of their page, as if the key had no right to see them. */
+  /** Hides items of a page, as for a key without the right to see the items. */
   hidden?(index: number): boolean;
 }
 
@@ -200,7 +195,7 @@ export const pages =
   (asked) =>
     asked.answer(200, pageOf(asked, all, options));
 
-/** Whether a request belongs to the job, unlike further requests that a client may make. */
+/** Excludes further requests that a client may make, e.g. to look up a device. */
 function isAskedBy(job: PlatformJob): (asked: ClientRequest) => boolean {
   const { method, isPathOpen } = jobOf(job).request;
   if (isPathOpen !== true) return (asked) => asked.method === method && asked.path === pathOf(job);
@@ -215,7 +210,6 @@ export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAs
   Record<PlatformJob, (asked: ClientRequest) => boolean>
 >;
 
-/** Answers as a healthy platform, but for the answers of a check. */
 export const platform =
   (answers: Partial<Record<PlatformJob, Answering | undefined>> = {}): Answering =>
   (asked, run) => {
@@ -233,7 +227,6 @@ export const ITEMS_REPEATED: Deviation = {
   allowance: 'an item that is given to the caller again is left out',
 };
 
-/** Expects all items given to the caller, in any order, and no error. */
 export function expectItems(run: JobRun, all: readonly Item[], often: 'once' | 'once or more' = 'once'): void {
   const seen = run.saw('item').map(({ item }) => item.id);
   const missing = all.filter(({ id }) => !seen.includes(id)).map(({ id }) => id);
@@ -252,7 +245,7 @@ const described = (what: string, ids: readonly string[]): string =>
     ? ''
     : `${what}: ${ids.slice(0, 8).join(', ')}${ids.length > 8 ? ` and ${ids.length - 8} more` : ''}; `;
 
-/** Refuses a job while its client is watched for hammering, then answers it. Gives the run, which is over. */
+/** Refuses the job until the client's pace is known, then answers. Returns the ended run. */
 export async function expectNoStorm(t: Client, job: PlatformJob, refusal: Refusal): Promise<JobRun> {
   const storm = new Storm();
   const usual = platform();

@@ -1,11 +1,10 @@
-/** Clients that repeat themselves without end, and clients that ask again as they may. */
+/** Clients that repeat themselves without end, and clients that ask again legitimately. */
 import { expect, test } from 'vitest';
 import { MOST_REFUSED, Repeats } from './repeats.ts';
 import type { ClientRequest } from './server.ts';
 
 type Given = Partial<Pick<ClientRequest, 'answered' | 'status' | 'sent'>> & { search?: string; cursor?: string };
 
-/** Words once each of the requests has come, `eachMs` after the one before. */
 function saidOf(requests: readonly Given[], eachMs: number): string | undefined {
   let now = 0;
   const repeats = new Repeats(() => now);

@@ -3,18 +3,18 @@
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Requests for the same result after which a client counts as endless. */
+/** Identical requests with identical results, after which a client counts as endless. */
 const MOST_SAME = 20;
-/** Milliseconds for which a client is watched for hammering; a request every tenth of a second is none. */
+/** Milliseconds of watching for hammering; one request each 100 ms is still acceptable. */
 export const WATCHED_MS = 3000;
 export const MOST_REFUSED = 30;
 
-/** Repeated request, with moments of a clock that stands still while this process does. */
+/** Times come from a clock that stops while this process is held up. */
 interface Asked {
   readonly firstMs: number;
   readonly recentMs: number[];
   times: number;
-  /** Answer to the request before the last. */
+  /** Answer to the last but one request. */
   answer: string | undefined;
   last: ClientRequest;
 }
@@ -22,14 +22,13 @@ interface Asked {
 export class Repeats {
   readonly #asked = new Map<string, Asked>();
   readonly #nowMs: () => number;
-  /** Words for an endless repetition; undefined unless the last request shows one. */
   words: string | undefined;
 
   constructor(nowMs = runningMs) {
     this.#nowMs = nowMs;
   }
 
-  /** Notes a request, before it is answered. */
+  /** Call before the request is answered. */
   take(request: ClientRequest): void {
     const { method, path, query, cursor, body } = request;
     const key = JSON.stringify([method, path, query.toString(), cursor, body]);
@@ -51,11 +50,10 @@ export class Repeats {
 
 const isSuccess = (status = 0): boolean => status >= 200 && status < 300;
 
-/** Undefined for a stream, and for a request that is not answered yet. */
 const answerTo = ({ answered, status, sent }: ClientRequest): string | undefined =>
   answered === undefined ? undefined : `${answered} ${status} ${sent}`;
 
-/** A refused request may be repeated with pauses. `isGiven`: it had its result. */
+/** Allows refused requests with pauses. `isGiven`: the client already received the result. */
 function isEndless({ times, recentMs }: Asked, isGiven: boolean): boolean {
   if (isGiven) return times >= MOST_SAME;
   const [first = 0] = recentMs;

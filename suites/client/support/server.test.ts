@@ -1,4 +1,4 @@
-/** The server of a run, which a client may still ask after it has left. */
+/** Tests that the port of a server that stopped stays taken while its client may still ask. */
 
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';

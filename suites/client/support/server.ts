@@ -1,4 +1,4 @@
-/** The server of a run: takes requests of a client, and answers them byte by byte as the check says. */
+/** Server of a run: takes a client's requests, and answers them byte by byte as the check says. */
 
 import { once } from 'node:events';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
@@ -9,7 +9,7 @@ import type { Refusal } from '../../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 
 const LOOPBACK = '127.0.0.1';
-/** Bytes that a finding shows of each piece, from both its ends. */
+/** Bytes that a finding shows from the beginning and the end of each piece. */
 const SHOWN_FIRST = 100;
 const SHOWN_LAST = 60;
 
@@ -34,20 +34,20 @@ export class ClientRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Arrival, in milliseconds of `performance.now()`. */
+  /** Milliseconds of `performance.now()`. */
   readonly at = performance.now();
-  /** Milliseconds by which the request may have come earlier, because this process was held up. */
+  /** Milliseconds by which the request may have arrived earlier, because this process was held up. */
   readonly lateMs = lateBy();
   readonly #response: ServerResponse;
   readonly #track: Track | undefined;
   readonly #pieces: Buffer[] = [];
-  /** Request on which the stream goes on, after the client has left this one. */
+  /** Later request that continues the stream after the client left. */
   #next: ClientRequest | undefined;
   status: number | undefined;
-  /** Moment at which the server ended the answer. */
+  /** Milliseconds of `performance.now()` at which the server ended the answer. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
-  /** End of an answer that is no stream: whole, or by a cut connection. */
+  /** Undefined for a stream. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 
@@ -69,7 +69,7 @@ export class ClientRequest {
     });
   }
 
-  /** The cursor as section 4.1 reads it: `after` before `Last-Event-ID`; undefined when there is none. */
+  /** Section 4.1: `after` takes precedence over `Last-Event-ID`. */
   get cursor(): string | undefined {
     const text = this.query.get('after') ?? this.headers['last-event-id'];
     return text === '' ? undefined : text;
@@ -87,12 +87,11 @@ export class ClientRequest {
     return this.closedAt !== undefined;
   }
 
-  /** Whether the client has left a stream that the server had not ended. */
   get isLeft(): boolean {
     return this.#isStream && this.closed && this.endedAt === undefined;
   }
 
-  /** Continues the stream on another request of its client, with everything after its cursor. */
+  /** Continues the stream on another request, with all events after its cursor. */
   goOn(next: ClientRequest): Promise<void> {
     this.#next = next.accept();
     return next.send(afterEvent(Buffer.concat(this.#pieces), next.cursor));
@@ -107,7 +106,7 @@ export class ClientRequest {
     return this;
   }
 
-  /** Resolves when the system has taken the piece, or the client is gone. */
+  /** Resolves once the system has taken the bytes, or the client is gone. */
   async send(piece: string | Buffer): Promise<void> {
     if (this.#next !== undefined) return this.#next.send(piece);
     const bytes = Buffer.from(piece);
@@ -138,7 +137,7 @@ export class ClientRequest {
     this.#response.destroy();
   }
 
-  /** Begins an answer, and cuts the connection after a part of its body. */
+  /** Cuts the connection after a part of the body. */
   async tear(status: number, part: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     this.status = status;
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -151,12 +150,12 @@ export class ClientRequest {
     this.answer(status, body, headers);
   }
 
-  /** Answers without a stream. A body that is text is the JSON itself. */
+  /** A string is sent unchanged, any other body as JSON. */
   answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
     this.#write(status, body, headers);
   }
 
-  /** Answers with success and something that no specification allows. */
+  /** Sends 200 with a body that violates the specification. */
   garble(text: string, headers: Readonly<Record<string, string>> = {}): void {
     this.#write(200, text, headers);
   }
@@ -173,23 +172,22 @@ export class ClientRequest {
   }
 }
 
-/** Bytes after the event with that id; all bytes without that event. */
 function afterEvent(bytes: Buffer, id: string | undefined): Buffer {
-  // One character a byte, so that places agree.
+  // latin1 maps each byte to one character, so string offsets are byte offsets.
   const text = bytes.toString('latin1');
   const block = [...text.matchAll(/(?<=^|[\r\n])id: ?([^\r\n]*)/g)].findLast(([, each]) => each === id);
   const end = block && /(\r\n|\n|\r)(\r\n|\n|\r)/.exec(text.slice(block.index));
   return end ? bytes.subarray(block.index + end.index + end[0].length) : bytes;
 }
 
-/** Bytes as text, the first and the last of many, because pieces are torn at their ends. */
+/** Shows both ends, because pieces are torn at their ends. */
 function shown(bytes: Buffer): string {
   const text = (from: number, to?: number): string => JSON.stringify(bytes.toString('utf8', from, to));
   if (bytes.length <= SHOWN_FIRST + SHOWN_LAST) return text(0);
   return `${text(0, SHOWN_FIRST)} … ${text(bytes.length - SHOWN_LAST)} (${bytes.length} bytes)`;
 }
 
-/** Where a server listens. Default: a free port of 127.0.0.1. */
+/** Default: a free port of 127.0.0.1. `path`: a unix socket. */
 export interface ServerPlace {
   path?: string | undefined;
   host?: string | undefined;
@@ -197,7 +195,7 @@ export interface ServerPlace {
 }
 
 export interface ServerListener {
-  /** Called with the words for a request that has begun. */
+  /** `what` names the request in the finding. */
   track(what: string): Track | undefined;
   request(asked: ClientRequest): void;
   changed(): void;
@@ -224,13 +222,13 @@ export class ScriptedServer implements AsyncDisposable {
     await new Promise<void>((resolve, reject) => {
       door.once('error', reject);
       const { path, host = LOOPBACK, port = 0 } = at;
-      // Open to users of a container: the folder of the socket limits access.
+      // Users of a container may connect; the folder of the socket limits access.
       door.listen(path === undefined ? { host, port } : { path, readableAll: true, writableAll: true }, resolve);
     });
     return new ScriptedServer(door, at, serverFor(on));
   }
 
-  /** Scheme, host and port; over a socket the host means nothing. */
+  /** The host has no meaning over a unix socket. */
   get origin(): string {
     const { path, host = LOOPBACK, port } = this.place;
     return `http://${path === undefined ? `${host}:${port}` : 'localhost'}`;
@@ -241,8 +239,8 @@ export class ScriptedServer implements AsyncDisposable {
   }
 
   /**
-   * Cuts all connections, and listens no more. The port stays taken until the server is disposed: its client may ask
-   * there again, and would disturb another run that had got the port.
+   * Cuts all connections and stops listening, but keeps the port: the client may ask there again, and must not reach
+   * another run.
    */
   async leave(): Promise<void> {
     this.#leaving = true;
@@ -251,7 +249,7 @@ export class ScriptedServer implements AsyncDisposable {
     for (const socket of this.#sockets) if (socket !== kept) socket.destroy();
   }
 
-  /** The server's end of a connection to itself. While it is open, the system gives the port to nobody. */
+  /** An open connection to itself keeps the system from giving the port away. */
   async #ownConnection({ host = LOOPBACK, port = 0 }: Readonly<ServerPlace>): Promise<Socket> {
     const own = connect({ host, port }).on('error', () => {});
     await once(own, 'connect');
@@ -278,7 +276,7 @@ function serverFor(on: ServerListener): HttpServer {
       const body = Buffer.concat(pieces).toString('utf8');
       on.request(new ClientRequest({ request, body }, response, track, on.changed));
     };
-    // A request without a body is answered even where its end is late.
+    // The end of a request without a body may arrive late.
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume();
       arrived();
@@ -287,7 +285,7 @@ function serverFor(on: ServerListener): HttpServer {
       request.once('end', arrived);
     }
   });
-  // A client may send bytes that are no HTTP, and may hang up at any moment.
+  // A client may send bytes that are not HTTP.
   server.on('clientError', (_error, socket) => socket.destroy());
   server.requestTimeout = 0;
   server.headersTimeout = 0;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { paceOf, Storm, shellMs } from './storm.ts';
 
-/** The pace of a client with these pauses, when the last of them is over. */
 async function paceAfter(pausesMs: readonly number[], shellTook = 3): Promise<string | undefined> {
   let now = 0;
   const storm = new Storm(
@@ -31,7 +30,7 @@ test.each([
 
 const BUSY = 200;
 test.each([
-  // It asks as soon as it gets a processor.
+  // The client asks as soon as it gets a processor.
   ['asks without a pause, and is seldom held up', [...each(12, 30), ...each(5, 500), 400], 'hammers'],
   ['asks without a pause, and is always held up', each(40, 400), 'unclear'],
   ['backs off', [200, 400, 1500, 1600, 3200, 5000], 'pauses'],

@@ -1,4 +1,4 @@
-/** Decides whether a client hammers a server that refuses it, even where a busy machine slows it down. */
+/** Decides whether a client hammers a server that refuses it, even where a busy machine slows the client down. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,18 +6,18 @@ import { readableDuration } from '../../../harness/common/durations.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
 import { MOST_REFUSED, WATCHED_MS } from './repeats.ts';
 
-/** Milliseconds below which pauses are too short, on average. */
+/** Milliseconds; pauses shorter on average count as hammering. */
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** Pause of a client that is held up, in starts of an idle shell. */
+/** Longest involuntary pause, as a multiple of starting a shell. */
 const SHELLS = 3;
-/** Number of pauses that decide on a busy machine. */
+/** Pauses needed for a verdict on a busy machine. */
 const ENOUGH_PAUSES = 9;
-/** Factor of the watch on a busy machine. */
+/** Multiplies the watch on a busy machine. */
 const LONGER = 4;
 /** Milliseconds of watching after which the load of the machine is measured again. */
 const AGAIN_MS = 1000;
 
-/** Milliseconds of this process's running time for an empty shell command; 0 without a shell. */
+/** Milliseconds for an empty shell command, a measure of the machine's load; 0 without a shell. */
 export async function shellMs(): Promise<number> {
   const started = runningMs();
   try {
@@ -30,10 +30,7 @@ export async function shellMs(): Promise<number> {
 
 export type Pace = 'hammers' | 'pauses' | 'unclear';
 
-/**
- * Pace by the pauses between each answer and the next request, of a client that did not send too many. `heldUpMs`:
- * longest pause of a client that is held up, and does not mean to pause.
- */
+/** `pausesMs`: from each answer to the next request. `heldUpMs`: longest pause that the machine alone may cause. */
 export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   if (heldUpMs <= SHORT_MS) return 'pauses';
   const sorted = pausesMs.toSorted((one, other) => one - other);
@@ -42,14 +39,14 @@ export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   return share(1 / 2) >= heldUpMs ? 'pauses' : 'unclear';
 }
 
-/** Requests of one client that are all refused. The clock stands still while this process is held up. */
+/** Refused requests of a client; the clock stops while this process is held up. */
 export class Storm {
   readonly #cameMs: number[] = [];
   readonly #pausesMs: number[] = [];
   readonly #nowMs: () => number;
   readonly #measure: () => Promise<number>;
   #measured = 0;
-  /** Shortest time measured: longer ones may be chance. */
+  /** The shortest measurement, because longer ones may be chance. */
   #shellMs = Number.POSITIVE_INFINITY;
 
   constructor(nowMs = runningMs, measure = shellMs) {
@@ -63,7 +60,7 @@ export class Storm {
     this.#shellMs = Math.min(this.#shellMs, await this.#measure());
   }
 
-  /** Notes a refused request, as soon as it has come. */
+  /** Call as soon as a refused request has arrived. */
   refused(): void {
     const now = this.#nowMs();
     const before = this.#cameMs.at(-1);

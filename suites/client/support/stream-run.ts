@@ -1,4 +1,4 @@
-/** A run of the job `follow`: the check plays the agent, and answers each request for the stream by hand. */
+/** Run of the job `follow`: the check plays the agent, and answers each request for the stream. */
 
 import { randomBytes } from 'node:crypto';
 import { CLIENT_VARIABLES, type ClientPlace } from '../../../harness/contract/client.ts';
@@ -11,14 +11,12 @@ import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIE
 import type { ClientRequest } from './server.ts';
 import { Storm } from './storm.ts';
 
-/** Expects events with consecutive ids. Keeps none of these many events. */
+/** Checks consecutive ids without storing the events, which may be many. */
 export class Sequence {
-  /** Id of the last event that came in order. */
   last: number;
-  /** Words for the first event that came out of order. */
   wrong: string | undefined;
 
-  /** `before`: id of the event before the first one. */
+  /** `before`: id before the first expected id. */
   constructor(before: number) {
     this.last = before;
   }
@@ -30,7 +28,7 @@ export class Sequence {
   }
 }
 
-/** Section 6.1: events come more than once, or not as they were sent. */
+/** Section 6.1: a client dispatches events repeatedly or altered. */
 export const DISPATCH_ODD: Deviation = {
   name: 'dispatch-odd',
   allowance: 'an event counts once where it comes twice in a row, whatever its payload',
@@ -42,18 +40,16 @@ export const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 export interface StreamRunOptions {
   variables?: Readonly<Record<string, string>>;
-  /** How the client reaches the server. Default: the first way that it knows. */
+  /** Default: the client's first way to a Device API. */
   place?: ClientPlace;
-  /** Address of the server's port. Default: 127.0.0.1. */
   host?: string;
-  /** Called once the server listens, before the client is started. */
+  /** Called after the server listens and before the client starts. */
   prepare?: (run: StreamRun) => Promise<void>;
 }
 
 export class StreamRun extends ClientRun {
-  /** Token of the present agent, for a discovery file. */
   token = randomBytes(16).toString('hex');
-  /** Takes events from now on, which are no longer kept in `dispatched`. */
+  /** Receives all later events in place of `dispatched`. */
   sequence: Sequence | undefined;
   #taken = 0;
   #current: ClientRequest | undefined;
@@ -70,7 +66,7 @@ export class StreamRun extends ClientRun {
     });
   }
 
-  /** Starts a run, and waits until the client has dispatched these events, on the stream `current`. */
+  /** Waits until the client has dispatched `events` on the stream `current`. */
   static async after(t: Client, events: readonly SentEvent[], options: StreamRunOptions = {}): Promise<StreamRun> {
     return startRun(await StreamRun.follow(t, options), async (run) => {
       await (await run.stream()).send(frames(events));
@@ -87,7 +83,7 @@ export class StreamRun extends ClientRun {
     this.writeDiscoveryFile(text);
   }
 
-  /** The agent comes back on another port, with another token. Its discovery file stays as it was. */
+  /** Leaves the old discovery file in place, as after an agent's crash. */
   async restart(): Promise<void> {
     this.timeline.drives('restarts on another port, with another token');
     const before = this.server;
@@ -126,12 +122,11 @@ export class StreamRun extends ClientRun {
     return once.length < all.length && this.allowsFor(DISPATCH_ODD) ? once : all;
   }
 
-  /** Gap, or end of its stream, that the client has reported. */
   get reported(): 'gap' | 'end' | undefined {
     return this.lines.find((line) => line.saw === 'gap')?.saw ?? this.lines.find((line) => line.saw === 'end')?.saw;
   }
 
-  /** Next request for the stream. Blocked without a first request, which leaves the client unknown. */
+  /** Throws Blocked without a first request, because the check then knows nothing about the client. */
   async request(expected = 'the client to ask for the stream again'): Promise<ClientRequest> {
     const index = this.#taken++;
     const patiences = index === 0 ? START_PATIENCES : AGAIN_PATIENCES;
@@ -151,14 +146,13 @@ export class StreamRun extends ClientRun {
     return this.#current ?? this.t.blocked('no stream was opened');
   }
 
-  /** Undefined if no request for the stream comes within `ms`. */
   async requestWithin(ms: number): Promise<ClientRequest | undefined> {
     const asked = await this.until(() => this.requests[this.#taken], ms, ms);
     if (asked !== undefined) this.#taken += 1;
     return asked;
   }
 
-  /** Serves a client that leaves its stream and asks again with the events after its cursor. */
+  /** Continues a stream that the client left, on its next request. */
   untilRead<T>(look: () => T | undefined, withinMs = this.patienceMs): Promise<T | undefined> {
     return this.until(() => {
       const next = this.requests[this.#taken];
@@ -183,10 +177,10 @@ export class StreamRun extends ClientRun {
   }
 }
 
-/** Patiences for a large event, which a shell reads byte by byte. */
+/** In units of patience: a shell reads a large event byte by byte. */
 export const FOR_LARGE = 6;
 
-/** Waits for the last of the events, and expects all of them: in order, once each, with their payloads. */
+/** Expects each event once, in order, with its payload. */
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {
   const last = events.at(-1);
   if (last === undefined) return;
@@ -222,7 +216,7 @@ export function expectExactly(run: StreamRun, events: readonly SentEvent[]): voi
   }
 }
 
-/** Refuses each request while the client is watched, and fails one that hammers. `how` describes the refusals. */
+/** Refuses all requests by `answer` until the client's pace is known. `how` describes the refusals. */
 export async function expectNoHammering(
   run: StreamRun,
   { answer, how }: { answer: (asked: ClientRequest) => void; how: string },
@@ -247,7 +241,7 @@ export function expectCursor(run: StreamRun, asked: ClientRequest, id: string): 
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');
 
-/** Whether a JSON value has all of another: a client may add members, and reorder them. */
+/** A client may add and reorder members. */
 function has(seen: unknown, sent: unknown): boolean {
   if (sent === null || typeof sent !== 'object') return seen === sent;
   if (seen === null || typeof seen !== 'object' || Array.isArray(seen) !== Array.isArray(sent)) return false;

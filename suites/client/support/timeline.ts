@@ -1,4 +1,4 @@
-/** Time axis of a run: acts of server and client, in words and as marks on the axis of the check. */
+/** Time axis of a run: acts of server and client, as text and as marks on the axis of the check. */
 
 import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/durations.ts';
@@ -18,7 +18,7 @@ export class Timeline {
   readonly #last: string[] = [];
   readonly #secrets: string[] = [];
   #lines = 0;
-  /** Lines that the client has printed since anything else happened. */
+  /** Consecutive lines printed by the client. */
   #prints = 0;
   #over = false;
 
@@ -30,7 +30,6 @@ export class Timeline {
     this.#secrets.push(secret);
   }
 
-  /** Keeps nothing from now on: the run is over. */
   close(): void {
     this.#over = true;
   }
@@ -39,7 +38,7 @@ export class Timeline {
     if (this.#tell('muster', what)) this.#axis.add('restart', this.#clean(what));
   }
 
-  /** Notes an act of the server that is no answer. */
+  /** Notes an act of the server other than an answer. */
   drives(what: string): void {
     if (this.#tell('server', what)) this.#axis.add('drive', this.#clean(what));
   }
@@ -49,7 +48,7 @@ export class Timeline {
     if (this.#tell('muster', what)) this.#axis.add('drive', what);
   }
 
-  /** Notes a printed line; of several in a row, the first and the last are shown. */
+  /** Shows only the first and the last of consecutive lines. */
   printed(line: string): void {
     const before = this.#prints;
     const what = before > 1 ? `prints ${before - 1} more lines, and ${line}` : `prints ${line}`;
@@ -65,7 +64,7 @@ export class Timeline {
     if (this.#tell('client', how)) this.#axis.add('end', this.#clean(how));
   }
 
-  /** `where` is appended to the request and to all marks of its answer. */
+  /** `where` is appended to the request and to each mark of its answer. */
   request(what: string, where = ''): Track {
     const tell = (who: Who, text: string): boolean => this.#tell(who, `${text}${where}`);
     const mark = tell('client', what) ? this.#axis.add('request', this.#clean(`${what}${where}`)) : undefined;
@@ -94,7 +93,6 @@ export class Timeline {
     return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, '…'), text);
   }
 
-  /** Adds a line; false when the run is over. */
   #tell(who: Who, what: string): boolean {
     if (this.#over) return false;
     this.#prints = 0;
@@ -107,7 +105,7 @@ export class Timeline {
     return true;
   }
 
-  /** First lines, and as many of the last ones, which matter most, as a finding has room for. */
+  /** First lines, and the newest lines for which a finding has room. */
   get text(): string {
     let room = SHOWN_CHARACTERS - this.#first.join('\n').length;
     const end = this.#last.toReversed().filter((line) => {

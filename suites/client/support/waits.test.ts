@@ -4,7 +4,7 @@ import type { ClientRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
 import { expectWait } from './waits.ts';
 
-/** Number of tries, and the outcome, of a client that is asked to wait for 4 s and comes back at these moments. */
+/** Returns the number of tries and the outcome of a client that must wait 4 s; each of `waits` is one return. */
 async function outcomeOf(
   waits: readonly (readonly [afterMs: number, lateMs: number, answeredLateMs?: number] | undefined)[],
 ) {

@@ -1,4 +1,4 @@
-/** Decides whether a client waits as asked, even where this process is held up and sees its request late. */
+/** Decides whether a client waits as asked, even where this process is held up and sees the request late. */
 
 import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { ClientRun } from './client-run.ts';
@@ -6,20 +6,20 @@ import type { ClientRequest } from './server.ts';
 
 /** Tolerance for clocks and timers, milliseconds. */
 const TOLERANCE_MS = 150;
-/** Share of the requested wait by which a request may be seen late. */
+/** Acceptable delay of this process, as a share of the requested wait. */
 const MOST_LATE = 1 / 4;
-/** Number of tries, because a wait whose end was seen late decides nothing. */
+/** A wait that this process saw end late is tried again. */
 const MOST_TRIES = 3;
 
 export interface Wait {
   seconds: number;
-  /** The request that was refused, or the stream that ended. */
+  /** The refused request, or the ended stream. */
   since: ClientRequest;
   back: ClientRequest;
   what: string;
 }
 
-/** Fails a client that came too early. False where it may have acted long before this process saw or answered it. */
+/** Returns false if this process was too late to judge the wait. */
 function isDecided(run: ClientRun, { seconds, since, back, what }: Wait): boolean {
   const mostMs = MOST_LATE * seconds * 1000;
   if (since.lateMs > mostMs) return false;
@@ -31,7 +31,7 @@ function isDecided(run: ClientRun, { seconds, since, back, what }: Wait): boolea
   return back.lateMs <= mostMs;
 }
 
-/** Asks a client to wait, again where this process was held up. `ask` gives nothing for a client that stays away. */
+/** `ask` resolves with undefined for a client that stays away. Throws TooLittleSeen if every try was seen late. */
 export async function expectWait(ask: () => Promise<(Wait & { run: ClientRun }) | undefined>): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const wait = await ask();

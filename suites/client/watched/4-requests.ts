@@ -1,4 +1,4 @@
-/** Sections 4.1 and 4.2: the form of requests, as clients in the field make them. */
+/** Sections 4.1 and 4.2: form of requests in recorded traffic of clients. */
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { parseObject } from '../../json.ts';
@@ -41,7 +41,7 @@ const bodyRule = (): Rule => (seen, judge: Judge) => {
 const timeoutRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isPing(seen.request)) return;
   const nanos = parseObject(seen.request.body)?.['timeout_nanos'];
-  // No section requires the member.
+  // No section requires `timeout_nanos`.
   if (nanos === undefined) return;
   judge.saw(() => shownRequest(seen.request));
   const fits = Number.isInteger(nanos) && Number(nanos) > 0 && Number(nanos) <= PING_TIMEOUT_MAXIMUM_NANOS;

@@ -1,4 +1,4 @@
-/** Sections 5 and 9: credentials, and the API version that a client names. */
+/** Sections 5 and 9: credentials and API version in recorded traffic of clients. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { isOrdinary } from '../../../harness/common/redact.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -20,7 +20,7 @@ import { watched } from './support.ts';
 
 const BEARER = /^bearer +\S+$/i;
 
-/** Request that only a client of the Platform API makes: a ping, a deployment, or a list that was answered as one. */
+/** Only a client of the Platform API pings, deploys, or gets a list for an answer. */
 function apiRequest(seen: Happening): RequestSeen | undefined {
   if (seen.kind === 'asked') {
     const { request } = seen;
@@ -33,20 +33,20 @@ function apiRequest(seen: Happening): RequestSeen | undefined {
     : undefined;
 }
 
-/** Counts requests without a key only for a client that knows the API, or was let in: others may be anybody's. */
+/** Judges a request without a key only if the request shows knowledge of the API; others may come from anybody. */
 const keyRule = (): Rule => {
   const withKey = new WeakMap<object, { path: string; agent: string | undefined }>();
   return (seen, judge: Judge) => {
     if (seen.kind !== 'asked' && seen.kind !== 'answer') return;
     const { request } = seen;
-    // An agent, or a user of a console, has other credentials.
+    // Agents and users of a console have other credentials.
     if (request === undefined || request.headers['authorization'] !== undefined) return;
     if (request.headers['cookie'] !== undefined) return;
     const path = request.path;
     const hasKey = request.headers[KEY] !== undefined;
     const agent = request.headers['user-agent'];
     const before = withKey.get(request.connection);
-    // A proxy sends the requests of several clients over one connection.
+    // A proxy sends requests of several clients over one connection.
     const isAgain = agent !== undefined && before?.agent === agent && before.path === path;
     if (hasKey) withKey.set(request.connection, { path, agent });
     const knowsApi = versionOf(request) !== undefined && (isPing(request) || isCreation(request) || isList(request));
@@ -65,16 +65,13 @@ const isCreation = (request: RequestSeen): boolean =>
 const isList = (request: RequestSeen): boolean =>
   request.method === 'GET' && /\/(devices|releases|deployments|config_\w+|device_groups)$/.test(request.path);
 
-/**
- * Key to search addresses for; undefined for a key that an address may hold by chance, such as `dev`, and for a masked
- * key of a recording.
- */
+/** Undefined for a word that an address may contain by chance (e.g. `dev`), and for a masked key of a recording. */
 function searchableKey({ headers }: RequestSeen): string | undefined {
   const key = headers[KEY];
   return key === undefined || isOrdinary(key) || key.includes('***') ? undefined : key;
 }
 
-/** Searches addresses for the request's own key and for keys that the platform has accepted. */
+/** Searches addresses for the request's key, and for keys that the platform accepted earlier. */
 const addressRule = (): Rule => {
   const accepted = new Set<string>();
   return (seen, judge: Judge) => {
@@ -84,7 +81,7 @@ const addressRule = (): Rule => {
     if (seen.kind === 'over') {
       const { status = 0 } = seen.over;
       if (own === undefined || status < 200 || status > 299) return;
-      // The newest last, 50 at most.
+      // Keeps the newest 50 keys.
       accepted.delete(own);
       accepted.add(own);
       const [oldest] = accepted.size > 50 ? accepted : [];
@@ -102,7 +99,7 @@ const addressRule = (): Rule => {
   };
 };
 
-/** Judges requests with a key, which clients of the API make. */
+/** Only clients of the API send a key. */
 const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => (seen, judge: Judge) => {
   const request = apiRequest(seen);
   if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
@@ -123,7 +120,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Requests in a row without the token that make a finding: a port scan asks once or twice. */
+/** A port scan asks once or twice without a token; more requests in a row are a finding. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {
@@ -137,7 +134,7 @@ const tokenRule = (): Rule => {
     const isRight = authorization !== undefined && (BEARER.test(authorization) || authorization === '***');
     state.requests = isRight ? 0 : state.requests + 1;
     judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
-      // Shows no text like a credential, which would be masked.
+      // Avoids text that looks like a credential, because redaction masks it.
       expected: 'Authorization with the token of the discovery file, as a Bearer',
       actual: authorization === undefined ? 'no Authorization' : 'another Authorization',
     });

@@ -1,4 +1,4 @@
-/** Sections 6.2 and 7: clients that come back to the event stream. */
+/** Sections 6.2 and 7: reconnections in recorded traffic of clients. */
 import type { RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { cursorOf, isForEvents, PerClient, queryOf, shownRequest } from '../../watched.ts';
@@ -6,41 +6,38 @@ import { cursor, torn } from '../6.2-delivery.ts';
 import { goesOn as expired } from '../7-expired.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds after which a client that comes back may be another, or have been restarted. */
+/** Milliseconds after which the same name may belong to another or a restarted client. */
 const SOON_MS = 60_000;
 /**
- * Milliseconds in which a client that has read its stream to the end comes back. A slow reader or a new client may come
+ * Milliseconds within which a client returns after the end of its stream; a slow reader or a new client may return
  * later.
  */
 const AT_ONCE_MS = 3_500;
-/**
- * Immediate reconnects in a row that make a finding. Correct clients that take turns each begin once without a cursor,
- * or come once with the same cursor; a slow reader seldom returns at once.
- */
+/** Immediate reconnections in a row that make a finding; correct clients that take turns cause fewer. */
 const IN_A_ROW = 12;
-/** Cursors beyond all events, in a row, that make a finding: an event may have come by another way. */
+/** Cursors beyond all seen events, in a row, that make a finding; an event may have come unseen. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
-/** Key of one client, which keeps to its filter. */
+/** A client keeps its filter of types, so the filter helps to tell clients apart. */
 const followerOf = (request: RequestSeen): string =>
   `${request.client} ${request.path} ${queryOf(request).getAll('types')}`;
 
 interface Follower {
-  /** Id of the last event that was whole on a stream that its server has ended. */
+  /** Last whole event of a stream that the server ended. */
   last?: { id: string; at: number };
   /**
-   * Times in a row that it came back without a cursor, with one beyond all events, or with the same one despite newer
-   * events.
+   * Reconnections in a row without a cursor, with one beyond all events (`beyond`), or with the same one despite newer
+   * events (`stuck`).
    */
   without: number;
   beyond: number;
   stuck: number;
-  /** Whether a cursor showed that this is not one client. */
+  /** A cursor showed that several clients share the key. */
   several: boolean;
 }
 
-/** First and last event of each stream that is open, and the newest of all. */
+/** First and last id of each stream, and the newest id of all streams. */
 class Events {
   readonly #ids = new WeakMap<RequestSeen, { first: string; last: string }>();
   #newest = 0n;
@@ -57,16 +54,13 @@ class Events {
     return this.#ids.get(request);
   }
 
-  /** Whether no client has got the event here. */
+  /** No client has received the event here. */
   isBeyond(id: string): boolean {
     return BigInt(id) > this.#newest;
   }
 }
 
-/**
- * Whether the client of the stream before may have made a request: a client goes back neither behind its cursor nor
- * behind its events, and drops no cursor.
- */
+/** A single client never returns behind its cursor or its events, and never drops a cursor. */
 function mayBeSameClient(named: string | undefined, before: RequestSeen, events: Events): boolean {
   const given = cursorOf(before);
   if (named === undefined) return given === undefined;
@@ -75,10 +69,7 @@ function mayBeSameClient(named: string | undefined, before: RequestSeen, events:
   return least === undefined || ![named, least].every((id) => DECIMAL.test(id)) || BigInt(named) >= BigInt(least);
 }
 
-/**
- * Judges only cursors that lose events: none, one beyond the last event, or the same one again and again. An older
- * cursor may be that of the last event which the client has processed.
- */
+/** Judges only cursors that lose events. An older cursor is legal: the client may not have processed later events. */
 const cursorRule = (): Rule => {
   const events = new Events();
   const followers = new PerClient<Follower>(() => ({ without: 0, beyond: 0, stuck: 0, several: false }));
@@ -115,13 +106,12 @@ const cursorRule = (): Rule => {
     const state = followers.of(followerOf(request));
     const id = events.of(request)?.last;
     const isKnown = over.status === 200 && over.ended !== 'client' && over.ended !== 'unseen' && id !== undefined;
-    // After 410 it begins anew; after any other end it is not known how far it came.
+    // A client starts anew after 410; after any other end, its last event is unknown.
     if (isKnown) state.last = { id, at: over.at };
     else delete state.last;
   };
 };
 
-/** Id in a block that never became whole, after an event that did. */
 function tornId(text: string | undefined, last: string | undefined): string | undefined {
   const [, id] = /^id: ?(\d{1,40})\r?$/m.exec(text ?? '') ?? [];
   return id !== undefined && last !== undefined ? id : undefined;
@@ -132,13 +122,13 @@ const tornRule = (): Rule => {
   const comesBack = afterEach(
     isForEvents,
     () => (request, before, judge: Judge) => {
-      // A client that left a stream, or was not seen to its end, may have got unseen events.
+      // A client that left the stream may have received unseen events.
       if (before.over.ended !== 'server') return;
       const last = events.of(before.request)?.last;
       const id = tornId(before.over.torn, last);
       const named = cursorOf(request);
       if (id === undefined || named === undefined || request.at - before.over.at > SOON_MS) return;
-      // Another client in turn may have got the event whole.
+      // Another client may have received the event whole.
       if (!events.isBeyond(id)) return;
       judge.saw(() => shownRequest(request));
       judge.must(named !== id, {
@@ -155,8 +145,8 @@ const tornRule = (): Rule => {
 };
 
 /**
- * Repeated requests with the expired cursor, on one connection, that make a finding. On other connections, clients that
- * followed together come with the same cursor once each.
+ * Repetitions of an expired cursor on one connection that make a finding; on different connections, each may come from
+ * another client.
  */
 const MOST_REPEATS = 5;
 

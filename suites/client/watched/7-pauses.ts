@@ -1,4 +1,4 @@
-/** Sections 6.2 and 7: pauses of clients that are refused. */
+/** Sections 6.2 and 7: pauses after refusals in recorded traffic of clients. */
 import type { Over, RequestSeen } from '../../../harness/client/happening.ts';
 import { retryAfterMs } from '../../../harness/common/durations.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -10,13 +10,13 @@ import { loop } from '../7-expired.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Shortest pause, milliseconds, between an answer and the next request of a client that pauses each time. */
+/** Milliseconds from an answer to the next request, below which a client does not pause. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
-/** Divisor of `AT_ONCE_MS` for requests on different connections, whose clients may take turns. */
+/** Divides `AT_ONCE_MS` for requests on different connections, whose clients may take turns. */
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
-/** Whether two texts are certainly the same: masked ones, as in a recording, or unknown ones may differ. */
+/** Masked and unknown texts may differ, so they never count as equal. */
 const isEqual = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && one === other && !one.includes('***');
 const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
@@ -45,14 +45,11 @@ const hammering = (
     };
   });
 
-/** Tolerance for clock skew, timers and network delay. */
+/** Milliseconds, for clock skew, timers and network delay. */
 const TOLERANCE_MS = 300;
-/** Tolerance for a date, which has no fractions of a second. */
+/** Milliseconds; an HTTP date has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/**
- * Early requests in a row that make a finding: a single one may come from another user of the client, unaware of the
- * refusal.
- */
+/** A single early request may come from another user of the client, who does not know of the refusal. */
 const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
@@ -69,7 +66,7 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
       const state = early.of(request.client);
       const isSameOne = request.connection === before.connection;
       state.times = isSameOne && isEarly ? state.times + 1 : 0;
-      // Counts no request on another connection, whose client may not be the refused one.
+      // A request on another connection may come from a client that was not refused.
       if (isEarly && !isSameOne) return;
       judge.saw(() => shownRequest(request));
       judge.must(state.times < EARLY_IN_A_ROW, {

@@ -1,4 +1,4 @@
-/** Section 8: how clients page through lists. */
+/** Section 8: paging in recorded traffic of clients. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -6,9 +6,9 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** Longest pause between pages of one walk; a user who leafs through a list pauses longer. */
+/** Milliseconds; a user who leafs through a list pauses longer. */
 const SOON_MS = 10_000;
-/** Wrong steps in a row that make a finding: a user who searches may make one. */
+/** A searching user may make one wrong step; more in a row are a finding. */
 const WRONG_IN_A_ROW = 2;
 
 interface PageRead {
@@ -21,7 +21,6 @@ interface PageRead {
   counts: boolean;
 }
 
-/** Safe integer that the query gives once. */
 function integerIn(query: URLSearchParams, name: string): number | undefined {
   const [value, ...others] = query.getAll(name);
   return others.length === 0 && value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
@@ -48,14 +47,14 @@ const MOST_READERS = 20;
 interface Walk {
   page?: PageRead;
   under: number;
-  /** Readers may take turns on connections of their own. */
+  /** Several readers take turns on separate connections. */
   several?: boolean;
-  /** Whether a page went on from another than the one before: a proxy sends several readers over one connection. */
+  /** A proxy mixes pages of several readers on one connection. */
   mixed?: boolean;
   nexts: Next[];
 }
 
-/** Removes the newest place that this page continues. `isOfBefore`: the place after the page before. */
+/** Removes the newest place that `page` continues. `isOfBefore`: the place follows the previous page. */
 function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: boolean } | undefined {
   const found = nexts.findLastIndex(
     ({ offset, asked, limit }) =>
@@ -69,10 +68,7 @@ function takeNext({ nexts, page: before }: Walk, page: PageRead): { isOfBefore: 
 
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
-/**
- * Gives each page of a list with the page before it in the walk: the last page on the same connection, or without any
- * other request of that client meanwhile; else undefined.
- */
+/** Passes each page with the previous page of the same walk, or with undefined where several readers may be mixed. */
 const walks = (look: () => Each) => (): Rule => {
   const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
   const each = look();
@@ -82,14 +78,14 @@ const walks = (look: () => Each) => (): Rule => {
     const state = last.of(listOf(request));
     if (seen.kind === 'asked') state.under += 1;
     if (seen.kind === 'over') state.under = Math.max(0, state.under - 1);
-    // Several readers of one list.
+    // Simultaneous requests mean several readers.
     if (state.under > 1) delete state.page;
     const page = pageIn(seen);
     if (page !== undefined) each(page, goesOnFrom(state, page), judge);
   };
 };
 
-/** Page before this page in the walk; undefined for an unknown one. */
+/** Returns the previous page of the walk; undefined if unknown. */
 function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   const { page: before } = state;
   const next = takeNext(state, page);
@@ -99,7 +95,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   if (next?.isOfBefore === false) state.mixed = true;
   if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
-  // Two readers in turn look like one reader, until one of them seems to go back.
+  // Two readers in turn look like one until a page goes back.
   if (offset <= before.offset) {
     state.several ||= !isSame;
     return undefined;
@@ -107,7 +103,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
 
-/** Most clients, at equal distances, that may take turns on their own connections. */
+/** Most clients that may take turns at equal distances on separate connections. */
 const MOST_IN_TURNS = 4;
 const mayBeOthers = (page: PageRead, before: PageRead): boolean => {
   const turns = before.limit / (page.offset - before.offset);
@@ -125,7 +121,7 @@ const nextRule = walks(() => {
     const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers(page, before);
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;
-    // A client may go by the limit that the page names.
+    // A client may adopt the limit that the page names.
     const isOwnLimit = page.asked !== before.asked && page.asked !== before.limit && page.limit !== before.limit;
     state.limits = !isStray && isOwnLimit ? state.limits + 1 : 0;
     judge.must(state.times < WRONG_IN_A_ROW && state.limits < WRONG_IN_A_ROW, {
@@ -135,7 +131,7 @@ const nextRule = walks(() => {
   };
 });
 
-/** Rule about a client that adds its own limit, and so leaves items out. `isMeant` selects the limits. */
+/** Finds a client that adds its requested limit instead of the effective limit, and so skips items. */
 const ownLimit = (isMeant: (asked: number) => boolean) =>
   walks(() => (page, before, judge: Judge) => {
     if (before === undefined) return;
@@ -148,7 +144,7 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** Pages with total_count, in a row, that make a finding: a display of progress needs the number once. */
+/** A progress bar needs the number once; more pages in a row with total_count are a finding. */
 const MOST_COUNTS = 3;
 
 const countRule = walks(() => {

@@ -1,7 +1,4 @@
-/**
- * Rules of clients in the field, without a scripted server. Each decides a requirement of the client suite as far as
- * traffic shows it, and decides nothing for a name that several clients may share.
- */
+/** Rules that judge recorded traffic of clients by the requirements of the client suite. */
 import type { Check } from '../../../harness/runner/types.ts';
 import * as requests from './4-requests.ts';
 import * as credentials from './5-credentials.ts';
@@ -24,7 +21,6 @@ export function watchedRules(api: 'device' | 'platform', way: Way): readonly Che
   return ofDevice(way === 'unix' ? credentials.socketRules : way === 'loopback' ? credentials.loopbackRules : []);
 }
 
-/** All rules; those with a `way` judge only servers that are reached in it. */
 export const everyWatchedRule = (): readonly {
   api: 'device' | 'platform';
   way?: Way;

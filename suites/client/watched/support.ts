@@ -1,8 +1,4 @@
-/**
- * Support of rules on traffic that does not identify clients. User-Agent and credentials name a client, so several may
- * share a name, even in turns, and a sequence of their requests means nothing. A finding needs traffic that no correct
- * clients would make together.
- */
+/** Helpers for rules on traffic that does not identify clients: several clients may share a name. */
 import type { Happening, Over, RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
@@ -26,8 +22,8 @@ interface Crowd {
 }
 
 /**
- * Finds several clients of one name by simultaneous requests, or by a request on another connection while the last
- * connection, which one client would have reused, was open.
+ * Several clients share a name if requests overlap, or if one ignores an open connection that a single client uses
+ * again.
  */
 class Crowds {
   readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
@@ -46,7 +42,7 @@ class Crowds {
     } else if (seen.kind === 'over') {
       const crowd = this.#of.of(who);
       crowd.open.delete(seen.request);
-      // The client may go on unseen.
+      // The client may continue unseen.
       if (seen.over.ended === 'unseen') crowd.several = true;
     }
   }
@@ -62,8 +58,8 @@ export interface Exchange {
 }
 
 /**
- * Rule about consecutive requests of one client: gets each request that `isMeant`, with the request before it, unless
- * traffic shows several clients of that name. `whoOf`: key of one client. Default: its name.
+ * Passes each request with the previous exchange of the same client, unless several clients share the name. `whoOf`:
+ * key of a client. Default: its name.
  */
 export const afterEach =
   (

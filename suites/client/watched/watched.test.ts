@@ -1,4 +1,4 @@
-/** Rules of clients, on traffic at times of the test's own. */
+/** Tests the rules on clients' traffic, with a simulated clock. */
 import { describe, expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { SseParser } from '../../../harness/client/sse-parser.ts';
@@ -11,12 +11,10 @@ const asked = { method: 'GET', url: 'http://x/', duration_ms: 0, curl: 'curl' };
 
 const KEYED = { 'x-api-key': 'key', 'service-version': '2026-03-09.tetons' };
 
-/** Rules, with traffic that a test makes. */
 class Watch {
   readonly #checks;
   readonly #history;
   at = 0;
-  /** Connection of all requests; undefined for one each. */
   connection: { open: boolean } | undefined;
 
   constructor(api: 'device' | 'platform', way: Way = 'url') {
@@ -28,7 +26,7 @@ class Watch {
     this.#history.of('traffic')(happening);
   }
 
-  /** Makes a request, `after` milliseconds later. */
+  /** `after`: milliseconds since the previous request. */
   ask(
     target: string,
     after = 0,
@@ -69,7 +67,6 @@ class Watch {
     });
   }
 
-  /** A page of a list, asked for and answered. */
   page(path: string, limit: number, offset: number): void {
     const target = `${path}?limit=${limit}&offset=${offset}`;
     const request = this.ask(target, 100, KEYED);
@@ -91,7 +88,7 @@ class Watch {
 const EVENTS = '/v0.2/events';
 
 describe('a client that comes back to the stream', () => {
-  /** Findings on a client that comes back each time with a cursor by the last event, on streams of three events. */
+  /** Findings on a client that reconnects 14 times; each stream has three events. */
   function comesBack(cursor: (last: number) => string, { client = 'c', ended = 'server', pause = 500 } = {}): string[] {
     const watch = new Watch('device');
     let last = 0;
@@ -248,7 +245,7 @@ describe('clients that take turns on the stream, each with a cursor of its own',
     torn?: string;
   }
 
-  /** Each when the stream of the one before was ended by its server. */
+  /** Each turn begins after the server has ended the previous stream. */
   function taken(...turns: Turn[]): string[] {
     const watch = new Watch('device');
     for (const { cursor, ids = [], types, torn } of turns) {

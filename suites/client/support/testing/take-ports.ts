@@ -1,4 +1,4 @@
-/** Leaves a server, takes every free port of a network with few, and prints whether the server's was among them. */
+/** Takes all ports of a small network, and prints whether the port of a stopped server was among them. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { ScriptedServer } from '../server.ts';
