@@ -1,4 +1,4 @@
-/** Sound declaration of the checks of all suites; released requirements are in `fixtures/requirements`. */
+/** Tests how the suites declare their checks. */
 import { describe, expect, it } from 'vitest';
 import { loadSuites } from '../harness/cli/catalogue.ts';
 import { CLIENT_JOBS, JOB_TABLE } from '../harness/contract/client.ts';
@@ -8,7 +8,7 @@ import { deviceSuite } from './device/index.ts';
 import { platformSuite } from './platform/index.ts';
 import { ANY_LIST } from './platform/support/check.ts';
 
-/** Premises of a check, and their own. */
+/** All premises of a check, direct and indirect. */
 const premisesBelow = (checks: readonly { id: string; premises?: readonly string[] }[], id: string): string[] =>
   (checks.find((check) => check.id === id)?.premises ?? []).flatMap((each) => [each, ...premisesBelow(checks, each)]);
 

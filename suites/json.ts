@@ -3,7 +3,6 @@
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Undefined for a text that is no JSON object. */
 export function parseObject(text = ''): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

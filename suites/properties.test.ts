@@ -1,8 +1,11 @@
-/** A counterexample is written in the reader's words: indices of the generator, such as [0,0], say nothing. */
+/**
+ * Tests that every property describes its counterexample, because generated indices such as [0,0] tell a reader
+ * nothing.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-/** The text of every call of `property` in a source, from its parenthesis on. */
+/** Source text of each call, from its parenthesis on. */
 function callsOfProperty(source: string): string[] {
   return [...source.matchAll(/\bt\.property\(/g)].map(({ index, 0: { length } }) => {
     let open = 1;

@@ -3,8 +3,8 @@ import { type checks, requirement, rules } from '../harness/runner/define.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
 /**
- * Makes `section`, with which each file of a suite begins: `section({ section: '4.1', since: '2026-11-21' })` gives the
- * members that the file's requirements share, unless they override them. `checks`: those of the file, in order.
+ * Makes `section`, with which each file of a suite begins: `section({ section: '4.1', since: '2026-11-21' })` gives
+ * members that all requirements of the file share and may override. `checks`: the file's checks, in order.
  */
 export const sections =
   <Context, Given extends readonly unknown[]>(
@@ -22,7 +22,7 @@ export const sections =
         checks.push(declared);
         return declared;
       },
-      /** Declares a rule on all that the run sees, whichever check asks for it. */
+      /** Declares a rule, which judges the traffic of all checks. */
       rule: (...given: Parameters<typeof declareRule>): void => void checks.push(declareRule(...given)),
     };
   };
@@ -30,8 +30,8 @@ export const sections =
 type Options = Parameters<ReturnType<typeof checks>>[1];
 
 /**
- * Marks a check that writes to a platform, by its `needs`: `--read-only` leaves it out, and it runs alone by default. A
- * ping writes nothing, but is a POST that goes to a robot: its checks set `writes` themselves.
+ * Marks a check that needs `write`: `--read-only` omits the check, and by default no other check runs beside it. Checks
+ * that ping set `writes` themselves: a ping writes nothing, but reaches a robot.
  */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

@@ -1,4 +1,4 @@
-/** Rules on the traffic of others, of servers and of clients: their declaration, and the reading of requests. */
+/** Rules on the traffic of servers and clients that Muster only watches, and helpers that read requests. */
 import type { RequestSeen } from '../harness/client/happening.ts';
 import { TrafficRedactor } from '../harness/common/redact.ts';
 import { DIALECT_NAMES, DIALECTS } from '../harness/contract/versions.ts';
@@ -8,7 +8,7 @@ import type { Check, Requirement } from '../harness/runner/types.ts';
 
 const declare = rules<unknown>();
 
-/** Rule that judges nothing but the traffic of others. Its check is called `<requirement>.watched`. */
+/** Names the check `<requirement>.watched`. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
@@ -16,7 +16,7 @@ export const watchedRule = (
   about: Pick<Check<unknown>, 'bySecrets'> = {},
 ): Check<unknown> => declare(requirement, { aspect: 'watched', premises, ...about }, rule);
 
-/** Clients that are remembered: a proxy in front of a platform may see thousands. */
+/** Bound on remembered clients, because a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;
 
 export class PerClient<T> {
@@ -29,7 +29,7 @@ export class PerClient<T> {
 
   of(client: string): T {
     const known = this.#known.get(client) ?? this.#make();
-    // Moves it to the end, as the newest.
+    // Moves the client to the end of the map, whose first entry is dropped.
     this.#known.delete(client);
     this.#known.set(client, known);
     const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];
@@ -52,14 +52,14 @@ export const isForCurrent = (request: RequestSeen): boolean =>
 export const isPing = (request: RequestSeen): boolean =>
   request.method === 'POST' && /\/devices\/[^/]+\/ping$/.test(request.path);
 
-/** Key of a list that one client pages through: client, path, and query without `limit` and `offset`. */
+/** Key of a list that a client pages through, without `limit` and `offset`. */
 export function listOf(request: RequestSeen): string {
   const query = queryOf(request);
   for (const name of ['limit', 'offset']) query.delete(name);
   return `${request.client} ${request.path}?${query}`;
 }
 
-/** Cursor that a request names; `after` wins (section 4.1). */
+/** Section 4.1: `after` takes precedence over `Last-Event-ID`. */
 export const cursorOf = (request: RequestSeen): string | undefined =>
   queryOf(request).get('after') ?? request.headers['last-event-id'];
 
@@ -69,7 +69,7 @@ export const versionOf = ({ headers }: RequestSeen): string | undefined =>
   VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
 export const VERSION_FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 
-/** Request in words, for a finding: its fields without credentials. */
+/** Request as a finding shows it, without credentials. */
 export const shownRequest = ({ method, target, headers, body = '' }: RequestSeen): string =>
   `${method} ${MASKING.url(target)}\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${SECRET.test(name) ? '***' : value}\n`)

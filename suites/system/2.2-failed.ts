@@ -19,7 +19,7 @@ import {
 
 export const { requirement, check, checks } = section({ section: '2.2', since: '2026-11-21' });
 
-/** No file system accepts a name of more than 255 bytes. */
+/** File systems limit a name to 255 bytes. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
 
 const failed = requirement({
@@ -38,7 +38,7 @@ check(failed, options, async (t: System) => {
   await requireFailure(t, bad);
   await mustFailAndBeArchived(t, bad);
   await mustLeaveNothing(t, bad);
-  // The device goes on: it receives the next deployment.
+  // The device must still accept the next deployment.
   await deploy(t, events, { filepath: `/srv/configs/${recordName('after-failure')}.json` });
   t.must(events.count('deployment.deployed', bad.id) === 0, {
     expected: `no deployment.deployed of ${bad.id}, whose files were never written`,
@@ -52,8 +52,8 @@ const currentOnDevice = async (t: System): Promise<Partial<Item>> =>
 const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
 
 /**
- * Ends the check as not applicable if the device applies the deployment, or goes on retrying: no section says which
- * errors are fatal. The device decides whether it was applied, since a platform may show that too early.
+ * Ends the check as not applicable if the device applies the deployment or retries without end: no section says which
+ * errors are fatal. Asks the device, because a platform may show `deployed` too early.
  */
 async function requireFailure(t: System, bad: RollOut): Promise<void> {
   let last = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {

@@ -33,7 +33,7 @@ check(
       async (commands) => {
         await t.online();
         await using events = await EventFollower.open(t);
-        // The follower needs a cursor from a first event, or it would miss events while it reconnects.
+        // Without a cursor from a first event, the follower misses events while it reconnects.
         const first = await deploy(t, events);
         const model: OutageModel = { online: true, rollOuts: [first] };
         await onlineAfterwards(t, () => fc.asyncModelRun(() => ({ model, real: { t, events } }), commands));
@@ -60,20 +60,19 @@ async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageM
 
 interface OutageModel {
   online: boolean;
-  /** In the order of creation. */
+  /** In order of creation. */
   rollOuts: RollOut[];
 }
 
 type Command = AsyncCommand<OutageModel, { t: System; events: EventFollower }>;
 
-/** Command that a counterexample shows as `text`. */
 const command = (text: string, isPossible: Command['check'], run: Command['run']): Command => ({
   check: isPossible,
   run,
   toString: () => text,
 });
 
-/** Deploys to the device, online or not. With `wait`, an online device has to receive it before the next command. */
+/** `wait`: an online device must receive the deployment before the next command. */
 const makeDeployment = (wait: boolean): Command =>
   command(
     wait ? 'make a deployment and wait until the device has it' : 'make a deployment',

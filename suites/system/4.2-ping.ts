@@ -14,7 +14,7 @@ const reachesDevice = requirement({
   clause: 'Purpose: check connectivity with a device.',
   text: 'A ping on the platform reaches the device and comes back.',
 });
-// Alone and first, because some agents hear a ping only once they have finished earlier work.
+// Runs first and alone, because some agents answer a ping only after earlier work.
 check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });
@@ -22,14 +22,14 @@ check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profil
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
 /**
- * Pings the device until an answer comes, within the patience for effects: a device may be connected for a while before
- * it hears pings, and one of them can get lost. Resolves with the milliseconds that the answered ping took.
+ * Repeats the ping, because a device may connect before it can hear pings, and a ping can get lost. Returns the
+ * milliseconds of the answered ping.
  */
 async function mustReach(t: System, from: string): Promise<number> {
-  // Shorter once effects have failed to come.
+  // Shorter after an earlier ping stayed unanswered.
   const timeoutMs = t.session.waits.effect.within('ping', t.platform.patienceMs);
   let last: HttpResponse | undefined;
-  // The first ping may come too early. Later ones wait longer, as many short ones would keep a slow agent busy.
+  // Starts short, because the first ping may come too early; doubles, because many short pings keep a slow agent busy.
   let nanos = SECOND_NANOS / 4;
   const tryFor = async (timeout_nanos: number): Promise<HttpResponse | undefined> => {
     last = await ping(platformSide(t), t.deviceId, { timeout_nanos });
@@ -45,7 +45,7 @@ async function mustReach(t: System, from: string): Promise<number> {
     },
     { timeoutMs, firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000, signal: t.signal },
   );
-  // The last ping may have been sent before the device was connected again, and have waited until the time was up.
+  // The last ping may have been sent before the device reconnected, so one more follows.
   const reached =
     inTime ?? (await tryFor(Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, timeoutMs * MILLISECOND_NANOS))));
   t.must(reached?.status === 200, {

@@ -64,7 +64,10 @@ async function mustBeSameOnBothSides(t: System, id: string): Promise<void> {
 
 const SETTLED = '2026-11-25';
 
-/** Ends with `SETTLED`: since then `system.newer` holds what the specification states, and the rest is observed. */
+/**
+ * Ends with `SETTLED`, because `system.newer` now requires what the specification states, and `system.replaced`
+ * observes the rest.
+ */
 const replaces = requirement({
   id: 'system.replace',
   until: SETTLED,
@@ -141,7 +144,7 @@ interface Replacement {
   second: RollOut;
 }
 
-/** Deploys twice: the second is the current one at the end. `then` sees the events up to that. */
+/** `then` runs once the second deployment is current. */
 async function replaceOne(
   t: System,
   then: (events: EventFollower, made: Replacement) => Promise<void> = async () => {},

@@ -8,5 +8,5 @@ import { checks as soak } from './3-soak.ts';
 import { checks as ping } from './4.2-ping.ts';
 import { checks as deploy } from './6.3-deploy.ts';
 
-/** Every check of both sides, the plainest first; `suite` refuses two checks with one id. */
+/** Simple checks come first. */
 export const systemSuite: Suite<SystemContext> = suite('system', [ping, deploy, failed, offline, soak]);

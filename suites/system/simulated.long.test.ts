@@ -1,10 +1,10 @@
-/** A platform beside those of `npm run matrix`, whose fault hides no other. */
+/** Tests that a platform which announces no deployment hides no other result; complements `npm run matrix`. */
 import { expect, it } from 'vitest';
 import { runSystemSuite } from '../../harness/tools/subjects/run.ts';
 import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 
-/** The suite waits four times as long for an effect. */
+/** Milliseconds; the suite waits four times as long for an effect. */
 const IMPATIENT_MS = 3000;
 
 it('a device that hears of no deployment is connected anew, and shown to do the rest', async () => {

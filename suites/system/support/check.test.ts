@@ -1,4 +1,4 @@
-/** Errors thrown after a check of an offline device. */
+/** Tests errors thrown after a check of an offline device. */
 
 import { describe, expect, it } from 'vitest';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';

@@ -1,4 +1,4 @@
-/** Context and declaration of a system check: its waits for effects, its roll-outs, and the events of the device. */
+/** Context and declaration of a system check, with its waits, its deployments, and the device's events. */
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,17 +27,17 @@ import {
   tryDeployment,
 } from './roll-out.ts';
 
-/** Platform of a system, as helpers of the platform suite need it. */
+/** Adapts a system for the helpers of the platform suite. */
 export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
 
 export type System = SystemContext & CheckContext & { readonly state: CheckState };
 
 const declare = checks<SystemContext>();
 
-/** Runs of a soak take longer than requests, and each smaller counterexample costs a wait that times out. */
+/** Milliseconds: each run of a soak waits for the device, and each smaller counterexample costs a timeout. */
 const SOAK = propertyBounds(30_000, 500);
 
-/** Declares a check, which archives its deployments at the end, as far as the platform allows. */
+/** Archives the deployments of a check at its end, as far as the platform allows. */
 const check = (
   requirement: Parameters<typeof declare>[0],
   options: Parameters<typeof declare>[1],
@@ -54,7 +54,7 @@ const check = (
 
 export const section = sections(check);
 
-/** Section 6.3: a deployment is not announced to the device, or by the device. */
+/** Section 6.3: the platform does not tell the device of a deployment, or the device sends no event. */
 export const DEPLOYMENT_UNTOLD: Deviation = {
   name: 'deployment-untold',
   allowance:
@@ -77,7 +77,7 @@ function trackingConnection(t: System): System {
   };
 }
 
-/** Reconnects a device that hears of no deployment, so that it asks for them. Not every device can be cut off. */
+/** A reconnected device asks for deployments. Some devices cannot be cut off. */
 async function connectAnew(t: System): Promise<void> {
   if (CUT_OFF.has(t.state) || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
@@ -88,17 +88,17 @@ async function connectAnew(t: System): Promise<void> {
   await t.online();
 }
 
-/** A wait for one kind of effect: long, until such an effect has failed to come. */
+/** `timeoutMs` shrinks once an effect of the same kind has failed to come. */
 export interface EffectWait {
   timeoutMs: number;
   came(): void;
   neverCame(): void;
 }
 
-/** `kind`: the effect, whichever deployment it concerns. */
+/** `kind`: name of the effect, equal for all deployments. */
 export function effectWait(t: System, kind: string): EffectWait {
   const waits = t.session.waits.effect;
-  // An effect travels from the platform to the device and back, which takes longer than one answer.
+  // An effect travels from platform to device and back, which takes longer than one answer.
   const longest = 4 * Math.max(t.platform.patienceMs, t.device.patienceMs);
   const started = performance.now();
   return {
@@ -108,14 +108,14 @@ export function effectWait(t: System, kind: string): EffectWait {
   };
 }
 
-/** Outcome of one look: `found`, or what is `seen` in its place. */
+/** `seen`: what the check shows if nothing is found in time. */
 export type Look<T> = { found: T } | { seen: unknown };
 
-/** `dpl_… to be archived` is the same kind of effect for every deployment, whatever else comes with it. */
+/** Equal for all deployments: `dpl_1 to be archived` and `dpl_2 to be archived` are one kind. */
 const kindOf = (expected: string): string =>
   expected.includes('archived') ? 'archived' : expected.replaceAll(/\b[a-z]+_\w+/g, '{id}');
 
-/** Waits until `look` finds something. Fails the check, and shows what was seen last, if the time is up. */
+/** Throws Violation with the last `seen` if `look` finds nothing in time. */
 export async function eventually<T>(t: System, expected: string, look: () => Promise<Look<T>>): Promise<T> {
   const wait = effectWait(t, kindOf(expected));
   const { timeoutMs } = wait;
@@ -136,9 +136,7 @@ export async function eventually<T>(t: System, expected: string, look: () => Pro
   return result.found;
 }
 
-// Devices without a connection to the platform.
-
-/** Runs `body`, and then connects the device again. An error of `body` precedes trouble with the connection. */
+/** Reconnects the device even after an error of `body`, which precedes errors of the connection. */
 export async function onlineAfterwards(t: System, body: () => Promise<void>): Promise<void> {
   try {
     await body();
@@ -149,13 +147,11 @@ export async function onlineAfterwards(t: System, body: () => Promise<void>): Pr
   await t.online();
 }
 
-/** Cuts off the device and runs `body`, which may connect it again. */
+/** `body` may reconnect the device itself. */
 export async function whileOffline(t: System, body: () => Promise<void>): Promise<void> {
   await t.offline();
   await onlineAfterwards(t, body);
 }
-
-// New deployments for the device under test, as each side shows them.
 
 export interface RollOut {
   id: string;
@@ -163,7 +159,7 @@ export interface RollOut {
   fixture: ReleaseFixture;
 }
 
-/** Creates a deployment and makes it the target of the device. Blocks the check if the platform refuses. */
+/** Throws Blocked if the platform refuses. */
 export async function rollOut(t: System, options: ReleaseOptions = {}): Promise<RollOut> {
   const platform = platformSide(t);
   const fixture = await createReleaseFixture(platform, options);
@@ -211,14 +207,14 @@ export const statuses = (item: Item): string =>
 export const canReadFiles = (t: System): boolean =>
   t.device.capabilities.has('files') && t.device.info.config_root !== undefined;
 
-/** The config file on the device; `undefined` if it is not there. Blocks the check if files cannot be read. */
+/** Undefined for a missing file. Throws Blocked if the check cannot read files. */
 export async function readConfigFile(t: System, { fixture }: RollOut): Promise<string | undefined> {
   const root = t.device.info.config_root;
   if (root === undefined || !canReadFiles(t)) t.blocked('the control API names no config_root');
   return (await t.device.files.read(join(root, fixture.filepath)))?.toString('utf8');
 }
 
-/** Expects the file to hold the same JSON as the config instance; its layout is not stated. */
+/** Compares as JSON, because the specification does not state the layout of the file. */
 export async function mustHaveConfigFile(t: System, rolledOut: RollOut): Promise<void> {
   const { filepath, content } = rolledOut.fixture;
   const file = await readConfigFile(t, rolledOut);
@@ -236,8 +232,6 @@ function parse(text: string | undefined): unknown {
   }
 }
 
-// Follows the device's event stream over any number of connections, as a client does that reconnects with its cursor.
-
 export interface DeviceEvent {
   id: number;
   type: string;
@@ -254,14 +248,14 @@ export class EventFollower implements AsyncDisposable {
     this.#t = t;
   }
 
-  /** Resolves when the stream is open, so that it misses no later event. Blocks the check if the device refuses. */
+  /** Resolves once the stream is open, so that no later event is missed. Throws Blocked if the device refuses. */
   static async open(t: System): Promise<EventFollower> {
     const follower = new EventFollower(t);
     follower.#stream = await follower.#connect();
     return follower;
   }
 
-  /** Fails the check if the event does not come in time. */
+  /** Throws Violation if the event does not come in time. */
   async until(type: string, deploymentId: string): Promise<DeviceEvent> {
     const wait = effectWait(this.#t, type);
     const deadline = performance.now() + wait.timeoutMs;
@@ -294,7 +288,7 @@ export class EventFollower implements AsyncDisposable {
     );
   }
 
-  /** Fails the check, with the deployment on the platform too, which shows the side at fault. */
+  /** Shows the deployment on the platform too, which tells the side at fault. */
   async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
     const t: System = this.#t;
     const last = [...this.#events.values()].slice(-5).map(describe);
@@ -338,7 +332,7 @@ export class EventFollower implements AsyncDisposable {
   }
 }
 
-/** Whether the device was restarting or offline, which is no fault here: the follower connects again. */
+/** A restarting or offline device is no fault here, so the follower reconnects. */
 const isDisconnected = (error: unknown): boolean =>
   error instanceof StreamEnded || error instanceof Unreachable || error instanceof NoAnswer;
 

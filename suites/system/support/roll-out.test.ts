@@ -1,4 +1,4 @@
-/** Clean-up of the deployments of a check. */
+/** Tests the clean-up of a check's deployments. */
 import { createServer, type RequestListener } from 'node:http';
 import { expect, it } from 'vitest';
 import { clientOf } from '../../../harness/client/testing/served.ts';
@@ -7,7 +7,7 @@ import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../../platform/support/requests.ts';
 import { archiveMade, CheckState, type ReleaseFixture, tryDeployment } from './roll-out.ts';
 
-/** A scripted platform, and a check that has made a deployment and can be ended. */
+/** Scripted platform and a check with one deployment; `end` ends the check. */
 async function deployed(answer: RequestListener) {
   const asked: string[] = [];
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Creates the records of a roll-out by request bodies of published platforms. A refusal blocks the check. */
+/** Creates releases and deployments with the request bodies of published platforms; a refusal blocks the check. */
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
@@ -8,7 +8,7 @@ import { envelopeProblems, getList, type Item, type Page } from '../../platform/
 import { ok, type Platform, refused, send, speaksAtLeast } from '../../platform/support/requests.ts';
 
 export class CheckState {
-  /** Ids of the deployments that it has made and not archived yet. */
+  /** Ids of deployments made and not yet archived. */
   readonly made = new Set<string>();
 }
 
@@ -23,10 +23,10 @@ export interface ReleaseOptions {
   filepath?: string;
 }
 
-/** Some platforms require the schema to name its dialect. */
+/** Some platforms require a schema to name its dialect. */
 const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-/** A new document each time, because a platform may recognise one that it already has. */
+/** The title is unique, because a platform may recognise a known document. */
 function schemaBody(t: Platform, typeId: string, filepath: string): object {
   const document = { $schema: JSON_SCHEMA_DIALECT, title: recordName('schema'), type: 'object' };
   const slots = [{ key: 'default', name: 'Default', filepath, required: true }];
@@ -53,7 +53,7 @@ export async function createReleaseFixture(t: Platform, options: ReleaseOptions 
 
 const LARGEST_NUMBER = 1_000_000;
 
-/** Creates a release; after a refusal, with a git commit from the platform's list. */
+/** Some platforms require a git commit, so a refused release is tried again with one. */
 async function createRelease(t: Platform, schemaId: string): Promise<Item> {
   const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
   const body = { version, config_schema_ids: [schemaId] };
@@ -71,8 +71,8 @@ async function findCommit(t: Platform): Promise<string | undefined> {
 }
 
 /**
- * Creates a deployment of the device, to be archived when the check ends, with a line for each answer. Some platforms
- * accept no deployment whose target is `deployed` at once.
+ * Tries `staged` after `deployed`, because some platforms refuse a new deployment with the target `deployed`.
+ * `answers`: a line per answer.
  */
 export async function tryDeployment(
   t: Platform,
@@ -99,16 +99,16 @@ export async function tryDeployment(
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
   send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
 
-/** Milliseconds in which a check that is over tidies up: no later one may run beside it for long. */
+/** Milliseconds for the clean-up of an aborted check, beside which the next check already runs. */
 const TIDYING_MS = 900;
 
-/** Archives the deployments of a check, over or not. Refusal or silence does not matter: it has its verdict. */
+/** Ignores refusal and silence, because the check already has its verdict. */
 export async function archiveMade(t: Platform, { made }: CheckState): Promise<void> {
   const ids = [...made];
   made.clear();
-  // Twice the patience, so that silence is learnt as such and waited for only once.
+  // Twice the patience, so that a silent platform costs one wait only.
   const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : 2 * t.patienceMs);
-  // Keeps these requests out of every finding.
+  // A separate recorder keeps these requests out of findings.
   const recorder = new Recorder(t.http.recorder.redactor);
   const tidying = { ...t, signal, http: t.http.with({ signal, recorder }) };
   await Promise.allSettled(ids.map((id) => actOn(tidying, id, 'archive')));
