@@ -90,7 +90,9 @@ export interface PlatformBehaviour {
   /** Activity of a deployment once its target is `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
   deploysDrifted: boolean;
-  /** Event on which staged deployments drift: a new target of the device, or a deployment on the device. */
+  /**
+   * Moment at which staged deployments become `drifted`: the device gets a new target, or has deployed a deployment.
+   */
   driftsOn: 'target' | 'deployed';
   replaces: boolean;
   failureArchives: boolean;

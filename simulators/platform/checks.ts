@@ -43,7 +43,7 @@ export function checkContent(content: InstanceContent, { language, digest, forma
     const problems = (validate.errors ?? []).map(({ instancePath, message }) =>
       cut(`${instancePath || '/'} ${message ?? ''}`),
     );
-    // Frees the errors, which the cached schema otherwise keeps.
+    // The cached schema otherwise keeps the errors in memory.
     validate.errors = null;
     throw invalid('invalid_content', `content does not satisfy its schema: ${problems[0] ?? ''}`, { problems });
   });

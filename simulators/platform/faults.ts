@@ -18,7 +18,6 @@ export const FAULT_FORMS = [
   'slow-body[=MILLISECONDS][@RATE]',
 ] as const;
 
-/** Returns undefined for an invalid value. */
 const FAULTS = new Map<string, (rate: number, value?: number) => PlatformFaults | undefined>([
   ['latency', (rate, ms) => (ms === undefined ? undefined : { latency: { rate, milliseconds: ms } })],
   ['429', (rate, retryAfterSeconds = 1) => ({ throttle: { rate, retryAfterSeconds } })],

@@ -126,7 +126,7 @@ describe('a database file', () => {
   });
 });
 
-/** Node's default accept queue holds 511 connections. */
+/** More than the 511 connections of Node's default accept queue. */
 const CLIENTS = 1000;
 const SYSTEM = '/proc/sys/net/core/somaxconn';
 const allowed = existsSync(SYSTEM) ? Number(readFileSync(SYSTEM, 'utf8')) : 0;

@@ -96,7 +96,7 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
   const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
   return rows.filter((row) => {
     const known = activityForAgent(row);
-    // An agent may stop before it reports a removal; listed as deployed, the removal can be reported later.
+    // Lists a deployment under removal too, because an agent may have stopped before its report of the removal.
     return activity.includes(known === 'removing' ? 'deployed' : known);
   });
 }
@@ -139,8 +139,8 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
 }
 
 /**
- * An agent keeps a known target until the platform lists the deployment with the target `archived`, so a deployment
- * archived by the platform stays listed with the activity that the agent knows.
+ * An agent drops a known deployment only on seeing the target `archived`, so the platform keeps listing the deployment
+ * with the activity that the agent knows.
  */
 function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
   return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;

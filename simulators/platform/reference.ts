@@ -5,7 +5,7 @@ import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts'
 import type { PlatformBehaviour } from './behaviour.ts';
 import { NEWEST_FIRST, totalOrder } from './store/order.ts';
 
-/** Rank in the life of a deployment; a staged deployment may drift, so both rank alike. */
+/** Rank in the life of a deployment; `staged` and `drifted` are equal, because a staged deployment may drift. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;
 const TARGET_RANK = { staged: 0, deployed: 1, archived: 2 } as const;
 
@@ -16,7 +16,7 @@ export function clampInteger(
 ): number {
   const text = values[0];
   if (text === undefined || !/^-?[0-9]+$/.test(text)) return range.otherwise;
-  // Number() rounds above 2^53 and gives Infinity above 1e308; the bounds cover both.
+  // Number() rounds above 2^53 and gives Infinity above 1e308; clamping makes both harmless.
   return Math.min(range.high, Math.max(range.low, Number(text) + 0));
 }
 

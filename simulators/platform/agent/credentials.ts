@@ -6,7 +6,7 @@ import { type JsonObject, parseJwt, signHs256, verifiedHs256, verifiedRs512 } fr
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
 /**
- * Refuses a `jti` used within `lifetimeMs`. A full guard refuses every new JWT, because a forgotten one could be
+ * Refuses a `jti` used within `lifetimeMs`. A full guard refuses every new JWT, because a forgotten `jti` could be
  * replayed.
  */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
@@ -124,8 +124,7 @@ const MAX_TOKEN_LENGTH = 2048;
 export type SessionTokens = ReturnType<typeof sessionTokens>;
 
 /**
- * Signs the token of each session with its own key, so that reprovisioning ends old tokens. A restart ends all tokens,
- * because the master key stays in memory.
+ * Each session has its own key, so reprovisioning ends old tokens; keys live in memory, so a restart ends all tokens.
  */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;

@@ -169,7 +169,7 @@ function updateSelf({ port, device, request }: Asked) {
 }
 
 function listDeployments({ port, device, query }: Asked) {
-  // Specification section 8: a list clamps limit and offset, and refuses neither.
+  // Specification section 8: limits and offsets out of range are clamped, not refused.
   const limit = referenceBehaviour.clampLimit(valuesOf(query, 'limit'));
   const offset = referenceBehaviour.clampOffset(valuesOf(query, 'offset'));
   const expand = expansions(query, ['total_count']);

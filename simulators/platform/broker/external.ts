@@ -64,7 +64,6 @@ export function presence(options: {
 const SUBSCRIPTION_REFUSED = 128;
 
 export interface ExternalBrokerOptions {
-  /** `mqtt://host:port` or `mqtts://…`. */
   url: string;
   username?: string;
   password?: string;

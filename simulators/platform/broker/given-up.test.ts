@@ -37,7 +37,7 @@ test('connections that were given up while the broker was busy cost it no authen
     expect(status, String(stderr)).toBe(0);
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(hello('alive'));
-    // The broker accepts connections in order, so CONNACK of the last comes after all dead ones.
+    // Connections are accepted in order, so this CONNACK follows all connections that were given up.
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer[0]).toBe(0x20);
     expect(authenticated).toEqual(['alive']);

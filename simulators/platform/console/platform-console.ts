@@ -50,7 +50,6 @@ class Lines<Row extends BaseRow, Line extends { id: string }> {
     });
   }
 
-  /** Adds a changed row; without `seq`, starts again from the newest rows. */
   touch(seq?: number): void {
     this.#isDue = true;
     if (seq === undefined) this.#shown.clear();

@@ -26,7 +26,7 @@ export async function serveControl(
 ) {
   const app = fastify({
     forceCloseConnections: true,
-    // Fastify answers a longer id with its own error instead of an unknown device.
+    // A longer id gets fastify's own error instead of the answer for an unknown device.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: (error, request, reply) => answerError(core, error, request as never, reply as never, () => {}),
   }) as unknown as FastifyInstance;

@@ -111,7 +111,7 @@ function checkStructure(text: string): void {
   }
 }
 
-/** UTF-8 cannot return half a surrogate pair unchanged. */
+/** Half a surrogate pair cannot be sent back in UTF-8 unchanged. */
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');

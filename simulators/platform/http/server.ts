@@ -118,7 +118,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { connected, delayMs } = core.behaviour;
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    // Fastify answers a longer id as an unknown route instead of an unknown resource.
+    // A longer id gets the answer for an unknown route instead of the answer for an unknown resource.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
     // Milliseconds until a request that never ends is refused.
@@ -152,7 +152,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return app;
 }
 
-/** Answers before the body is read. A method that the router does not know reaches the not-found handler. */
+/** A route for all paths answers in `onRequest`, before the body is read. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request.method, request.raw.url ?? '', nothing);

@@ -138,7 +138,6 @@ export function applySeed(core: Core, read: ReadSeed): void {
 
 type Ids = Map<string, string>;
 
-/** Returns ids by `kind/name`. */
 function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   const ids: Ids = new Map();
   /** `member`: field with the entry's name. Default: the entry's index. */

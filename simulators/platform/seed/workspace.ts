@@ -144,7 +144,7 @@ interface Place {
   groupId: string;
 }
 
-/** Devices created at the same moment, as in a bulk import. */
+/** Number of devices created at the same moment, as in a bulk import. */
 const PALLET = 25;
 const FIRST = SEED_END - 380 * DAY;
 

@@ -138,7 +138,6 @@ export class Collection<Row extends BaseRow> {
     this.#last = row.seq;
   }
 
-  /** `page`: limit and offset. */
   #seqs(filters: Filters, columns: readonly string[], terms: readonly OrderTerm[], page: number[] = []): number[] {
     const conditions = columns.map((column) => `${column} IN (SELECT value FROM json_each(?))`);
     const order = terms.map(({ field, descending }) => `${field} ${descending ? 'DESC' : 'ASC'}`);

@@ -54,7 +54,6 @@ export class RowIndex {
     return this.#size;
   }
 
-  /** 0 in an empty table. */
   get last(): number {
     return this.#last;
   }
@@ -116,7 +115,6 @@ export class RowIndex {
     return this.#rowsOf(filter).length;
   }
 
-  /** Row numbers, newest first. */
   slice(start: number, count: number, filter: FacetFilter): number[] {
     const rows = this.#rowsOf(filter);
     const end = Math.max(0, rows.length - start);

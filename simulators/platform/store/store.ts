@@ -48,7 +48,7 @@ function storageError(error: unknown): unknown {
   return refusal;
 }
 
-/** The file stores this version (0 in a new file), so that another Muster refuses the file. */
+/** The file stores this version (0 in a new file), so that a Muster with another version refuses the file. */
 const SCHEMA_VERSION = 2;
 
 /** Unusable database; the message gives path and reason. */

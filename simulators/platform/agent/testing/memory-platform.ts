@@ -15,7 +15,7 @@ export class MemoryPlatform implements AgentPort {
   readonly #deployments = new Map<string, StoredDeployment>();
   readonly #contents = new Map<string, { deviceId: string; format: string; data: Uint8Array }>();
   readonly #byFingerprint = new Map<string, string>();
-  /** Device to which a token is bound; a token with null provisions a new device. */
+  /** Bound device by token; null for a token that may provision any device. */
   readonly #provisioningTokens = new Map<string, string | null>();
   readonly #clock: Clock;
   #ids = 0;

@@ -27,7 +27,7 @@ export async function runMosquitto(path: string) {
     child = spawn(path, ['-c', file], { stdio: 'ignore' });
     await listening(port, child);
   };
-  /** SIGKILL, so that no client receives a DISCONNECT. */
+  /** Sends SIGKILL, so that no client receives a DISCONNECT. */
   const stop = async () => {
     if (!child || child.exitCode !== null) return;
     const exited = once(child, 'exit');
@@ -37,7 +37,6 @@ export async function runMosquitto(path: string) {
   await start();
   return {
     url: `mqtt://127.0.0.1:${port}`,
-    /** Restarts on the same port, without retained messages. */
     start,
     stop,
     [Symbol.asyncDispose]: async () => {
