@@ -168,7 +168,7 @@ check(patience, { ...PING, slow: true }, async (t) => {
     const answerLate = (): void => {
       if (!asked.closed) asked.answer(200, { code: 'success', round_trip_nanos: 1 });
     };
-    // `unref` lets the process end although the client gave up.
+    // `unref`: the pending answer must not keep the process alive.
     setTimeout(answerLate, lateMs).unref();
   });
   const first = run.requests.find(IS_ASKED.ping);

@@ -17,12 +17,12 @@ const boundaries = requirement({
 
 /** Characters of two, three and four bytes in UTF-8. */
 const TEXT = 'é€😀';
-/** Bytes between tears where the text has no critical place. */
+/** Bytes between the places at which plain text is split. */
 const STEP = 6;
 
 /**
- * Tears each event at another byte. The first part travels with the end of the previous event, whose dispatch proves
- * that the client has read the part.
+ * Splits each event at a different byte, and sends the first part with the end of the previous event, whose dispatch
+ * proves that the client has read the part.
  */
 async function expectWhole(
   t: Client,

@@ -212,7 +212,7 @@ export const totalCount = requirement({
 check(totalCount, LIST, async (t) => {
   await using run: JobRun = await list(t, platform({ list: pages(all) }));
   const counts = run.requests.filter(({ query }) => query.getAll('expand').join().includes('total_count')).length;
-  // A progress bar needs the number once, but not with every page.
+  // A progress bar needs the total once, not with every page.
   run.must(counts <= 1, {
     expected: 'no expand=total_count, or one for the whole list',
     actual: `${counts} of ${run.requests.length} requests with expand=total_count`,

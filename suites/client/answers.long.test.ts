@@ -14,7 +14,7 @@ import { ClientRequest } from './support/server.ts';
 /** Values of enumerations that no version has; checks send them deliberately. */
 const UNKNOWN = ['orbiting', 'hibernating'];
 
-/** Optional in the contract for a device that did not answer; the suite always sends both members. */
+/** The contract lets a platform omit `round_trip_nanos`; the suite always sends the member. */
 const pong = shape('Pong', Type.Required(pingResponse.schema));
 
 const SHAPES: readonly (readonly [route: RegExp, shape: Shape])[] = [

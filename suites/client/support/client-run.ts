@@ -41,9 +41,9 @@ function parsed(text: string, reviver?: typeof withDigits): unknown {
   }
 }
 
-/** In units of patience: an interpreter on a busy machine starts slowly. */
+/** Multiple of the patience, because an interpreter starts slowly on a busy machine. */
 export const START_PATIENCES = 6;
-/** In units of patience: a client pauses before a repeated request, and longer each time. */
+/** Multiple of the patience, because a client pauses longer before each repeated request. */
 export const AGAIN_PATIENCES = 3;
 /** Longest wait as a multiple of the wait without progress. */
 const ENDLESS = 3;
@@ -236,7 +236,7 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /**
-   * Grows by the client's start time, so that even a slow client returns too early if it ignores the wait. Throws
+   * Adds the client's start time, so that even a slow client that ignores the wait returns too early. Throws
    * TooLittleSeen beyond `MOST_SECONDS`.
    */
   secondsToWait(usual: number): number {

@@ -1,4 +1,4 @@
-/** Clients that repeat themselves without end, and clients that ask again legitimately. */
+/** Tests the detection of clients that repeat themselves without end. */
 import { expect, test } from 'vitest';
 import { MOST_REFUSED, Repeats } from './repeats.ts';
 import type { ClientRequest } from './server.ts';

@@ -3,7 +3,7 @@
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Identical requests with identical results, after which a client counts as endless. */
+/** Number of identical requests with identical answers that make a client count as endless. */
 const MOST_SAME = 20;
 /** Milliseconds of watching for hammering; one request each 100 ms is still acceptable. */
 export const WATCHED_MS = 3000;
@@ -14,7 +14,7 @@ interface Asked {
   readonly firstMs: number;
   readonly recentMs: number[];
   times: number;
-  /** Answer to the last but one request. */
+  /** Answer to the request before `last`. */
   answer: string | undefined;
   last: ClientRequest;
 }
@@ -28,7 +28,6 @@ export class Repeats {
     this.#nowMs = nowMs;
   }
 
-  /** Call before the request is answered. */
   take(request: ClientRequest): void {
     const { method, path, query, cursor, body } = request;
     const key = JSON.stringify([method, path, query.toString(), cursor, body]);

@@ -47,7 +47,7 @@ export class ClientRequest {
   /** Milliseconds of `performance.now()` at which the server ended the answer. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
-  /** Undefined for a stream. */
+  /** Undefined for a stream, and before the answer. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 
@@ -180,7 +180,7 @@ function afterEvent(bytes: Buffer, id: string | undefined): Buffer {
   return end ? bytes.subarray(block.index + end.index + end[0].length) : bytes;
 }
 
-/** Shows both ends, because pieces are torn at their ends. */
+/** A piece may begin and end within a line, so the text shows both ends. */
 function shown(bytes: Buffer): string {
   const text = (from: number, to?: number): string => JSON.stringify(bytes.toString('utf8', from, to));
   if (bytes.length <= SHOWN_FIRST + SHOWN_LAST) return text(0);
@@ -195,7 +195,6 @@ export interface ServerPlace {
 }
 
 export interface ServerListener {
-  /** `what` names the request in the finding. */
   track(what: string): Track | undefined;
   request(asked: ClientRequest): void;
   changed(): void;
@@ -228,7 +227,6 @@ export class ScriptedServer implements AsyncDisposable {
     return new ScriptedServer(door, at, serverFor(on));
   }
 
-  /** The host has no meaning over a unix socket. */
   get origin(): string {
     const { path, host = LOOPBACK, port } = this.place;
     return `http://${path === undefined ? `${host}:${port}` : 'localhost'}`;
@@ -249,7 +247,7 @@ export class ScriptedServer implements AsyncDisposable {
     for (const socket of this.#sockets) if (socket !== kept) socket.destroy();
   }
 
-  /** An open connection to itself keeps the system from giving the port away. */
+  /** While the server has a connection to itself, the system gives the port to no other process. */
   async #ownConnection({ host = LOOPBACK, port = 0 }: Readonly<ServerPlace>): Promise<Socket> {
     const own = connect({ host, port }).on('error', () => {});
     await once(own, 'connect');
@@ -276,7 +274,7 @@ function serverFor(on: ServerListener): HttpServer {
       const body = Buffer.concat(pieces).toString('utf8');
       on.request(new ClientRequest({ request, body }, response, track, on.changed));
     };
-    // The end of a request without a body may arrive late.
+    // Answers at once, because the end of a request without a body may arrive late.
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume();
       arrived();

@@ -12,7 +12,7 @@ const SHORT_MS = WATCHED_MS / MOST_REFUSED;
 const SHELLS = 3;
 /** Pauses needed for a verdict on a busy machine. */
 const ENOUGH_PAUSES = 9;
-/** Multiplies the watch on a busy machine. */
+/** Multiplies the time of watching on a busy machine. */
 const LONGER = 4;
 /** Milliseconds of watching after which the load of the machine is measured again. */
 const AGAIN_MS = 1000;

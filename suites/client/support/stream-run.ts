@@ -16,7 +16,6 @@ export class Sequence {
   last: number;
   wrong: string | undefined;
 
-  /** `before`: id before the first expected id. */
   constructor(before: number) {
     this.last = before;
   }
@@ -177,7 +176,7 @@ export class StreamRun extends ClientRun {
   }
 }
 
-/** In units of patience: a shell reads a large event byte by byte. */
+/** Multiple of the patience, because a shell reads a large event byte by byte. */
 export const FOR_LARGE = 6;
 
 /** Expects each event once, in order, with its payload. */

@@ -18,7 +18,7 @@ export class Timeline {
   readonly #last: string[] = [];
   readonly #secrets: string[] = [];
   #lines = 0;
-  /** Consecutive lines printed by the client. */
+  /** Number of consecutive lines printed by the client. */
   #prints = 0;
   #over = false;
 
@@ -64,7 +64,6 @@ export class Timeline {
     if (this.#tell('client', how)) this.#axis.add('end', this.#clean(how));
   }
 
-  /** `where` is appended to the request and to each mark of its answer. */
   request(what: string, where = ''): Track {
     const tell = (who: Who, text: string): boolean => this.#tell(who, `${text}${where}`);
     const mark = tell('client', what) ? this.#axis.add('request', this.#clean(`${what}${where}`)) : undefined;

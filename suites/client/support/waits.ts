@@ -8,12 +8,11 @@ import type { ClientRequest } from './server.ts';
 const TOLERANCE_MS = 150;
 /** Acceptable delay of this process, as a share of the requested wait. */
 const MOST_LATE = 1 / 4;
-/** A wait that this process saw end late is tried again. */
+/** A wait whose end this process saw late is tried again. */
 const MOST_TRIES = 3;
 
 export interface Wait {
   seconds: number;
-  /** The refused request, or the ended stream. */
   since: ClientRequest;
   back: ClientRequest;
   what: string;

@@ -1,4 +1,4 @@
-/** Sections 4.1 and 4.2: form of requests in recorded traffic of clients. */
+/** Sections 4.1 and 4.2: form of requests in observed traffic of clients. */
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { parseObject } from '../../json.ts';

@@ -1,4 +1,4 @@
-/** Sections 5 and 9: credentials and API version in recorded traffic of clients. */
+/** Sections 5 and 9: credentials and API version in observed traffic of clients. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { isOrdinary } from '../../../harness/common/redact.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';

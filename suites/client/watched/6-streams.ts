@@ -1,4 +1,4 @@
-/** Sections 6.2 and 7: reconnections in recorded traffic of clients. */
+/** Sections 6.2 and 7: reconnections in observed traffic of clients. */
 import type { RequestSeen } from '../../../harness/client/happening.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import { cursorOf, isForEvents, PerClient, queryOf, shownRequest } from '../../watched.ts';
@@ -15,7 +15,7 @@ const SOON_MS = 60_000;
 const AT_ONCE_MS = 3_500;
 /** Immediate reconnections in a row that make a finding; correct clients that take turns cause fewer. */
 const IN_A_ROW = 12;
-/** Cursors beyond all seen events, in a row, that make a finding; an event may have come unseen. */
+/** Cursors beyond all seen events, in a row, that make a finding; a single cursor may name an unseen event. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
@@ -27,8 +27,8 @@ interface Follower {
   /** Last whole event of a stream that the server ended. */
   last?: { id: string; at: number };
   /**
-   * Reconnections in a row without a cursor, with one beyond all events (`beyond`), or with the same one despite newer
-   * events (`stuck`).
+   * Reconnections in a row: without a cursor (`without`), beyond all events (`beyond`), or with an old cursor despite
+   * newer events (`stuck`).
    */
   without: number;
   beyond: number;

@@ -1,4 +1,4 @@
-/** Sections 6.2 and 7: pauses after refusals in recorded traffic of clients. */
+/** Sections 6.2 and 7: pauses after refusals in observed traffic of clients. */
 import type { Over, RequestSeen } from '../../../harness/client/happening.ts';
 import { retryAfterMs } from '../../../harness/common/durations.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -10,7 +10,7 @@ import { loop } from '../7-expired.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/repeats.ts';
 import { afterEach, watched } from './support.ts';
 
-/** Milliseconds from an answer to the next request, below which a client does not pause. */
+/** Milliseconds; a request that follows an answer sooner counts as sent without a pause. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
 /** Divides `AT_ONCE_MS` for requests on different connections, whose clients may take turns. */
 const IN_TURNS = 4;

@@ -1,4 +1,4 @@
-/** Section 8: paging in recorded traffic of clients. */
+/** Section 8: paging in observed traffic of clients. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { LIST_LIMITS } from '../../../harness/contract/limits.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
@@ -85,7 +85,6 @@ const walks = (look: () => Each) => (): Rule => {
   };
 };
 
-/** Returns the previous page of the walk; undefined if unknown. */
 function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   const { page: before } = state;
   const next = takeNext(state, page);
@@ -117,7 +116,7 @@ const nextRule = walks(() => {
     judge.saw(() => shownRequest(page.request));
     const state = odd.of(listOf(page.request));
     const step = page.offset - before.offset;
-    // The rules about limits judge a step by the requested limit.
+    // The rules about limits judge a step by the requested limit, so a step of `before.asked` is no stray here.
     const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers(page, before);
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;

@@ -1,4 +1,4 @@
-/** Rules that judge recorded traffic of clients by the requirements of the client suite. */
+/** Rules that judge observed traffic of clients by the requirements of the client suite. */
 import type { Check } from '../../../harness/runner/types.ts';
 import * as requests from './4-requests.ts';
 import * as credentials from './5-credentials.ts';
