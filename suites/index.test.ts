@@ -8,7 +8,6 @@ import { deviceSuite } from './device/index.ts';
 import { platformSuite } from './platform/index.ts';
 import { ANY_LIST } from './platform/support/check.ts';
 
-/** All premises of a check, direct and indirect. */
 const premisesBelow = (checks: readonly { id: string; premises?: readonly string[] }[], id: string): string[] =>
   (checks.find((check) => check.id === id)?.premises ?? []).flatMap((each) => [each, ...premisesBelow(checks, each)]);
 

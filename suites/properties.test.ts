@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-/** Source text of each call, from its parenthesis on. */
+/** Source text of each call of `property`, from its parenthesis on. */
 function callsOfProperty(source: string): string[] {
   return [...source.matchAll(/\bt\.property\(/g)].map(({ index, 0: { length } }) => {
     let open = 1;

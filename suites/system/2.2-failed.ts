@@ -52,8 +52,8 @@ const currentOnDevice = async (t: System): Promise<Partial<Item>> =>
 const readDeployment = (t: System, { id }: RollOut): Promise<Item> => readItem(platformSide(t), 'deployments', id);
 
 /**
- * Ends the check as not applicable if the device applies the deployment or retries without end: no section says which
- * errors are fatal. Asks the device, because a platform may show `deployed` too early.
+ * Ends the check as not applicable if the device applies the deployment or keeps retrying, because no section says
+ * which errors are fatal.
  */
 async function requireFailure(t: System, bad: RollOut): Promise<void> {
   let last = await eventually(t, `${bad.id} to fail: its file cannot be written`, async () => {

@@ -60,7 +60,6 @@ async function mustAgree(t: System, events: EventFollower, { rollOuts }: OutageM
 
 interface OutageModel {
   online: boolean;
-  /** In order of creation. */
   rollOuts: RollOut[];
 }
 

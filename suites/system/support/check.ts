@@ -95,7 +95,6 @@ export interface EffectWait {
   neverCame(): void;
 }
 
-/** `kind`: name of the effect, equal for all deployments. */
 export function effectWait(t: System, kind: string): EffectWait {
   const waits = t.session.waits.effect;
   // An effect travels from platform to device and back, which takes longer than one answer.
@@ -147,7 +146,6 @@ export async function onlineAfterwards(t: System, body: () => Promise<void>): Pr
   await t.online();
 }
 
-/** `body` may reconnect the device itself. */
 export async function whileOffline(t: System, body: () => Promise<void>): Promise<void> {
   await t.offline();
   await onlineAfterwards(t, body);

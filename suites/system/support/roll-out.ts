@@ -8,7 +8,6 @@ import { envelopeProblems, getList, type Item, type Page } from '../../platform/
 import { ok, type Platform, refused, send, speaksAtLeast } from '../../platform/support/requests.ts';
 
 export class CheckState {
-  /** Ids of deployments made and not yet archived. */
   readonly made = new Set<string>();
 }
 
@@ -53,7 +52,7 @@ export async function createReleaseFixture(t: Platform, options: ReleaseOptions 
 
 const LARGEST_NUMBER = 1_000_000;
 
-/** Some platforms require a git commit, so a refused release is tried again with one. */
+/** Some platforms require a git commit, so a refused release is tried again with a commit. */
 async function createRelease(t: Platform, schemaId: string): Promise<Item> {
   const version = `v1.${randomInt(LARGEST_NUMBER)}.${randomInt(LARGEST_NUMBER)}`;
   const body = { version, config_schema_ids: [schemaId] };
