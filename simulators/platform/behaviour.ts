@@ -73,7 +73,6 @@ export interface PlatformBehaviour {
   bodyProblems(operation: string, value: unknown, check: () => Problem[]): Problem[];
 
   // Ping (sections 2.5, 4.2 and 8)
-  /** Nanoseconds to wait, or a refusal. */
   pingTimeout(asked: number): number | 'refuse';
   ping(messenger: DeviceMessenger, deviceId: string, timeoutNanos: number): ReturnType<DeviceMessenger['ping']>;
   pingAnswer(outcome: { code: 'success' | 'timeout'; round_trip_nanos?: number }, elapsedNanos: number): Answer;

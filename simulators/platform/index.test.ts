@@ -131,7 +131,6 @@ const CLIENTS = 1000;
 const SYSTEM = '/proc/sys/net/core/somaxconn';
 const allowed = existsSync(SYSTEM) ? Number(readFileSync(SYSTEM, 'utf8')) : 0;
 
-/** Exits with 0 once all clients are connected. */
 const CONNECT = `
 const net = require('node:net');
 let left = ${CLIENTS};

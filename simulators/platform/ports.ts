@@ -62,7 +62,6 @@ export interface AgentPort {
   gitCommit(id: string): AgentGitCommit;
 }
 
-/** Agent side as the core calls it. */
 export interface DeviceMessenger {
   /** Resolves with `timeout` unless the device answers within `timeoutNanos`. */
   ping(

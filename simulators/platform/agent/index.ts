@@ -44,14 +44,12 @@ interface AgentContext {
   broker: Broker;
 }
 
-/** Throws PlatformError 401 without a bearer token. */
 function bearer(request: FastifyRequest): string {
   const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   if (!match?.[1]) throw new PlatformError(401, 'unauthorized', 'Authorization: Bearer <token> is required');
   return match[1];
 }
 
-/** Throws PlatformError 400 with every problem of the body. */
 function body<T>(
   request: FastifyRequest,
   shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
@@ -62,7 +60,6 @@ function body<T>(
   throw new PlatformError(400, 'invalid_request', `the body is no ${shape.name}`, { problems: shape.problems(value) });
 }
 
-/** Throws PlatformError 404 for a text that cannot be an id. */
 function identifier(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? '';
   if (!/^[\w-]{1,64}$/.test(value)) throw new PlatformError(404, 'not_found', `no resource has this ${name}`);

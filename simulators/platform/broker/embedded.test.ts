@@ -174,7 +174,6 @@ describe('a packet that is too large', () => {
   const ENDLESS = [0xff, 0xff, 0xff, 0x7f];
   const MEGABYTE = [0x80, 0x80, 0x40];
 
-  /** Returns the number of bytes sent before the broker closed the connection. */
   async function sendUntilClosed(first: readonly number[]): Promise<number> {
     const { hostname, port } = new URL(host.mqttUrl);
     const socket = connect(Number(port), hostname);

@@ -55,7 +55,6 @@ export interface EmbeddedBrokerOptions extends BrokerEvents {
   port: number;
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
   authenticate(deviceId: string, sessionId: string, token: string): boolean;
-  /** Receives internal errors; the broker keeps running. */
   onError(error: Error): void;
 }
 

@@ -36,7 +36,6 @@ interface Shown<Row extends BaseRow, Line extends { id: string }> {
 class Lines<Row extends BaseRow, Line extends { id: string }> {
   readonly #collection: Collection<Row>;
   readonly #what: Shown<Row, Line>;
-  /** Row numbers in the order of their last change. */
   readonly #shown = new Set<number>();
   #isDue = true;
 
@@ -227,7 +226,6 @@ export class PlatformConsole implements AsyncDisposable {
     };
   }
 
-  /** Throws for an unknown device. */
   #show(device: string): object {
     const { device: devices } = this.#core.store.collections;
     const row = devices.byId(device) ?? devices.first({ name: device });

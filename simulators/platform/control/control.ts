@@ -34,7 +34,6 @@ export class PlatformControl implements Disposable {
   readonly #snapshots = new Map<string, { file: string; standIns: readonly string[] }>();
   #lastFile = 0;
 
-  /** Takes the snapshot to which `reset` returns. */
   constructor(core: Core, renderer: Renderer, plans = new Plans()) {
     this.#core = core;
     this.#renderer = renderer;
@@ -140,7 +139,6 @@ export class PlatformControl implements Disposable {
 const groupBody = shape('Group', Type.Object({ group_id: Type.Union([Type.String(), Type.Null()]) }));
 const snapshotBody = shape('Snapshot', Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }) }));
 
-/** Throws PlatformError 400 for a body of another shape. */
 function bodyOf<S extends Shape>(body: unknown, wanted: S): Of<S> {
   if (wanted.is(body)) return body as Of<S>;
   const problems = wanted

@@ -51,7 +51,6 @@ export function createConfigInstance(
   });
 }
 
-/** Throws PlatformError for an unknown schema or slot. */
 function placeOf(core: Core, { config_schema_id, slot_key }: CreateConfigInstance) {
   const schema = find(core, 'config_schema', config_schema_id);
   const slots = slotsOfSchema(schema);

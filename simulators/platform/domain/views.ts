@@ -24,7 +24,6 @@ interface Shown extends Record<ResourceKind, object> {
   git_commit: GitCommit;
 }
 
-/** Fields to compute, because the row has no column of their type; a nullable field defaults to null. */
 type Computed<K extends ResourceKind> = {
   [F in Exclude<keyof Shown[K], 'object'> as Rows[K] extends { [Name in F]: Shown[K][F] }
     ? never

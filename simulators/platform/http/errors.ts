@@ -41,8 +41,6 @@ export function answerError(
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-// Error codes of Node's HTTP parser.
-
 const CONNECTION_REFUSALS: Refusals = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', message: 'the request headers are too large' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', message: 'the chunk extensions are too large' },

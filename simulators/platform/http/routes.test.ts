@@ -55,7 +55,6 @@ describe('a request body', () => {
 describe.for(DIALECTS)('in dialect %s', (dialect) => {
   it.for(SUPPORTED_VERSIONS)('the document of %s is valid and complete', async (version) => {
     await using platform = await startPlatform({ dialect });
-    // The documents need no API key.
     const [served = '', beside] = await Promise.all(
       [platform.url, platform.agentUrl].map(async (at) => (await fetch(`${at}/openapi/${version}.json`)).text()),
     );

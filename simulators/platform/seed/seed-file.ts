@@ -140,7 +140,6 @@ type Ids = Map<string, string>;
 
 function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
   const ids: Ids = new Map();
-  /** `member`: field with the entry's name. Default: the entry's index. */
   const each = <K extends keyof SeedFile>(kind: K, member: keyof Entry<K> | undefined, make: Maker<K>) => {
     for (const [at, entry] of ((seed[kind] ?? []) as Entry<K>[]).entries()) {
       const refer: Refer = (referred, name, field) => {

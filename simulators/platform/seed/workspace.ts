@@ -68,7 +68,6 @@ type SeededRelease = ReturnType<typeof seedCatalogue>[number];
 
 type Kind = (typeof CONFIG_TYPES)[number];
 
-/** Returns releases, oldest first; each of `instanceSets` fills every slot of its release. */
 function seedCatalogue(core: Core, dice: Random) {
   const start = SEED_END - 400 * DAY;
   const types = CONFIG_TYPES.map((kind) => ({

@@ -106,7 +106,6 @@ export class Collection<Row extends BaseRow> {
     return updated;
   }
 
-  /** Frees the row numbers that a rollback took back. */
   forgetUncommitted(): void {
     this.#last = this.#index.last;
   }

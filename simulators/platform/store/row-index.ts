@@ -3,7 +3,6 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Filters } from './order.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
-/** Code of null, which no filter selects. */
 const NONE = 0;
 /** Most cached results of filters, each of four bytes a row. */
 const KEPT_FILTERS = 32;

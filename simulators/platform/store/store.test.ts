@@ -39,7 +39,6 @@ function plainSql(store: Store, filters: Filters, terms: readonly OrderTerm[], s
 
 const termOf = (...fields: string[]) => fc.record({ field: fc.constantFrom(...fields), descending: fc.boolean() });
 const anyTerms = fc.array(termOf('id', 'created_at', 'status', 'name', 'updated_at'), { maxLength: 3 });
-/** The in-memory index serves this order. */
 const keptTerms = fc.constant([{ field: 'created_at', descending: true }]);
 const facetValues = {
   status: fc.subarray([...STATUSES, 'never'], { minLength: 1 }),

@@ -31,7 +31,6 @@ export function openDatabase(path: string): DatabaseSync {
   return new sqlite.DatabaseSync(path);
 }
 
-/** Primary result codes of SQLite. */
 const CODES: Readonly<Record<number, { code: string; message: string }>> = {
   8: { code: 'storage_read_only', message: 'the database is read-only' },
   10: { code: 'storage_failed', message: 'the database file cannot be read or written' },

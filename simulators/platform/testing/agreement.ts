@@ -21,7 +21,6 @@ type Operation = (typeof OPERATIONS)[number];
 
 interface Disturbance {
   operation: Operation;
-  /** Index of the disturbed call among the calls of `operation`, from 0. */
   nth: number;
   when: 'before' | 'after';
   what: 'cut' | 'crash' | Outcome;
@@ -119,7 +118,6 @@ class World {
   }
 }
 
-/** Checks the invariants after a step. */
 async function look(model: Model, world: World): Promise<void> {
   const all = await world.deployments();
   const targets = all.filter(

@@ -48,7 +48,6 @@ export async function startPlatform(options: PlatformOptions = {}) {
   };
   const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
   const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);
-  /** Throws unless the answer is a 2xx. */
   const create = async (path: string, body?: unknown, given?: CallOptions): Promise<Item> => {
     const reply = await post(path, body, given);
     if (reply.status >= 300) throw new Error(`POST ${path} answered ${reply.status} ${reply.text}`);
@@ -70,7 +69,6 @@ export const refusal = (status: number, code: string, more: object = {}) => ({
   body: { error: { code, ...more } },
 });
 
-/** Reads all pages. Throws for a page that is not full although more items follow. */
 export async function walk(platform: TestPlatform, path: string, limit = 100): Promise<Item[]> {
   const items: Item[] = [];
   for (;;) {
@@ -157,7 +155,6 @@ export interface TestAgent {
   heal(): void;
 }
 
-/** The agent has more than one deployment to apply. */
 export class TwoTargetsError extends Error {
   override name = 'TwoTargetsError';
 }
