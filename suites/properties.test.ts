@@ -5,7 +5,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-/** Source text of each call of `property`, from its parenthesis on. */
 function callsOfProperty(source: string): string[] {
   return [...source.matchAll(/\bt\.property\(/g)].map(({ index, 0: { length } }) => {
     let open = 1;

@@ -69,7 +69,6 @@ export const versionOf = ({ headers }: RequestSeen): string | undefined =>
   VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
 export const VERSION_FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 
-/** Request as a finding shows it, without credentials. */
 export const shownRequest = ({ method, target, headers, body = '' }: RequestSeen): string =>
   `${method} ${MASKING.url(target)}\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${SECRET.test(name) ? '***' : value}\n`)

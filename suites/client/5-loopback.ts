@@ -97,7 +97,6 @@ const stale = requirement({
 // The discovery file still names the old port, where nobody listens.
 check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
-/** Corrects a wrong discovery file after `BROKEN_MS`, and expects the client to follow the correction. */
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery', prepare });
   await run.pause(BROKEN_MS);

@@ -43,7 +43,6 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
     const seen = run.dispatched.length + run.requests.length;
     const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || (stream.closed && isBound());
     const more = await run.until(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
-    // Stops a client that reconnects without end and reports no gap.
     run.must(more && round < MOST_ROUNDS, {
       expected: 'an event of 10 MiB to be dispatched, or a gap, and the event after it',
       actual: run.outcome,

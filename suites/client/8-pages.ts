@@ -161,7 +161,6 @@ check(moving, { ...NEXT, aspect: 'grows' }, (t) => expectStaying(t, () => [...it
 // All items after the first page disappear, so that the next page is empty.
 check(moving, { ...NEXT, aspect: 'shrinks' }, (t) => expectStaying(t, (limit) => all.slice(0, limit)));
 
-/** Replaces the list after its first page, and expects the items that both lists contain. */
 async function expectStaying(t: Client, replaced: (limit: number) => typeof all): Promise<void> {
   let now = all;
   const answer = platform({

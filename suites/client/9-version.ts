@@ -10,7 +10,6 @@ import { forJob, itemsFrom, JobRun, pages, platform } from './support/job-run.ts
 
 export const { requirement, check, checks } = section({ since: '2026-11-23' });
 
-/** Expects one version of the published format on every request; the client chooses the version. */
 async function expectVersion(t: ClientContext & CheckContext, job: PlatformJob): Promise<void> {
   const answer = platform({ list: pages(itemsFrom(1, 230)) });
   await using run: JobRun = await JobRun.untilSettled(t, { job, answer });

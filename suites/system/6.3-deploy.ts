@@ -144,7 +144,6 @@ interface Replacement {
   second: RollOut;
 }
 
-/** `then` runs once the second deployment is current. */
 async function replaceOne(
   t: System,
   then: (events: EventFollower, made: Replacement) => Promise<void> = async () => {},

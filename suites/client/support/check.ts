@@ -17,14 +17,12 @@ export const FOLLOW = ['follow'] as const;
 /** Premise of most checks: the client dispatches an event that arrives whole. */
 export const DISPATCH = [JOB_TABLE.follow.plainest];
 
-/** Premises of a check whose client must reconnect after the end of its stream. */
 export const RECONNECT = [...DISPATCH, 'client.delivery.reconnect'];
 
 export const section = sections(checks<ClientContext>());
 
 export const placeOf = (t: Client): ClientPlace => CLIENT_PLACES.find((place) => t.capabilities.has(place)) ?? 'url';
 
-/** `pathOf` gives the path of a file in the folder of the run. */
 export function addressAt(place: ClientPlace, url: string, pathOf: (name: string) => string): Record<string, string> {
   if (place === 'discovery') return { [CLIENT_VARIABLES.discovery]: pathOf('agent.json') };
   const named = { [CLIENT_VARIABLES.deviceUrl]: url };

@@ -60,7 +60,6 @@ const MOST_RECORDED = 8;
 /** Jobs in which a client made no request are not started again. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
-/** Disposes of the run if `begin` fails. */
 export async function startRun<Run extends AsyncDisposable>(
   run: Run,
   begin: (run: Run) => Promise<unknown>,
@@ -294,7 +293,6 @@ export abstract class ClientRun implements AsyncDisposable {
     return new Violation({ expected, actual, counterexample: this.timeline.text });
   }
 
-  /** Throws Violation with the time axis of the run. */
   must(holds: unknown, finding: { expected: string; actual: string }): asserts holds {
     if (!holds) throw this.violation(finding);
   }

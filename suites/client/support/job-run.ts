@@ -168,7 +168,6 @@ export function pageWindow(
 
 export interface PagesOptions {
   maximum?: number;
-  /** Hides items of a page, as for a key without the right to see the items. */
   hidden?(index: number): boolean;
 }
 

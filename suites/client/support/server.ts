@@ -137,7 +137,6 @@ export class ClientRequest {
     this.#response.destroy();
   }
 
-  /** Cuts the connection after a part of the body. */
   async tear(status: number, part: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     this.status = status;
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers });

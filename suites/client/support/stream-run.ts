@@ -65,7 +65,6 @@ export class StreamRun extends ClientRun {
     });
   }
 
-  /** Waits until the client has dispatched `events` on the stream `current`. */
   static async after(t: Client, events: readonly SentEvent[], options: StreamRunOptions = {}): Promise<StreamRun> {
     return startRun(await StreamRun.follow(t, options), async (run) => {
       await (await run.stream()).send(frames(events));
@@ -179,7 +178,6 @@ export class StreamRun extends ClientRun {
 /** Multiple of the patience, because a shell reads a large event byte by byte. */
 export const FOR_LARGE = 6;
 
-/** Expects each event once, in order, with its payload. */
 export async function expectDispatched(run: StreamRun, events: readonly SentEvent[], patiences = 1): Promise<void> {
   const last = events.at(-1);
   if (last === undefined) return;

@@ -38,7 +38,6 @@ export class Timeline {
     if (this.#tell('muster', what)) this.#axis.add('restart', this.#clean(what));
   }
 
-  /** Notes an act of the server other than an answer. */
   drives(what: string): void {
     if (this.#tell('server', what)) this.#axis.add('drive', this.#clean(what));
   }
@@ -104,7 +103,6 @@ export class Timeline {
     return true;
   }
 
-  /** First lines, and the newest lines for which a finding has room. */
   get text(): string {
     let room = SHOWN_CHARACTERS - this.#first.join('\n').length;
     const end = this.#last.toReversed().filter((line) => {

@@ -71,7 +71,6 @@ function searchableKey({ headers }: RequestSeen): string | undefined {
   return key === undefined || isOrdinary(key) || key.includes('***') ? undefined : key;
 }
 
-/** Searches addresses for the request's key, and for keys that the platform accepted earlier. */
 const addressRule = (): Rule => {
   const accepted = new Set<string>();
   return (seen, judge: Judge) => {

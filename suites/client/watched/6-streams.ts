@@ -37,7 +37,6 @@ interface Follower {
   several: boolean;
 }
 
-/** First and last id of each stream, and the newest id of all streams. */
 class Events {
   readonly #ids = new WeakMap<RequestSeen, { first: string; last: string }>();
   #newest = 0n;

@@ -88,7 +88,6 @@ class Watch {
 const EVENTS = '/v0.2/events';
 
 describe('a client that comes back to the stream', () => {
-  /** Findings on a client that reconnects 14 times; each stream has three events. */
   function comesBack(cursor: (last: number) => string, { client = 'c', ended = 'server', pause = 500 } = {}): string[] {
     const watch = new Watch('device');
     let last = 0;

@@ -27,7 +27,6 @@ import {
   tryDeployment,
 } from './roll-out.ts';
 
-/** Adapts a system for the helpers of the platform suite. */
 export const platformSide = (t: System): Platform => ({ ...t, ...t.platform });
 
 export type System = SystemContext & CheckContext & { readonly state: CheckState };

@@ -7,7 +7,6 @@ import { Blocked } from '../../../harness/runner/violation.ts';
 import type { Platform } from '../../platform/support/requests.ts';
 import { archiveMade, CheckState, type ReleaseFixture, tryDeployment } from './roll-out.ts';
 
-/** Scripted platform and a check with one deployment; `end` ends the check. */
 async function deployed(answer: RequestListener) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
