@@ -64,7 +64,8 @@ describe('poll', () => {
 });
 
 describe('changes', () => {
-  beforeEach(() => void vi.useFakeTimers());
+  // The clock of the process ticks in real time, also for the tests below.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
   it('a change wakes everyone who waits, once', async () => {
