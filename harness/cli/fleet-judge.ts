@@ -9,7 +9,7 @@ import type { AnswerJudge } from '../../simulators/fleet/run/plan.ts';
 import { defined } from '../common/defined.ts';
 import { poll } from '../common/waiting.ts';
 import type { Requirement } from '../runner/types.ts';
-import { show } from '../runner/violation.ts';
+import { shortText } from '../runner/violation.ts';
 import { JudgeWorker } from '../watch/judge-worker.ts';
 import type { PlainJudged } from '../watch/judging.ts';
 import type { ServerAddress } from '../watch/request-evidence.ts';
@@ -132,8 +132,8 @@ export class FleetJudge implements AnswerJudge {
     const { expected, actual, counterexample } = broken.finding;
     const asked = broken.seen.at(-1)?.asked;
     this.#findings.set(id, {
-      ...{ id, level, requirement: text, expected, actual: short(show(actual)), phase: this.#underWay[0] ?? '' },
-      ...defined({ counterexample: counterexample === undefined ? undefined : short(show(counterexample)) }),
+      ...{ id, level, requirement: text, expected, actual: short(shortText(actual)), phase: this.#underWay[0] ?? '' },
+      ...defined({ counterexample: counterexample === undefined ? undefined : short(shortText(counterexample)) }),
       ...{ request: asked === undefined ? '' : `${asked.method} ${asked.url}`, curl: asked?.curl ?? '' },
     });
   }

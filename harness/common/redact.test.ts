@@ -9,7 +9,7 @@ import { exchange } from '../client/raw.ts';
 import { Recorder } from '../client/recorder.ts';
 import { openEvents } from '../client/sse.ts';
 import { clientOf } from '../client/testing/served.ts';
-import { show } from '../runner/violation.ts';
+import { shortText } from '../runner/violation.ts';
 import { telling } from './excerpt.ts';
 import { Redactor } from './redact.ts';
 
@@ -124,8 +124,8 @@ describe('cuts', () => {
     const redactor = knowing(AWKWARD);
     for (let at = 560; at <= 601; at += 1) {
       const value = { text: `${'x'.repeat(at)}${AWKWARD}` };
-      expect(told(show(value, 600, redactor), AWKWARD)).toBe('');
-      expect(told(show(new Error(value.text), 600, redactor), AWKWARD)).toBe('');
+      expect(told(shortText(value, 600, redactor), AWKWARD)).toBe('');
+      expect(told(shortText(new Error(value.text), 600, redactor), AWKWARD)).toBe('');
     }
   });
 });

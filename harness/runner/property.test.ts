@@ -17,7 +17,7 @@ import {
 import { Session } from './session.ts';
 import { one, outcome, run } from './testing/checks.ts';
 import type { Check, CheckContext, CheckResult } from './types.ts';
-import { Blocked, show, Violation } from './violation.ts';
+import { Blocked, shortText, Violation } from './violation.ts';
 
 const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
 describe('properties', () => {
@@ -378,5 +378,5 @@ test.each<[unknown, string]>([
   ['x'.repeat(10), 'xxxxxxxxxx'],
   ['x'.repeat(11), 'xxxxxxxxxx… (11 characters)'],
 ])('%o is shown as it can be read', (value, shown) => {
-  expect(show(value, 10 + 20 * Number(typeof value !== 'string'))).toBe(shown);
+  expect(shortText(value, 10 + 20 * Number(typeof value !== 'string'))).toBe(shown);
 });

@@ -5,7 +5,7 @@ import { NoAnswer } from '../client/errors.ts';
 import { defined } from '../common/defined.ts';
 import type { Redactor } from '../common/redact.ts';
 import type { CheckContext, Finding, PropertyOptions } from './types.ts';
-import { show, Violation } from './violation.ts';
+import { shortText, Violation } from './violation.ts';
 
 export interface PropertyRun {
   seed: number;
@@ -50,7 +50,7 @@ export async function runProperty<T>(
   const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
   throw new Violation({
     ...finding,
-    counterexample: show(finding.counterexample ?? described, SHOWN, run.redactor),
+    counterexample: shortText(finding.counterexample ?? described, SHOWN, run.redactor),
     seed: run.seed,
     ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
     ...defined({ replay_path: replayPath }),

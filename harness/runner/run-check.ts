@@ -21,7 +21,7 @@ import {
   Blocked,
   NotApplicable,
   Standstill,
-  show,
+  shortText,
   TargetEnded,
   TooLittleSeen,
   Violation,
@@ -101,7 +101,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   });
 }
 
-/** Outcome of a rule, with the exchanges that show its violation and the checks that made them. */
+/** Outcome of a rule, with the exchanges that shortText its violation and the checks that made them. */
 function resultOfRule<Context>(
   { check, session, recorder }: CheckRun<Context>,
   record: CheckRecord,
@@ -165,7 +165,7 @@ function toolsFor<Context>(
   const { recorder, session, runs, replay } = run;
   const seed = replay?.seed ?? seedOf(run.seed, run.check.id);
   const limitAt = performance.now() + run.limitMs;
-  const shown = (actual: unknown, limit: number): string => show(actual, limit, recorder.redactor);
+  const shown = (actual: unknown, limit: number): string => shortText(actual, limit, recorder.redactor);
   const found = (finding: Parameters<CheckContext['must']>[1]): Violation => {
     const violation = new Violation({ ...finding, actual: shown(finding.actual, SHOWN) });
     record.seen.set(violation, recorder.snapshot());

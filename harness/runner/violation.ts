@@ -56,7 +56,7 @@ export class RunOver extends Error {
 }
 
 /** Text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before the cut. */
-export function show(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
+export function shortText(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =
     typeof value === 'string'
       ? value

@@ -31,7 +31,7 @@ export function whereIs({ url = '', socket, discovery, behaviour }: Asked) {
 }
 
 /** Resolves when the client gives up or `signal` aborts. */
-export async function follow(options: FollowOptions): Promise<void> {
+export async function followEvents(options: FollowOptions): Promise<void> {
   const { behaviour, signal } = options;
   const follower = new Follower(options);
   let attempt = 0;

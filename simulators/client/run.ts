@@ -13,7 +13,7 @@ import {
   jobOf,
 } from '../../harness/contract/client.ts';
 import { type Access, type Answer, CallFailed, isObject, type PageAsked, type PlainJob } from './behaviour.ts';
-import { type FollowOptions, follow, whereIs } from './follow.ts';
+import { type FollowOptions, followEvents, whereIs } from './follow.ts';
 
 export interface CallsOptions extends Omit<FollowOptions, 'heartbeatSeconds'> {
   job: CallJob;
@@ -203,7 +203,7 @@ export async function runClient({ variables, ...how }: RunOptions): Promise<numb
   }
   if (job === 'follow') {
     const heartbeatSeconds = Number(wanted.heartbeatSeconds ?? 30);
-    await follow({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds, types: wanted.types });
+    await followEvents({ ...how, socket, discovery, url: deviceUrl, heartbeatSeconds, types: wanted.types });
     return 0;
   }
   const url = jobOf(job).api === 'device' ? deviceUrl : platformUrl;

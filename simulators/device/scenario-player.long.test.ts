@@ -8,7 +8,7 @@ import { muster, Running } from '../../harness/cli/testing/muster.ts';
 import { Changes } from '../../harness/common/waiting.ts';
 import { SITUATIONS } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
-import { follow } from '../client/follow.ts';
+import { followEvents } from '../client/follow.ts';
 import { referenceBehaviour } from '../client/reference.ts';
 import { ScenarioPlayer } from './scenario-player.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
@@ -63,7 +63,7 @@ test.concurrent.each(Object.entries(EXPECTED))(
     if (situation === undefined) throw new Error(`no situation ${name}`);
     const endpoints = endpointsOf(transportInFolder('loopback', folder));
     await using player = await ScenarioPlayer.open(situation, endpoints, (_, what) => told.push(what));
-    const following = follow({
+    const following = followEvents({
       url: `${player.url}${DEVICE_API_PREFIX}`,
       heartbeatSeconds: 30,
       behaviour: referenceBehaviour,

@@ -20,7 +20,7 @@ import { type Core, idsFrom } from './core.ts';
 import { contentOf } from './domain/config-instances.ts';
 import { applyReport } from './domain/deployments.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from './domain/devices.ts';
-import { change, find } from './domain/find.ts';
+import { change, findRow } from './domain/find.ts';
 import { provision, reprovision } from './domain/provisioning.ts';
 import { VIEWS } from './domain/views.ts';
 import type { PlatformFaults } from './faults.ts';
@@ -37,9 +37,9 @@ import { Store } from './store/store.ts';
 function agentPort(core: Core): AgentPort {
   const { collections } = core.store;
   const deploymentOf = (deviceId: string, id: string): DeploymentRow => {
-    const row = find(core, 'deployment', id);
+    const row = findRow(core, 'deployment', id);
     // Foreign and unknown deployments give the same error, so that a device learns nothing about other devices.
-    if (row.device_id !== deviceId) find(core, 'deployment', '');
+    if (row.device_id !== deviceId) findRow(core, 'deployment', '');
     return row;
   };
   return {
@@ -48,7 +48,7 @@ function agentPort(core: Core): AgentPort {
     deviceByFingerprint: (fingerprint) => collections.device.first({ key_fingerprint: fingerprint }),
     deviceById: (id) => collections.device.byId(id),
     updateDevice: (id, { agent_version }) => {
-      const row = find(core, 'device', id);
+      const row = findRow(core, 'device', id);
       if (agent_version === undefined || agent_version === row.agent_version) return row;
       return change(core, 'device', row, { agent_version });
     },
@@ -71,7 +71,7 @@ function agentPort(core: Core): AgentPort {
     report: (deviceId, id, report) => agentDeployment(core, applyReport(core, deploymentOf(deviceId, id), report), []),
     configInstance: (id) => agentConfigInstance(core, id),
     content: (deviceId, id) => {
-      const row = find(core, 'config_instance', id);
+      const row = findRow(core, 'config_instance', id);
       const isUsed = core.store.database
         .prepare('SELECT 1 FROM deployments, json_each(config_instance_ids) WHERE device_id = ? AND value = ? LIMIT 1')
         .get(deviceId, id);
@@ -80,8 +80,8 @@ function agentPort(core: Core): AgentPort {
       }
       return { format: row.content_format, data: contentOf(core, id) };
     },
-    release: (id) => agentRelease(core, find(core, 'release', id), false),
-    gitCommit: (id) => VIEWS.git_commit(core, find(core, 'git_commit', id)),
+    release: (id) => agentRelease(core, findRow(core, 'release', id), false),
+    gitCommit: (id) => VIEWS.git_commit(core, findRow(core, 'git_commit', id)),
   };
 }
 
@@ -108,7 +108,7 @@ function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string
   return {
     ...shown,
     ...(withRelease && {
-      release: agentRelease(core, find(core, 'release', row.release_id), expand.includes('release.git_commit')),
+      release: agentRelease(core, findRow(core, 'release', row.release_id), expand.includes('release.git_commit')),
     }),
     ...(expand.includes('config_instances') && {
       config_instances: (JSON.parse(row.config_instance_ids) as string[]).map((id) => agentConfigInstance(core, id)),
@@ -117,7 +117,7 @@ function agentDeployment(core: Core, row: DeploymentRow, expand: readonly string
 }
 
 function agentConfigInstance(core: Core, id: string): AgentConfigInstance {
-  const { slot_key, ...shown } = VIEWS.config_instance(core, find(core, 'config_instance', id));
+  const { slot_key, ...shown } = VIEWS.config_instance(core, findRow(core, 'config_instance', id));
   return shown;
 }
 
@@ -125,7 +125,7 @@ function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRe
   const shown = VIEWS.release(core, row);
   if (!withCommit) return shown;
   const { git_commit_id: id } = row;
-  return { ...shown, git_commit: id === null ? null : VIEWS.git_commit(core, find(core, 'git_commit', id)) };
+  return { ...shown, git_commit: id === null ? null : VIEWS.git_commit(core, findRow(core, 'git_commit', id)) };
 }
 
 /** Records which deployments the agent knows, because the agent must learn when a known deployment ends. */

@@ -13,7 +13,7 @@ import { contentOf, createConfigInstance } from './domain/config-instances.ts';
 import { createConfigSchema, createConfigType, createRelease, updateConfigType } from './domain/config-schemas.ts';
 import { archiveDeployment, createDeployment, deployDeployment, driftsOf } from './domain/deployments.ts';
 import { createDevice, createGroup, moveGroup, renameGroup, updateDevice } from './domain/devices.ts';
-import { find, invalid } from './domain/find.ts';
+import { findRow, invalid } from './domain/find.ts';
 import { createGitCommit } from './domain/git-commits.ts';
 import { issueToken } from './domain/provisioning.ts';
 import {
@@ -100,7 +100,7 @@ function download(call: Call): Answered {
       accepted: DISPOSITIONS,
     });
   }
-  const row = find(call.core, 'config_instance', param(call, 'config_instance'));
+  const row = findRow(call.core, 'config_instance', param(call, 'config_instance'));
   const name = (row.filepath.split('/').pop() ?? row.id).replace(/[^\w.-]/g, '_');
   return {
     bytes: contentOf(call.core, row.id),
@@ -123,7 +123,7 @@ async function ping(call: Call): Promise<Answered> {
       accepted: range,
     });
   }
-  const device = find(core, 'device', param(call, 'device'));
+  const device = findRow(core, 'device', param(call, 'device'));
   const start = process.hrtime.bigint();
   const outcome = await core.behaviour.ping(core.messenger, device.id, timeout);
   const answer = core.behaviour.pingAnswer(outcome, Number(process.hrtime.bigint() - start));
@@ -140,7 +140,7 @@ const READS: [id: string, handler: Handler][] = OPERATIONS.flatMap(({ id, method
   if (method !== 'GET' || kind === undefined || sub) return [];
   const handler: Handler = isList
     ? (call) => list(call, kind)
-    : (call) => shown(call, kind, (core) => find(core, kind, param(call, kind)));
+    : (call) => shown(call, kind, (core) => findRow(core, kind, param(call, kind)));
   return [[id, handler]];
 });
 

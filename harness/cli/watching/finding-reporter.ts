@@ -7,7 +7,7 @@ import { groupByCause } from '../../runner/causes.ts';
 import type { Planned } from '../../runner/plan.ts';
 import { resultOf } from '../../runner/results.ts';
 import type { CheckResult, Suite } from '../../runner/types.ts';
-import { show } from '../../runner/violation.ts';
+import { shortText } from '../../runner/violation.ts';
 import type { PlainJudged } from '../../watch/judging.ts';
 import { columns } from '../options.ts';
 
@@ -82,7 +82,7 @@ function resultIn(check: Planned<never>['check'], { broken }: PlainJudged): Chec
   const { expected, actual, counterexample } = broken.finding;
   const recorder = new Recorder();
   for (const { asked, text } of broken.seen) recorder.add({ ...asked, request_headers: {}, response_body: text });
-  const about = { expected, actual: show(actual) };
+  const about = { expected, actual: shortText(actual) };
   return resultOf(check, {
     outcome: level === 'MUST' ? 'fail' : 'warn',
     duration_ms: 0,

@@ -12,7 +12,7 @@ import { isHeld, requirementSet } from '../../runner/requirements.ts';
 import type { Api, Outcome, Report, Suite } from '../../runner/types.ts';
 import { lines, OUTCOME_WORDS, plural, SYMBOLS, sawInWords } from '../findings.ts';
 import { conformantTo, type Verdict, verdict } from '../verdict.ts';
-import { keyId, open, parseSigned, Refused, readPrivateKey, seal } from './envelope.ts';
+import { keyId, openEnvelope, parseSigned, Refused, readPrivateKey, sealEnvelope } from './envelope.ts';
 import {
   DAY,
   declaredDigest,
@@ -85,7 +85,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
  * @throws Refused with the first problem
  */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
-  const payload = open(file, publicKey);
+  const payload = openEnvelope(file, publicKey);
   const content = parseSigned(payload.toString('utf8'));
   if (!statement.is(content)) {
     const [problem] = statement.problems(content);
@@ -404,7 +404,7 @@ export function certificateIssuer(file: string, keyFile: string | undefined, wor
   return {
     issue(report) {
       const statement = statementOf(report, suitesDigest(), words);
-      writeWhole(place, seal(Buffer.from(JSON.stringify(statement)), key));
+      writeWhole(place, sealEnvelope(Buffer.from(JSON.stringify(statement)), key));
       return {
         file: place,
         keyId: keyId(key),

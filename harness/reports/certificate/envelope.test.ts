@@ -3,7 +3,7 @@ import { dsse } from '@sigstore/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { verifyCertificate } from './certificate.ts';
-import { keyId, open, parseStrict, preAuthenticationEncoding, Refused, seal } from './envelope.ts';
+import { keyId, openEnvelope, parseStrict, preAuthenticationEncoding, Refused, sealEnvelope } from './envelope.ts';
 import { statementOf } from './statement.ts';
 import { certificate, complete, privateKey, publicKey, suites } from './testing/signed.ts';
 
@@ -73,15 +73,17 @@ test('a name that an object has twice is refused, in the envelope and in what it
   const twice = certificate().replace('"payload":', '"payload": "e30=", "payload":');
   expect(() => verifyCertificate(twice, publicKey)).toThrow(/an object has "payload" twice/);
   const inside = JSON.stringify(statementOf(complete(), suites)).replace('"result":', '"result":"PASSED","result":');
-  expect(() => verifyCertificate(seal(Buffer.from(inside), privateKey), publicKey)).toThrow(/has "result" twice/);
+  expect(() => verifyCertificate(sealEnvelope(Buffer.from(inside), privateKey), publicKey)).toThrow(
+    /has "result" twice/,
+  );
 });
 
 test('a signature by another key is refused, and so is one of two', () => {
   const other: KeyObject = generateKeyPairSync('ed25519').privateKey;
-  const payload = open(certificate(), publicKey);
-  expect(() => verifyCertificate(seal(payload, other), publicKey)).toThrow(/not signed by this key/);
+  const payload = openEnvelope(certificate(), publicKey);
+  expect(() => verifyCertificate(sealEnvelope(payload, other), publicKey)).toThrow(/not signed by this key/);
   const both = JSON.parse(certificate());
-  both.signatures.push(JSON.parse(seal(payload, other)).signatures[0]);
+  both.signatures.push(JSON.parse(sealEnvelope(payload, other)).signatures[0]);
   expect(() => verifyCertificate(`${JSON.stringify(both, null, 2)}\n`, publicKey)).toThrow(
     /not signed by this key alone/,
   );

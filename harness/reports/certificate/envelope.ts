@@ -138,7 +138,7 @@ export function preAuthenticationEncoding(payloadType: string, payload: Buffer):
   return Buffer.concat([Buffer.from(head), payload]);
 }
 
-export function seal(payload: Buffer, privateKey: KeyObject): string {
+export function sealEnvelope(payload: Buffer, privateKey: KeyObject): string {
   const sig = sign(null, preAuthenticationEncoding(PAYLOAD_TYPE, payload), privateKey);
   const made: Envelope = {
     payloadType: PAYLOAD_TYPE,
@@ -149,7 +149,7 @@ export function seal(payload: Buffer, privateKey: KeyObject): string {
 }
 
 /** Payload of an envelope that `publicKey` verifies. Throws Refused. */
-export function open(text: string, publicKey: KeyObject): Buffer {
+export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   const parsed = parseSigned(text);
   if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
   if (parsed.payloadType !== PAYLOAD_TYPE)

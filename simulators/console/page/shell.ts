@@ -63,7 +63,7 @@ export const html = (htm as unknown as typeof htm.default).bind<VNode>(h) as (
 
 let saidSoFar = 0;
 
-export function say(text: string, tone: SaidText['tone'] = 'done'): void {
+export function announce(text: string, tone: SaidText['tone'] = 'done'): void {
   saidSoFar += 1;
   globalThis.dispatchEvent(new CustomEvent<SaidText>('said', { detail: { number: saidSoFar, text, tone } }));
 }
@@ -84,9 +84,9 @@ export function ActionButton({ name, label, body, tone, disabled = false, title,
     setBusy(true);
     try {
       const answer = await act(name, body?.() ?? {});
-      say(done === undefined ? `${label}: done` : done(answer as never));
+      announce(done === undefined ? `${label}: done` : done(answer as never));
     } catch (error) {
-      say(`${label}: ${error instanceof Error ? error.message : String(error)}`, 'wrong');
+      announce(`${label}: ${error instanceof Error ? error.message : String(error)}`, 'wrong');
     } finally {
       setBusy(false);
     }

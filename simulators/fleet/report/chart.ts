@@ -43,7 +43,7 @@ const SIZE = 1000;
 const GAP_VALUES = 3;
 const LINE_COLOURS = 10;
 
-export function place({ from, to, log }: Axis, value: number): number {
+export function positionOn({ from, to, log }: Axis, value: number): number {
   const scaled = log === true ? Math.log(value / from) / Math.log(to / from) : (value - from) / (to - from);
   return Math.min(Math.max(scaled, 0), 1);
 }
@@ -69,7 +69,7 @@ export function chart(plot: Plot): Markup {
     ({ values, tone }, index) => html`<path class="${colour(index, tone)}" d="${path(at, values, x, y)}"/>`,
   );
   const shapes = bands.map(({ from, to, measured, byHand }, index) => {
-    const [left, right] = [place(x, from), place(x, to)];
+    const [left, right] = [positionOn(x, from), positionOn(x, to)];
     const kind = byHand === true ? ' by-hand' : `${index % 2 === 1 ? ' even' : ''}${measured ? '' : ' warm-up'}`;
     return html`<rect class="band${kind}" x="${units(left)}" width="${units(right - left)}" y="0" height="${SIZE}"/>`;
   });
@@ -97,7 +97,7 @@ function path(at: readonly number[], values: readonly (number | null)[], x: Axis
       missing += 1;
       return;
     }
-    const point = `${units(place(x, at[index] ?? 0))} ${units(1 - place(y, value))}`;
+    const point = `${units(positionOn(x, at[index] ?? 0))} ${units(1 - positionOn(y, value))}`;
     // Begins each stretch with a dash, because a single point is invisible.
     text += missing > GAP_VALUES ? `M${point}h1` : `L${point}`;
     missing = 0;
@@ -106,8 +106,8 @@ function path(at: readonly number[], values: readonly (number | null)[], x: Axis
 }
 
 function grid(x: Axis, y: Axis): Markup {
-  const across = y.ticks.map((tick) => `M0 ${units(1 - place(y, tick))}H${SIZE}`);
-  const down = x.ticks.map((tick) => `M${units(place(x, tick))} 0V${SIZE}`);
+  const across = y.ticks.map((tick) => `M0 ${units(1 - positionOn(y, tick))}H${SIZE}`);
+  const down = x.ticks.map((tick) => `M${units(positionOn(x, tick))} 0V${SIZE}`);
   return html`<path class="grid" d="${[...across, ...down].join('')}"/>`;
 }
 
@@ -115,11 +115,11 @@ const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%
 
 function labels(x: Axis, y: Axis): Markup {
   const up = y.ticks.map(
-    (tick) => html`<span style="top:${percent(1 - place(y, tick))}">${valueText(y.unit, tick)}</span>`,
+    (tick) => html`<span style="top:${percent(1 - positionOn(y, tick))}">${valueText(y.unit, tick)}</span>`,
   );
   const along = x.ticks.map((tick, index) => {
     const kind = index % 2 === 1 ? html`class="odd" ` : NOTHING;
-    return html`<span ${kind}style="left:${percent(place(x, tick))}">${valueText(x.unit, tick)}</span>`;
+    return html`<span ${kind}style="left:${percent(positionOn(x, tick))}">${valueText(x.unit, tick)}</span>`;
   });
   return html`<div class="y" aria-hidden="true">${up}</div>
 <div class="x" aria-hidden="true">${along}</div>`;
@@ -129,7 +129,7 @@ function labels(x: Axis, y: Axis): Markup {
 function bandLabels(x: Axis, bands: readonly Band[]): Markup {
   if (bands.length === 0) return NOTHING;
   const label = ({ name, from, to, measured, byHand }: Band): Markup => {
-    const [left, right] = [place(x, from), place(x, to)];
+    const [left, right] = [positionOn(x, from), positionOn(x, to)];
     const words = measured || byHand === true ? name : `${name} (warm-up)`;
     // A name near the right end of the chart extends to the left, where there is room.
     const at =
@@ -189,7 +189,7 @@ export function chartData({ id, x, y, at, series }: Plot): object {
   const short = (value: number): number => Number(value.toPrecision(4));
   return {
     id,
-    at: at.map((value) => Number(place(x, value).toFixed(4))),
+    at: at.map((value) => Number(positionOn(x, value).toFixed(4))),
     labels: at.map((value) => valueText(x.unit, value)),
     unit: y.unit,
     lines: series.map(({ name, values, tone }, index) => ({

@@ -17,11 +17,11 @@ import {
   foldersIn,
   RESULT_FILE,
   readResult,
+  readShardFile,
   reasonsOf,
   STARTING,
   shardFolder,
   silences,
-  told,
   type WatchOptions,
   watchShards,
 } from '../result/shards.ts';
@@ -71,7 +71,7 @@ export async function othersReady(
       if (other === index) continue;
       const folder = join(dirname(out), shardFolder({ index: other, count }));
       if (existsSync(join(folder, RESULT_FILE)) || existsSync(join(folder, FAILED_FILE))) continue;
-      const sign = told<Alive>(join(folder, ALIVE_FILE));
+      const sign = readShardFile<Alive>(join(folder, ALIVE_FILE));
       const isReady = sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > SILENT_MS);
       if (!isReady) missing.push(`${other}/${count}`);
     }

@@ -8,7 +8,7 @@ import { Type } from '../../../harness/contract/type.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../domain/devices.ts';
-import { conflict, find } from '../domain/find.ts';
+import { conflict, findRow } from '../domain/find.ts';
 import { PlatformError } from '../ports.ts';
 import type { Renderer } from '../render.ts';
 import type { DeviceRow } from '../store/rows.ts';
@@ -47,7 +47,7 @@ export class PlatformControl implements Disposable {
   }
   assignGroup(id: string, { group_id }: Of<typeof groupBody>): Done {
     const row = assignGroup(this.#core, id, group_id);
-    return this.#device(row, `in ${group_id === null ? 'no group' : find(this.#core, 'group', group_id).name}`);
+    return this.#device(row, `in ${group_id === null ? 'no group' : findRow(this.#core, 'group', group_id).name}`);
   }
 
   /**
@@ -55,7 +55,7 @@ export class PlatformControl implements Disposable {
    * but may reconnect.
    */
   setOnline(id: string, online: boolean): Done {
-    const row = find(this.#core, 'device', id);
+    const row = findRow(this.#core, 'device', id);
     if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be online or offline');
     if (online) this.#core.standIns.add(id);
     else if (!this.#core.standIns.delete(id)) this.#core.messenger.disconnect(id);

@@ -8,7 +8,7 @@ import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { ConfigInstanceRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
-import { find, insert, invalid } from './find.ts';
+import { findRow, insert, invalid } from './find.ts';
 
 /** Throws PlatformError 404 for an unknown instance. */
 export function contentOf(core: Core, configInstanceId: string): Uint8Array {
@@ -52,7 +52,7 @@ export function createConfigInstance(
 }
 
 function placeOf(core: Core, { config_schema_id, slot_key }: CreateConfigInstance) {
-  const schema = find(core, 'config_schema', config_schema_id);
+  const schema = findRow(core, 'config_schema', config_schema_id);
   const slots = slotsOfSchema(schema);
   const keys = slots.map(({ key }) => key);
   const slot = slot_key === undefined && slots.length === 1 ? slots[0] : slots.find(({ key }) => key === slot_key);

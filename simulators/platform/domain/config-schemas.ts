@@ -16,7 +16,7 @@ import { PlatformError } from '../ports.ts';
 import { NEWEST_FIRST } from '../store/order.ts';
 import type { ConfigSchemaRow, ConfigTypeRow, ReleaseRow } from '../store/rows.ts';
 import { defaultSlot } from '../versions.ts';
-import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
+import { change, conflict, createdNow, findRow, insert, invalid, refuseTaken } from './find.ts';
 import { resolveGitCommit } from './git-commits.ts';
 
 /** Throws PlatformError for an invalid schema, an unknown reference, or colliding slots. */
@@ -55,7 +55,7 @@ export function createConfigSchema(
 export const slotsOfSchema = (schema: ConfigSchemaRow): InstanceSlot[] => JSON.parse(schema.instance_slots);
 
 function resolveType(core: Core, { id, slug }: { id?: string | undefined; slug?: string | undefined }): ConfigTypeRow {
-  if (id !== undefined) return find(core, 'config_type', id);
+  if (id !== undefined) return findRow(core, 'config_type', id);
   if (slug === undefined)
     throw invalid('invalid_reference', 'config_type_ref: a config type is referred to by id or slug');
   const row = core.store.collections.config_type.first({ slug });
@@ -100,7 +100,7 @@ export function createConfigType(core: Core, { name, slug }: CreateConfigType): 
 
 /** Versions before everglades can change the slug (specification section 9, rule 2). */
 export function updateConfigType(core: Core, id: string, { name, slug }: UpdateConfigType, version: SupportedVersion) {
-  const row = find(core, 'config_type', id);
+  const row = findRow(core, 'config_type', id);
   const changes: Partial<ConfigTypeRow> = {};
   if (name !== undefined) changes.name = name;
   if (slug !== undefined && slug !== row.slug) {
@@ -125,7 +125,7 @@ export function createRelease(core: Core, { version, config_schema_ids, git_comm
   }
   const commit = git_commit_ref && resolveGitCommit(core, git_commit_ref);
   const owner = new Map<string, string>();
-  for (const schema of config_schema_ids.map((id) => find(core, 'config_schema', id))) {
+  for (const schema of config_schema_ids.map((id) => findRow(core, 'config_schema', id))) {
     for (const { filepath } of slotsOfSchema(schema)) {
       const other = owner.get(filepath);
       if (other !== undefined)

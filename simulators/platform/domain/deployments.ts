@@ -8,7 +8,7 @@ import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import type { ConfigInstanceRow, DeploymentRow, DeviceRow, ReleaseRow } from '../store/rows.ts';
 import { slotsOfSchema } from './config-schemas.ts';
-import { conflict, createdNow, find, insert, invalid } from './find.ts';
+import { conflict, createdNow, findRow, insert, invalid } from './find.ts';
 
 function checkInstances(core: Core, release: ReleaseRow, instances: readonly ConfigInstanceRow[]): void {
   const wrong = (message: string, params: Record<string, unknown>) =>
@@ -24,7 +24,7 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
     filled.add(slot);
   }
   for (const id of schemaIds) {
-    const slots = slotsOfSchema(find(core, 'config_schema', id));
+    const slots = slotsOfSchema(findRow(core, 'config_schema', id));
     const missing = slots.find(({ key, required }) => required && !filled.has(`${id} ${key}`));
     if (missing === undefined) continue;
     const { key } = missing;
@@ -76,10 +76,10 @@ function followOnDevice(core: Core, row: DeploymentRow, entered: 'deployed' | 'a
 /** Throws PlatformError for an unknown reference, an archived device, or an outdated parent (section 9, rule 3). */
 export function createDeployment(core: Core, request: CreateDeployment, version: SupportedVersion): DeploymentRow {
   const { behaviour, store } = core;
-  const device = find(core, 'device', request.device_id);
+  const device = findRow(core, 'device', request.device_id);
   refuseArchived(device);
-  const release = find(core, 'release', request.release_id);
-  const instances = request.config_instance_ids.map((id) => find(core, 'config_instance', id));
+  const release = findRow(core, 'release', request.release_id);
+  const instances = request.config_instance_ids.map((id) => findRow(core, 'config_instance', id));
   checkInstances(core, release, instances);
   const parentId = parentOf(core, device, request, version);
   const created = store.write(() => {
@@ -108,8 +108,8 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
 
 /** Throws PlatformError 409 unless the deployment is staged. */
 export function deployDeployment(core: Core, id: string): DeploymentRow {
-  const row = find(core, 'deployment', id);
-  const device = find(core, 'device', row.device_id);
+  const row = findRow(core, 'deployment', id);
+  const device = findRow(core, 'device', row.device_id);
   refuseArchived(device);
   if (row.activity_status === 'drifted' && !core.behaviour.deploysDrifted) {
     throw conflict('deployment_drifted', 'the deployment has drifted: stage it again, or archive it', { id });
@@ -126,7 +126,7 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
 
 /** Published rule: a client archives only staged and drifted deployments, and replaces all others. */
 export function archiveDeployment(core: Core, id: string): DeploymentRow {
-  const row = find(core, 'deployment', id);
+  const row = findRow(core, 'deployment', id);
   if (row.activity_status !== 'staged' && row.activity_status !== 'drifted') {
     const remedy = row.activity_status === 'archived' ? '' : '; deploying another replaces it';
     throw conflict(
@@ -140,7 +140,7 @@ export function archiveDeployment(core: Core, id: string): DeploymentRow {
 
 /** Deployments queued on the device after the staging of deployment `id`, newest first. */
 export function driftsOf(core: Core, id: string): DeploymentRow[] {
-  const row = find(core, 'deployment', id);
+  const row = findRow(core, 'deployment', id);
   const until = row.queue_order ?? Number.POSITIVE_INFINITY;
   const since = (other: DeploymentRow) => other.queue_order ?? 0;
   return core.store.collections.deployment
@@ -151,10 +151,10 @@ export function driftsOf(core: Core, id: string): DeploymentRow[] {
 
 function target(core: Core, row: DeploymentRow): DeploymentRow {
   const { behaviour, store } = core;
-  const device = find(core, 'device', row.device_id);
+  const device = findRow(core, 'device', row.device_id);
   const prior = device.target_deployment_id;
   if (prior !== null && behaviour.replaces) {
-    const replaced = find(core, 'deployment', prior);
+    const replaced = findRow(core, 'deployment', prior);
     const activity_status = behaviour.retired(replaced.activity_status);
     advance(core, replaced, { target_status: 'archived', activity_status });
   }
@@ -180,7 +180,7 @@ function drift(core: Core, cause: DeploymentRow): void {
 function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, version: SupportedVersion): string | null {
   const given = request.parent_id;
   const current = device.target_deployment_id;
-  if (typeof given === 'string' && find(core, 'deployment', given).device_id !== device.id) {
+  if (typeof given === 'string' && findRow(core, 'deployment', given).device_id !== device.id) {
     throw conflict('parent_mismatch', 'parent_id: that deployment belongs to another device', { parent_id: given });
   }
   if (!core.behaviour.parentHolds(given, current, version)) {

@@ -4,7 +4,7 @@ import type { CreateGroup, MoveGroup, UpdateGroup } from '../../../harness/contr
 import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import { type DeviceRow, type GroupRow, UNPROVISIONED } from '../store/rows.ts';
-import { change, conflict, createdNow, find, insert, invalid, refuseTaken } from './find.ts';
+import { change, conflict, createdNow, findRow, insert, invalid, refuseTaken } from './find.ts';
 
 /** The device stays `inactive` until an agent provisions it. Throws PlatformError 409 for a taken name. */
 export function createDevice(core: Core, { name }: CreateDevice): DeviceRow {
@@ -28,7 +28,7 @@ export function updateDevice(
   id: string,
   { name, group_id }: UpdateDevice & { group_id?: string | null },
 ): DeviceRow {
-  const row = find(core, 'device', id);
+  const row = findRow(core, 'device', id);
   if (row.status === 'archived') throw conflict('device_archived', 'an archived device cannot be changed');
   const changes: Partial<DeviceRow> = {};
   if (name !== undefined && name !== row.name) {
@@ -41,7 +41,7 @@ export function updateDevice(
 
 /** No published operation archives a device; seeds and the control API do. */
 export function archiveDevice(core: Core, id: string): DeviceRow {
-  const row = find(core, 'device', id);
+  const row = findRow(core, 'device', id);
   if (row.status === 'archived') return row;
   const now = timestamp(core.clock);
   const archived = change(core, 'device', row, {
@@ -76,8 +76,8 @@ export function disconnectAll(core: Core): void {
 
 /** No published operation changes the group of a device; the control API does. */
 export function assignGroup(core: Core, id: string, groupId: string | null): DeviceRow {
-  const row = find(core, 'device', id);
-  if (groupId !== null) find(core, 'group', groupId);
+  const row = findRow(core, 'device', id);
+  if (groupId !== null) findRow(core, 'group', groupId);
   return change(core, 'device', row, { group_id: groupId });
 }
 
@@ -88,14 +88,14 @@ function refuseTakenName(core: Core, name: string): void {
 
 /** Throws PlatformError 409 if a sibling has the name. */
 export function createGroup(core: Core, { name, parent_id = null }: CreateGroup): GroupRow {
-  if (parent_id !== null) find(core, 'group', parent_id);
+  if (parent_id !== null) findRow(core, 'group', parent_id);
   refuseTakenSibling(core, name, parent_id);
   return insert(core, 'group', { name, parent_id, ...createdNow(core) });
 }
 
 /** Throws PlatformError 409 if a sibling has the name. */
 export function renameGroup(core: Core, id: string, { name }: UpdateGroup): GroupRow {
-  const row = find(core, 'group', id);
+  const row = findRow(core, 'group', id);
   if (name === undefined || name === row.name) return row;
   refuseTakenSibling(core, name, row.parent_id);
   return change(core, 'group', row, { name });
@@ -103,10 +103,10 @@ export function renameGroup(core: Core, id: string, { name }: UpdateGroup): Grou
 
 /** Moves the group to the top level for `null`. Throws PlatformError 409 for a cycle. */
 export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): GroupRow {
-  const row = find(core, 'group', id);
+  const row = findRow(core, 'group', id);
   // Parent and ancestors, nearest first; the set ends the loop in a cycle, which a defect permits.
   const line = new Set<string>();
-  let at = parent_id === null ? undefined : find(core, 'group', parent_id);
+  let at = parent_id === null ? undefined : findRow(core, 'group', parent_id);
   while (at !== undefined && !line.has(at.id)) {
     line.add(at.id);
     at = at.parent_id === null ? undefined : core.store.collections.group.byId(at.parent_id);

@@ -8,7 +8,7 @@ import type { Values } from '../store/collection.ts';
 import type { Rows } from '../store/rows.ts';
 
 /** Throws PlatformError 404 for an unknown id. */
-export function find<K extends ResourceKind>(core: Core, kind: K, id: string): Rows[K] {
+export function findRow<K extends ResourceKind>(core: Core, kind: K, id: string): Rows[K] {
   const row = core.store.collections[kind].byId(id) as Rows[K] | undefined;
   if (row !== undefined) return row;
   const what = kind.replaceAll('_', ' ');

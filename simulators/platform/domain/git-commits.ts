@@ -7,7 +7,7 @@ import { timestamp } from '../../common/clock.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
 import type { GitCommitRow } from '../store/rows.ts';
-import { conflict, find, insert, invalid } from './find.ts';
+import { conflict, findRow, insert, invalid } from './find.ts';
 
 const HOSTS: Record<string, { type: GitRepositoryType; commit: string }> = {
   'github.com': { type: 'github', commit: 'commit' },
@@ -39,7 +39,7 @@ export function createGitCommit(core: Core, { sha, message, origin }: CreateGitC
 
 /** Prefers `id` to `sha`. Throws PlatformError for an unknown commit. */
 export function resolveGitCommit(core: Core, { id, sha }: GitCommitRef): GitCommitRow {
-  if (id !== undefined) return find(core, 'git_commit', id);
+  if (id !== undefined) return findRow(core, 'git_commit', id);
   if (sha === undefined) throw invalid('invalid_reference', 'a git commit is referred to by id or sha');
   const row = core.store.collections.git_commit.first({ sha: sha.toLowerCase() });
   if (row !== undefined) return row;

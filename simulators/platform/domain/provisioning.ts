@@ -6,7 +6,7 @@ import { type Credentials, PlatformError } from '../ports.ts';
 import type { DeviceRow } from '../store/rows.ts';
 import { advance } from './deployments.ts';
 import { createDevice } from './devices.ts';
-import { conflict, find } from './find.ts';
+import { conflict, findRow } from './find.ts';
 
 interface Token {
   digest: string;
@@ -18,7 +18,7 @@ interface Token {
 const digestOf = (token: string): string => hash('sha256', token, 'hex');
 
 export function issueToken(core: Core, bound?: { deviceId: string; reactivates: boolean }) {
-  if (bound !== undefined) find(core, 'device', bound.deviceId);
+  if (bound !== undefined) findRow(core, 'device', bound.deviceId);
   const token = `prov_${randomBytes(24).toString('base64url')}`;
   const expiresAt = new Date(core.clock.now() + 5 * 60_000).toISOString();
   core.store.write(() => {
@@ -37,7 +37,7 @@ export function issueToken(core: Core, bound?: { deviceId: string; reactivates: 
 /** Creates the device, or takes over an inactive device of that name. A token works once per device. */
 export function provision(core: Core, text: string, name: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
-  const bound = token.device_id === null ? undefined : find(core, 'device', token.device_id);
+  const bound = token.device_id === null ? undefined : findRow(core, 'device', token.device_id);
   const known = bound ?? core.store.collections.device.first({ name });
   if (known !== undefined && known.status !== 'inactive' && token.reactivates === 0) {
     throw conflict('device_provisioned', `the device ${JSON.stringify(known.name)} is provisioned already`);
@@ -61,7 +61,7 @@ export function reprovision(core: Core, text: string, credentials: Credentials):
   if (deviceId === undefined) {
     throw new PlatformError(403, 'token_not_bound', 'this provisioning token belongs to no one device');
   }
-  const device = find(core, 'device', deviceId);
+  const device = findRow(core, 'device', deviceId);
   if (device.status === 'archived') throw conflict('device_archived', 'the device is archived');
   const enrolled = core.store.write(() => {
     const target = device.target_deployment_id;

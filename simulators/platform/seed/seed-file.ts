@@ -16,7 +16,7 @@ import { createConfigInstance } from '../domain/config-instances.ts';
 import { createConfigSchema, createConfigType, createRelease } from '../domain/config-schemas.ts';
 import { applyReport, createDeployment } from '../domain/deployments.ts';
 import { archiveDevice, createDevice, createGroup } from '../domain/devices.ts';
-import { find } from '../domain/find.ts';
+import { findRow } from '../domain/find.ts';
 import { VIEWS } from '../domain/views.ts';
 import { PlatformError } from '../ports.ts';
 import { defaultSlot } from '../versions.ts';
@@ -184,7 +184,7 @@ function makeAll(core: Core, { seed, errorAt }: ReadSeed): Ids {
 /** Checks statuses at the end, because later deployments change the statuses of earlier deployments. */
 function requireStates(core: Core, { seed, errorAt }: ReadSeed, ids: Ids): void {
   for (const [at, { status: wanted = 'deployed' }] of (seed.deployments ?? []).entries()) {
-    const { status } = VIEWS.deployment(core, find(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
+    const { status } = VIEWS.deployment(core, findRow(core, 'deployment', ids.get(`deployments/${at}`) ?? ''));
     if (status === wanted) continue;
     const later = 'after the later deployments of its device';
     throw errorAt(['deployments', at, 'status'], `cannot be ${wanted}: ${later} it is ${status}`);
@@ -244,7 +244,7 @@ function deployment(core: Core, entry: Entry<'deployments'>, refer: Refer): stri
     NEWEST_VERSION,
   );
   const report = (change: Parameters<typeof applyReport>[2]) =>
-    void applyReport(core, find(core, 'deployment', row.id), change);
+    void applyReport(core, findRow(core, 'deployment', row.id), change);
   if (status === 'failed' || status === 'retrying') report({ error_status: status });
   if (status === 'deployed' || status === 'removing' || status === 'archived') report({ activity_status: 'deployed' });
   if (status === 'removing' || status === 'archived') report({ activity_status: status });

@@ -4,7 +4,7 @@ import { ok, refused } from '../support/requests.ts';
 import type { Ask, Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import type { KnownRecord } from './model.ts';
-import { read, type World } from './world.ts';
+import { readRecord, type World } from './world.ts';
 import type { Writes } from './writes.ts';
 
 export async function groupsOfDevices(
@@ -21,7 +21,7 @@ export async function groupsOfDevices(
   for (const body of bodies) {
     for (const name of ['updated_at', 'name']) device.members.delete(name);
     await ex.write({ ...base, operation: operation('updateDevice'), ids: [device.id], body }, 'device', {});
-    await read(ex, device, ex.newest);
+    await readRecord(ex, device, ex.newest);
   }
   const body = { name: writes.names.next(), group_id: group.id };
   const made = await ex.write({ ...base, operation: operation('createDevice'), ids: [], body }, 'device', {});
@@ -32,7 +32,7 @@ export async function groupsOfDevices(
 }
 
 export async function circles(ex: Explorer, { groups }: World): Promise<void> {
-  for (const group of groups) await read(ex, group, ex.newest);
+  for (const group of groups) await readRecord(ex, group, ex.newest);
   const isShown = ex.model.presence.get('group read parent_id')?.shown.size ?? 0;
   const chains = groups.map((group) => pathFrom(ex, group.id));
   const [chain = []] = chains.toSorted((one, other) => other.length - one.length);
@@ -43,7 +43,7 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
     const exchange = await ex.write({ ...ask, version: ex.newest, key: 'full', query: [] }, 'group', {});
     // Forgets known parents after an accepted move, because a platform may repair the tree in any way.
     if (ok(exchange)) for (const group of groups) group.members.delete('parent_id');
-    for (const group of groups) await read(ex, group, ex.newest);
+    for (const group of groups) await readRecord(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);
     const circle = isCircle(path) ? path : undefined;
     const about = { what: 'circle', kind: 'group', path: '/parent_id' } as const;
@@ -74,7 +74,7 @@ export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<voi
     const groups = await Promise.all([add(writes), add(writes), add(writes)]);
     const [one, other, third] = groups;
     if (one === undefined || other === undefined || third === undefined) return;
-    const { json } = (await read(ex, one.record, ex.newest)) ?? {};
+    const { json } = (await readRecord(ex, one.record, ex.newest)) ?? {};
     // Ends if the platform shows a group's parent under another name.
     if ((json as Readonly<Record<string, unknown>> | undefined)?.['parent_id'] !== null) return;
     const swapped = await answersAtOnce(ex, [move(one, other), move(other, one)]);

@@ -7,7 +7,7 @@ import { createOf, type Explorer, getOf, operation } from './explorer.ts';
 import { unknownReferences, wrongFields } from './fields.ts';
 import { circles, groupsAtOnce, groupsOfDevices } from './groups.ts';
 import type { KnownRecord } from './model.ts';
-import { read, type World } from './world.ts';
+import { readRecord, type World } from './world.ts';
 
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const parts = [
@@ -30,13 +30,13 @@ async function replacement(ex: Explorer, { writes, parts, devices, deployments }
     made ??= await writes.deployment(ex.newest, { device, ...part });
     if (made === undefined) return;
     deployments.push(made);
-    for (const each of deployments) await read(ex, each, ex.newest);
+    for (const each of deployments) await readRecord(ex, each, ex.newest);
   }
 }
 
 /** Section 9, migration rule 1: the server derives an omitted path and reuses no earlier path. */
 async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: World): Promise<void> {
-  for (const { schema } of parts) for (const each of ex.versions) await read(ex, schema, each);
+  for (const { schema } of parts) for (const each of ex.versions) await readRecord(ex, schema, each);
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
   const given = await writes.schema(version, type);
@@ -45,10 +45,10 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
     await writes.schema(version, type, { hasPath: false }),
   ];
   const two = await writes.schema(version, type, { slots: 2 });
-  for (const each of [given, two]) if (each !== undefined) await read(ex, each, version);
+  for (const each of [given, two]) if (each !== undefined) await readRecord(ex, each, version);
   const paths: unknown[] = [];
   for (const schema of derived) {
-    const exchange = schema && (await read(ex, schema, version));
+    const exchange = schema && (await readRecord(ex, schema, version));
     if (exchange === undefined || !ok(exchange)) continue;
     const [path] = pathsIn(exchange);
     paths.push(path);
@@ -79,7 +79,7 @@ async function yamlContents(ex: Explorer, { writes, types: [type] }: World): Pro
       made ??= schema && (await writes.instance(version, schema, { format: 'yaml', data }));
     }
     const { last } = writes;
-    if (made !== undefined) await read(ex, made, version, 'content');
+    if (made !== undefined) await readRecord(ex, made, version, 'content');
     else if (last !== undefined && refused(last))
       ex.hold(
         last,
@@ -174,6 +174,6 @@ async function keptSlugs(ex: Explorer, { writes, types: [type] }: World): Promis
     const about = { what: 'accepted', kind: 'config_type', path: '/slug' } as const;
     // A platform may ignore an unknown member such as `Slug`.
     if ('slug' in body) ex.hold(exchange, !ok(exchange), about, expected, exchange.status);
-    await read(ex, type, version);
+    await readRecord(ex, type, version);
   }
 }

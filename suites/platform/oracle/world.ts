@@ -168,7 +168,7 @@ async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void
   await ex.look({ ...base, operation: listOf(kind), version, ids: [], query: [['limit', '100']] });
 }
 
-export async function read(
+export async function readRecord(
   ex: Explorer,
   { id, kind }: KnownRecord,
   version: string,

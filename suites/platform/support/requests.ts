@@ -11,7 +11,7 @@ import {
 } from '../../../harness/contract/versions.ts';
 import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
-import { show } from '../../../harness/runner/violation.ts';
+import { shortText } from '../../../harness/runner/violation.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
 
 export type Platform = PlatformContext & CheckContext;
@@ -91,12 +91,12 @@ export const hasSucceeded = ({ session }: Platform, method: string, path: string
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 
 export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
-  `${response.status}${response.text === '' ? ' with no body' : ` ${show(response.text, 300)}`}`;
+  `${response.status}${response.text === '' ? ' with no body' : ` ${shortText(response.text, 300)}`}`;
 
 /** One line for a finding, such as `POST /deployments {"parent_id":null}`; text is shown as sent. */
 export function describeRequest(method: string, path: string, body?: unknown): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return [method, path, ...(text === undefined ? [] : [show(text, 300)])].join(' ');
+  return [method, path, ...(text === undefined ? [] : [shortText(text, 300)])].join(' ');
 }
 
 export const ok = ({ status }: Pick<HttpResponse, 'status'>): boolean => status >= 200 && status <= 299;

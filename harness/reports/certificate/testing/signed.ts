@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { CheckResult, Report } from '../../../runner/types.ts';
 import { sampleReport, sampleResult } from '../../testing/samples.ts';
-import { seal } from '../envelope.ts';
+import { sealEnvelope } from '../envelope.ts';
 import { type Statement, statementOf } from '../statement.ts';
 
 export const { publicKey, privateKey } = generateKeyPairSync('ed25519');
@@ -22,10 +22,10 @@ export const complete = (checks = good, change: Partial<Report> = {}): Report =>
 /** Tests go on for more than a year. */
 export const LASTING = { validUntil: '2999-12-31' };
 export const certificate = (report = complete()): string =>
-  seal(Buffer.from(JSON.stringify(statementOf(report, suites, LASTING))), privateKey);
+  sealEnvelope(Buffer.from(JSON.stringify(statementOf(report, suites, LASTING))), privateKey);
 /** Signs whatever `change` makes of a good statement. */
 export const forged = (change: (statement: Statement) => unknown): string => {
   const made = statementOf(complete(), suites, LASTING);
   change(made);
-  return seal(Buffer.from(JSON.stringify(made)), privateKey);
+  return sealEnvelope(Buffer.from(JSON.stringify(made)), privateKey);
 };

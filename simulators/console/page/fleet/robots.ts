@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Card, colourOf, followLook, html, say, thousands } from '../shell.ts';
+import { announce, Card, colourOf, followLook, html, thousands } from '../shell.ts';
 import type { FleetDocument } from './document.ts';
 
 interface State {
@@ -161,7 +161,7 @@ export function RobotsCard({ document, chosen, onChoose }: RobotsProps): VNode {
     const whole = /^\d+$/.test(text) || text === nameOf(prefix, robot);
     if (whole && robot >= 0 && robot < states.length) onChoose(robot);
     else
-      say(
+      announce(
         `No robot is called ${text || 'nothing'}: ${nameOf(prefix, 0)} to ${nameOf(prefix, states.length - 1)}`,
         'wrong',
       );

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import {
   ActionButton,
   act,
+  announce,
   bytes,
   Card,
   clock,
@@ -12,7 +13,6 @@ import {
   html,
   noneIn,
   type PageProps,
-  say,
   textTo,
   thousands,
 } from '../shell.ts';
@@ -225,7 +225,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
     try {
       setOpen(await act<Exchange>('exchange', { number }));
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error), 'wrong');
+      announce(error instanceof Error ? error.message : String(error), 'wrong');
     }
   };
   const note =
