@@ -1,10 +1,10 @@
-/** Attempts at a check: its worst result stands for all, with its failure rate. */
+/** Keeps the results of all attempts at a check, and counts its failure rate. */
 import { defined } from '../common/defined.ts';
 import type { CheckResult, Outcome, Rate } from './types.ts';
 
 interface Attempt {
   result?: CheckResult;
-  /** True if no other check ran meanwhile. */
+  /** True if no other check ran during the attempt. */
   isAlone: boolean;
 }
 
@@ -12,7 +12,7 @@ export class Attempts {
   readonly #ended = new Map<string, Required<Attempt>[]>();
   readonly #underWay = new Set<Attempt>();
 
-  /** Runs a check, and keeps its result if it `counts`: the end of the run makes results meaningless. */
+  /** The end of the run cuts checks off, so `counts` may reject their results. */
   async make(attempt: () => Promise<CheckResult>, counts: (result: CheckResult) => boolean): Promise<CheckResult> {
     const own: Attempt = { isAlone: this.#underWay.size === 0 };
     for (const other of this.#underWay) other.isAlone = false;
@@ -32,7 +32,7 @@ export class Attempts {
     this.#ended.set(result.id, all);
   }
 
-  /** Worst result of a check, the first of equals: a pass excuses no failure. `excuses`: by a baseline. */
+  /** Returns the worst result, because a later pass does not undo a failure. */
   worst(id: string, excuses: (result: CheckResult) => boolean): CheckResult | undefined {
     const weight = (result: CheckResult): number =>
       WEIGHTS[result.outcome === 'fail' && excuses(result) ? 'known' : result.outcome];
@@ -40,7 +40,6 @@ export class Attempts {
     return results.toSorted((a, b) => weight(b) - weight(a))[0];
   }
 
-  /** Rate of attempts as bad as this result. `notTried`: reason for no retry. */
   rate({ id, outcome }: CheckResult, notTried?: string): Rate {
     const decided = this.#ended.get(id)?.filter(({ result }) => isDecided(result)) ?? [];
     const isAsBad = ({ result }: Attempt): boolean =>
@@ -61,22 +60,22 @@ export const isFinding = ({ outcome }: CheckResult): boolean => outcome === 'fai
 
 export const isDecided = ({ outcome }: CheckResult): boolean => ['pass', 'fail', 'warn'].includes(outcome);
 
-/** A finding that a baseline excuses ranks better than a blocked check. */
+/** Severity of outcomes: the highest wins when attempts differ. */
 const WEIGHTS: Readonly<Record<Outcome, number>> = {
   fail: 5,
   blocked: 4,
   known: 3,
   warn: 2,
   pass: 1,
-  // An attempt that saw enough decides.
+  // An undecided attempt saw too little, so a pass outranks it.
   undecided: 0,
   not_applicable: -1,
-  // Set by a baseline alone.
+  // Only a baseline sets `flaky` and `fixed`, after the attempts are merged.
   flaky: -2,
   fixed: -2,
 };
 
-/** Rate in words, e.g. `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`. */
+/** E.g. `always: 3 of 3 times`, `2 of 3 times (alone 1 of 2)`, `not tried again: …`. */
 export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   if (times === 1 && not_tried !== undefined) return `not tried again: ${not_tried}`;
   const beside = { times: times - alone.times, failed: failed - alone.failed };
@@ -84,9 +83,9 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const isBoth = alone.times > 0 && beside.times > 0;
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
   if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
-  // A failure rare beside others need not show in a few attempts alone.
+  // A rare failure may miss the few attempts alone by chance, so only a frequent failure blames concurrency.
   if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
-    // A single failure may depend on the order of checks, not on concurrency.
+    // A single failure may come from the order of checks instead of concurrency.
     const or = beside.times === 1 ? ' or in an earlier state' : '';
     return `only beside other requests${or}: ${counted(beside)} times, and ${counted(alone)} alone${why}`;
   }

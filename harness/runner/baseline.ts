@@ -1,7 +1,4 @@
-/**
- * Baseline: known findings, each identified by its words, with a reason and an expiry date. An entry whose check passes
- * is an error unless it is marked as flaky.
- */
+/** Baseline of known findings: each has a reason and an expiry date, and must fail unless marked flaky. */
 import { existsSync } from 'node:fs';
 import type { Static } from 'typebox';
 import { isCollection, isNode, stringify } from 'yaml';
@@ -73,10 +70,8 @@ interface Scope {
 }
 
 /**
- * Applies a baseline to results. The finding of an entry becomes `known`, or `flaky`, which may also pass; any other
- * finding stays as it is, and so does a check that a known failure blocks. Errors are an entry whose check passes
- * (`fixed`), an expired entry, and an entry without a check (the last two as results of their own). Entries for checks
- * that did not run, or for another API, have no effect. Pure.
+ * Marks findings that the baseline excuses as `known` or `flaky`, and checks that pass against it as `fixed`.
+ * Expired entries and entries of unknown checks add results; entries of other APIs have no effect.
  * @param today YYYY-MM-DD
  */
 export function applyBaseline(
@@ -94,7 +89,7 @@ export function applyBaseline(
     if (!suite.ids.includes(check))
       return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
     const expired = entries.get(check)?.find((each) => isOver(each, today));
-    // A warning would hide an expired entry; a failure is an error already.
+    // A warning alone lets the run pass, so an expired entry adds an error.
     return settled.get(check)?.outcome === 'warn' && expired !== undefined
       ? [complaint(entry, expiredOn(expired))]
       : [];
@@ -156,7 +151,7 @@ function complaint(entry: BaselineEntry, reason: string): CheckResult {
   };
 }
 
-/** The report may quote the words of the entry. */
+/** An entry may quote a report, so its ids and numbers are masked for the comparison. */
 function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
   if (finding === undefined) return true;
   const found = inWords(comparableText(result));
@@ -166,7 +161,7 @@ function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
 export const isExcused = ({ known }: Baseline, result: CheckResult, today: string): boolean =>
   known.some((entry) => entry.check === result.id && !isOver(entry, today) && isEntryFor(entry, result));
 
-/** Ids of checks whose entries name no finding, so excuse any. */
+/** Ids of checks with an entry that names no finding, and therefore excuses every failure. */
 export const oldEntries = ({ known }: Baseline): string[] =>
   known.filter(({ finding }) => finding === undefined).map(({ check }) => check);
 
@@ -180,7 +175,7 @@ const about = ({ kind = 'bug', reason, owner, expires }: BaselineEntry): string 
   `${reason} (${kind}${owner === undefined ? '' : `, owner ${owner}`}, excused until ${expires})`;
 
 const EXCUSED_DAYS = 30;
-/** Stands in until a person names an owner. */
+/** Owner of a new entry until a person fills in a name. */
 export const UNASSIGNED = 'unassigned';
 
 export interface BaselineUpdate extends Baseline {
@@ -189,9 +184,8 @@ export interface BaselineUpdate extends Baseline {
 }
 
 /**
- * Baseline that excuses exactly the failures in `results`. Kept entries keep reason and date; new entries expire after
- * thirty days and need an owner; findings that come sometimes become `flaky`. An entry without a finding gets the one
- * of its check. Entries for other APIs, for undecided checks, and for other findings of a failing check stay. Pure.
+ * Returns a baseline that excuses exactly the failures in `results`.
+ * New entries expire after 30 days; entries of other APIs and of undecided checks stay.
  */
 export function updatedBaseline(
   results: readonly CheckResult[],
@@ -255,10 +249,7 @@ function daysAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/**
- * Reads a baseline with the positions of its entries; `mayBeMissing` makes a missing file empty. Throws UsageError with
- * the line.
- */
+/** Throws UsageError for an invalid file, or for a missing file unless `mayBeMissing`. */
 export function readBaseline(path: string, options: { mayBeMissing?: boolean } = {}): Baseline {
   if (!existsSync(path)) {
     if (options.mayBeMissing === true) return { known: [] };

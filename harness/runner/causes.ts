@@ -1,4 +1,4 @@
-/** Groups findings by cause, so that one bug is one finding: the plainest check leads, the others are consequences. */
+/** Groups findings by cause, so that the report shows one bug as one finding with its consequences. */
 
 import { isFinding } from './attempts.ts';
 import { withoutNumbers } from './finding-text.ts';
@@ -8,10 +8,9 @@ import type { CheckResult } from './types.ts';
 type Grouped = Premised & { readonly requirement: { readonly id: string } };
 
 /**
- * Sets `consequence_of` on failures and warnings that show the same cause less plainly than another; keeps the order.
- * Two findings have one cause when
- * - both checks decide the same requirement: the check named like it leads;
- * - one check rests, directly or not, on the other or on a check of the requirement that the other is named like;
+ * Sets `consequence_of` on findings that share the cause of a plainer finding. Two findings share a cause if
+ * - both checks decide the same requirement, or
+ * - one check rests on the other, directly or through premises, or
  * - both got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {
@@ -35,7 +34,7 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
   });
 }
 
-/** Failures before warnings, then by number of premises; findings of one requirement stay together. */
+/** Sorts failures before warnings, then by number of premises; keeps findings of one requirement together. */
 function plainestFirst(
   findings: readonly CheckResult[],
   below: ReadonlyMap<string, readonly Grouped[]>,
@@ -58,17 +57,14 @@ function plainestFirst(
 const compare = (left: readonly number[], right: readonly number[]): number =>
   left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
-/** A deviation that readers allowed for may still show; a deviation that no reader met cannot. */
+/** A tolerated deviation causes only findings of checks that met the deviation. */
 const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: CheckResult): boolean =>
   outcome === 'fail' && (deviation === undefined || allowed_for.includes(deviation.name));
 
 const isDecidedBy = ({ id, requirement }: Grouped, lead: CheckResult): boolean =>
   id === lead.id || (requirement.id === lead.requirement_id && lead.id === lead.requirement_id);
 
-/**
- * Leading findings, the most telling first: MUST before SHOULD, then by number of consequences and blocked checks, then
- * in the order of the report.
- */
+/** Findings that are no consequence: MUST before SHOULD, then by number of consequences and blocked checks. */
 export function leadsFirst(results: readonly CheckResult[]): CheckResult[] {
   const leadOf = new Map(results.map(({ id, consequence_of }) => [id, consequence_of ?? id]));
   const followers = new Map<string, number>();
@@ -86,7 +82,7 @@ const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 :
 
 function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
   const all = new Map<string, Grouped[]>();
-  // Visits premises first, so that their own premises are known.
+  // The order puts premises first, so the map already holds the premises of each premise.
   for (const check of inOrder(checks)) {
     const direct = premisesOf(check, checks);
     all.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(all.get(premise.id) ?? [])]))]);
@@ -99,7 +95,7 @@ function isSameAnswer(left: CheckResult, right: CheckResult): boolean {
   return requestOf(left) === requestOf(right) && answer(left) === answer(right);
 }
 
-/** Last request without its query, which may hold cursors. */
+/** Leaves out the query, whose cursors differ between checks. */
 function requestOf({ exchanges }: CheckResult): string {
   const last = exchanges?.at(-1);
   return last === undefined ? '' : `${last.method} ${last.url.replace(/\?.*$/, '')}`;

@@ -1,4 +1,4 @@
-/** Result of a check, by its end and by what was recorded on the way. */
+/** Maps the end of a check, and its recordings, to a result. */
 import { LimitReached, limitIn, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder, Snapshot } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
@@ -9,7 +9,7 @@ import { scriptOf } from './script.ts';
 import type { Check, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, TooLittleSeen, type Violation } from './violation.ts';
 
-/** Lines of standard error shown. */
+/** Lines of the target's standard error in a result. */
 const WRITTEN_LINES = 20;
 const SHOWN_EXCHANGES = 8;
 
@@ -21,7 +21,7 @@ export interface CheckRecord {
   seenBy?: string[];
   warning?: Violation;
   standardError?: TargetHooks['standardError'];
-  /** Recordings up to each finding, without later ones. */
+  /** Exchanges up to each finding, by the finding's error; the check may go on afterwards. */
   seen: WeakMap<object, Snapshot>;
 }
 
@@ -45,7 +45,7 @@ export const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: Chec
   ...Object.fromEntries(counts),
 });
 
-/** Leaves a check undecided that saw too little. A replay tries one input only. */
+/** A replay runs a single input, so it may pass below the minimum. */
 export function passedOrUndecided(run: EndedRun, record: CheckRecord): Pick<CheckResult, 'outcome' | 'reason'> {
   const { least = {}, orElse } = run.check;
   const saw = sawOf(run, record);
@@ -72,7 +72,7 @@ export function standardErrorOf(
 ): Pick<CheckResult, 'stderr'> {
   if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
   const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
-  // Shows standard error once.
+  // The finding may already quote standard error.
   const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
   return isTold ? {} : { stderr: lines.join('\n') };
 }
@@ -89,7 +89,7 @@ export function endedBy(
 ): Partial<CheckResult> & { outcome: Outcome } {
   if (error instanceof NotApplicable) return { outcome: 'not_applicable', reason: error.message };
   if (error instanceof TooLittleSeen) return { outcome: 'undecided', reason: error.message };
-  // Errors after the end of the run only say that requests were aborted.
+  // The end of the run aborts every request, so later errors say nothing about the target.
   if (signal.aborted) return { outcome: 'blocked', ...evidenceOf(recorder, {}), ...runOverReason(signal) };
   const finding = findingOf(error);
   if (finding === undefined) {
@@ -120,10 +120,10 @@ export function warnedResult(
 
 const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 
-/** Reason of a blocked check. An unexpected error is a fault in Muster, so its place is named. */
+/** An unexpected error is a bug in Muster, so the reason names its place in the code. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
-  // Any file or lazily loaded module may meet the limit of open files.
+  // Any file access may meet the limit of open files.
   const limit = limitIn(error);
   if (limit !== undefined) return { reason: limit };
   const place =
@@ -131,10 +131,7 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
 }
 
-/**
- * Exchanges of a finding, as of `seen`; a check that records its exchanges at its end has none by then. The last
- * request alone reproduces a finding only where nothing had to be driven first.
- */
+/** A curl line reproduces a finding only if the check drove nothing; otherwise a script does. */
 function evidenceOf(
   recorder: Recorder,
   about: { expected?: string; actual?: string },

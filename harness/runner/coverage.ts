@@ -1,4 +1,4 @@
-/** Coverage of a run: decided checks of the requirement set, reasons for the others, and demands that were not met. */
+/** Counts the decided checks of a run, with reasons for undecided checks and unmet demands. */
 import { defined } from '../common/defined.ts';
 import { CAPABILITIES, CAPABILITY_OPTIONS } from '../contract/capabilities.ts';
 import { PROFILES } from '../contract/profiles.ts';
@@ -19,8 +19,8 @@ type Planned = Pick<Plan<never>, 'size' | 'profileSize' | 'narrowedBy'> & {
 const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'known', 'flaky', 'fixed']);
 
 /**
- * Coverage of the requirement set, or with `ofProfile` of its profile. A profile counts requirements, each decided by a
- * free choice or any check that saw enough. Ignores complaints about the baseline.
+ * Coverage of the requirement set, or with `ofProfile` of the profile.
+ * In a profile, an undecided check counts if a different check decided its requirement.
  */
 export function coverageOf(
   plan: Planned,
@@ -55,7 +55,7 @@ export function coverageOf(
   };
 }
 
-/** Largest profile below that of the run with every requirement decided; undefined if there is none. */
+/** Largest profile, below that of the run, whose every requirement was decided. */
 export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report: Report): string | undefined {
   const { api, profile, requirements_version: date } = report;
   const results = new Map(report.checks.map((result) => [result.id, result.outcome]));
@@ -80,10 +80,10 @@ function mostFrequent(members: readonly Reason[]): Reason {
 const agreeing = (why: string, count: number): string =>
   count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
 
-/** `because` is specific to the check. */
+/** `because`: detail of one check, dropped when several checks share the reason. */
 type Reason = Undecided & { because?: string };
 
-/** A target has one transport, so no option can add the other. */
+/** A target has one transport, so no option adds the missing transport. */
 const TRANSPORTS: ReadonlySet<Capability> = new Set(['unix', 'loopback']);
 
 function whyUndecided(
@@ -98,14 +98,13 @@ function whyUndecided(
   const missing = needs.filter((need) => !capabilities.includes(need));
   if (missing.some((need) => TRANSPORTS.has(need)))
     return { checks: 1, why: 'are about another transport', needs: missing };
-  // Advises the first capability that is missing: the others depend on it.
+  // The first missing capability is a precondition of the rest.
   const [first] = missing.toSorted((left, right) => CAPABILITIES.indexOf(left) - CAPABILITIES.indexOf(right));
   if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
   const add = CAPABILITY_OPTIONS[first];
   return { checks: 1, why: `need ${first}`, needs: [first], ...defined({ add }) };
 }
 
-/** Names the options that left checks out of the plan. */
 function notChosen({ narrowedBy, profile }: Planned): Undecided {
   const choosing = narrowedBy.flatMap(
     (option) => /^--(?:only|section|last-failed)\b|^--profile core$/.exec(option)?.[0] ?? [],
@@ -119,7 +118,6 @@ export interface Demands {
   minDecided?: { count: number } | { percent: number };
 }
 
-/** Demands that the run did not meet, a sentence each. */
 export function unmetDemands(
   { require = [], minDecided }: Demands,
   { checks, decided }: Coverage,

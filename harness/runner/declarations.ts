@@ -1,10 +1,7 @@
-/**
- * Compares declarations of the target with observations of the run. Checks rely on declarations, so a difference makes
- * the run incomplete. Bounds are one-sided and generous: any reading of the declaration holds.
- */
+/** Compares declarations of the target with observations of the run; a difference makes the run incomplete. */
 import { CAPABILITY_MEANINGS, type Capability } from '../contract/capabilities.ts';
 
-/** One declaration of the target. Field names are those of the JSON report. */
+/** Declaration of the target with its observed value; field names are those of the JSON report. */
 export interface Declaration {
   name: string;
   declared: string;
@@ -16,19 +13,19 @@ export class Declarations {
   readonly #seen = new Map<string, Declaration>();
   readonly #worked = new Set<string>();
 
-  /** Records a declaration. A difference is final, whatever agreed before or agrees later. */
+  /** A recorded difference stays, even if later observations agree. */
   saw(declaration: Declaration): void {
     if (this.#seen.get(declaration.name)?.holds !== false) this.#seen.set(declaration.name, declaration);
   }
 
-  /** Records that control did what the capability says; a later refusal does not count. */
+  /** Proves the capability, so later refusals are ignored. */
   worked(capability: Capability): void {
     const name = nameOf(capability);
     this.#worked.add(name);
     this.#seen.set(name, { name, declared: CAPABILITY_MEANINGS[capability], observed: 'it did', holds: true });
   }
 
-  /** Records that control refused a call that every target with the capability can do. */
+  /** Call only for a request that every target with the capability can serve. */
   refused(capability: Capability, why: string): void {
     const name = nameOf(capability);
     if (this.#worked.has(name)) return;
@@ -42,11 +39,11 @@ export class Declarations {
 
 const nameOf = (capability: Capability): string => `capability ${capability}`;
 
-/** A segmented log holds more, and grows after a compaction. */
+/** A log in segments keeps whole segments, so it holds more than declared. */
 const TIMES_THE_RETENTION = 3;
 const MORE_EVENTS = 100;
 
-/** Events `kept` by a compaction against the declaration. Fewer are no difference. */
+/** Fewer events than declared are allowed. */
 export const retentionSeen = (declared: number, kept: number): Declaration => ({
   name: 'retention',
   declared: `at most ${declared} events`,
@@ -54,11 +51,11 @@ export const retentionSeen = (declared: number, kept: number): Declaration => ({
   holds: kept <= TIMES_THE_RETENTION * declared + MORE_EVENTS,
 });
 
-/** Allows for heartbeats when a stream opens and after events. */
+/** Leaves room for heartbeats when a stream opens and after events. */
 const TIMES_THE_RATE = 3;
 const MORE_HEARTBEATS = 5;
 
-/** Declaration of heartbeats on an idle stream. A missing heartbeat is the finding of a check. */
+/** Only too many heartbeats are a difference; a check reports missing heartbeats. */
 export const heartbeatsSeen = (declaredSeconds: number, count: number, elapsedMs: number): Declaration => ({
   name: 'heartbeat',
   declared: `every ${declaredSeconds} s`,

@@ -1,21 +1,20 @@
-/** Declares requirements and checks of a suite, so that the requirement stands above its check. */
+/** Declares the requirements and checks of a suite. */
 import { REQUIREMENT_SETS } from './requirements.ts';
 import type { Rule } from './rules.ts';
 import type { Api, Check, Requirement, Suite } from './types.ts';
 
-/** `since`: date of the first requirement set with this sentence of the specification. */
 export function requirement(declared: Requirement): Requirement {
   return Object.freeze(declared);
 }
 
 type Options<Context> = Omit<Check<Context>, 'id' | 'requirement' | 'run'> & {
-  /** Word that distinguishes checks of one requirement: the check's id becomes `<requirement>.<aspect>`. */
+  /** Distinguishes checks of one requirement: the id becomes `<requirement>.<aspect>`. */
   aspect?: string;
 };
 
 /**
- * Makes the function that declares checks for one API: `const check = checks<DeviceContext>()`. A check needs at least
- * one answer to pass unless `least` says otherwise.
+ * Returns the function that declares checks of one API: `const check = checks<DeviceContext>()`.
+ * A check passes only after at least one answer, unless `least` says otherwise.
  */
 export function checks<Context>() {
   return (requirement: Requirement, options: Options<Context>, run: Check<Context>['run']): Check<Context> => {
@@ -30,7 +29,7 @@ export function checks<Context>() {
   };
 }
 
-/** Makes the function that declares rules for one API. A rule needs at least one sighting to pass. */
+/** Returns the function that declares rules of one API. A rule passes only after at least one sighting. */
 export function rules<Context>() {
   return (
     requirement: Requirement,
@@ -46,9 +45,8 @@ export function rules<Context>() {
 
 /**
  * Joins lists of checks into a suite.
- * @param sets dates of the requirement sets, oldest first; a foreign suite passes its own
- * @throws Error for a duplicate id, which `--only` and baselines could not tell apart; for two wordings of one
- *   requirement; for a `since` or `until` that is no date of a set
+ * @param sets dates of the requirement sets, oldest first
+ * @throws Error for a duplicate check id, two wordings of one requirement, or an unknown `since` or `until`
  */
 export function suite<Context>(
   api: Api,

@@ -1,18 +1,17 @@
-/** Similarity of findings: their words without parts that vary between requests or runs. */
+/** Reduces findings to the words that stay the same between requests and runs. */
 import { printable } from '../common/terminal.ts';
 import type { Finding } from './types.ts';
 
 const LIST = /\[(|\d[\d, –….]*)\](?: \(\d+\))?/g;
 
-/** Ids, times and lengths vary between requests. */
+/** Masks ids, times and lengths, which vary between requests. */
 export const withoutNumbers = (text: string): string => text.replaceAll(LIST, '[#]').replaceAll(/\d+/g, '#');
 
 export type FindingText = Pick<Finding, 'expected' | 'actual'>;
 
 /**
- * Words of a finding without ids, times, ports, temporary paths, bodies and numbers, so that every run has the same.
- * Keeps the status, the ends of a list, and a number that the other side names (`event #, the first after #a; actual:
- * event #a`).
+ * Words of a finding without the parts that vary between runs: ids, times, ports, paths, bodies and numbers.
+ * Keeps HTTP statuses, and numbers named on both sides, e.g. `event #, the first after #a; actual: event #a`.
  */
 export function comparableText({ expected = '', actual = '' }: Partial<FindingText>): FindingText {
   const [due = ''] = /(?<=\[)\d[\d, –….]*(?=\])/.exec(expected) ?? [];
@@ -23,9 +22,9 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Characters kept: longer texts repeat themselves, and people read these in a file. */
+/** Characters; people read the text in a baseline file. */
 const LONGEST = 300;
-/** Characters read before the cut. */
+/** Characters to mask, more than LONGEST because masking shortens the text. */
 const READ = 4000;
 
 const inWords = (text: string, due: string, named: (number: string) => string): string => {
@@ -43,7 +42,7 @@ const inWords = (text: string, due: string, named: (number: string) => string): 
   return words.length <= LONGEST ? words : `${words.slice(0, LONGEST)}…`;
 };
 
-/** Ends of the expected list found in `numbers`, as `[first … last]` or `[…]`: lengths vary. */
+/** E.g. `[first … last]`: tells only which ends agree with the expected list, because lengths vary. */
 function partOf(due: string, numbers: string): string {
   const [first = '', last = ''] = [/^\d+/.exec(numbers)?.[0], /\d+$/.exec(numbers)?.[0]];
   if (first === '') return '[]';
@@ -52,25 +51,24 @@ function partOf(due: string, numbers: string): string {
   return `[${from}…${to}]`;
 }
 
-/** JSON up to the end: a cut text has no closing brace. */
+/** JSON to the end of the text, because a cut text has no closing brace. */
 const OBJECT = /\{".*/s;
-/** Events or lines before a failure. */
 const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
-/** Quoted body, told by a line break or a quote inside. */
+/** Quoted string with an escape inside, i.e. a body, which varies between runs. */
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
-/** Number by itself, outside ids, times and versions. */
+/** Standalone number, outside ids, times and versions. */
 const NUMBER = /(?<![\w.:-])\d+(?![\w:-]|\.\d)/g;
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"',;:)]+/g;
 const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g;
-/** Phrase repeated for each file or event. */
+/** Phrase that repeats for each file or event. */
 const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
 const VARYING = new RegExp(
   [
-    // Keeps a status at the beginning or before a media type or body: 500 and 200 are different findings.
+    // Keeps an HTTP status, because answers of 500 and 200 are different findings.
     String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
-    // Ids, even without a digit.
+    // Prefixed ids, e.g. `dep_…`, even without a digit.
     String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
-    // UUIDs, tokens and other words of letters and digits.
+    // UUIDs, tokens and other mixes of letters and digits.
     String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,
     String.raw`\d+(?:\.\d+)*`,
   ].join('|'),

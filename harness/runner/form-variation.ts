@@ -1,32 +1,26 @@
-/**
- * Writes the requests of every second check in an equivalent form, drawn by the seed. A finding there is retried in the
- * usual form; if only the unusual form shows it, it counts where a source promises that forms are equivalent.
- */
+/** Sends the requests of half the checks in an unusual but equivalent form, drawn by the seed. */
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { isFinding } from './attempts.ts';
 import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
-/** Findings independent of the form, after which a run varies no more requests. */
+/** Findings in both forms after which the run keeps to the usual form. */
 const MOST_ALIKE = 2;
-/**
- * Milliseconds above which a result is not retried. An unusual form may leave a blocked check unanswered; too few
- * sightings rarely depend on it.
- */
+/** Milliseconds; a slower result is not retried in the usual form, to save time. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
 type RunCheck = (form?: Form) => Promise<CheckResult>;
 
 interface VariedResult {
   result: CheckResult;
-  /** Further results of a finding that comes sometimes, whatever the form. */
+  /** Results of the retries, set if the finding comes and goes in either form. */
   others?: readonly CheckResult[];
 }
 
 export class FormVariation {
   readonly #seed: number;
-  /** Forms that have made no difference yet. */
+  /** Forms that have changed no result yet. */
   readonly #left = new Set(EQUIVALENT_FORMS);
   #alike = 0;
 
@@ -41,9 +35,9 @@ export class FormVariation {
     if (form === undefined || isRight(first) || isLong) return { result: first };
     const usual = await once();
     if (!isRight(usual)) {
-      // Undecided results say nothing about the target.
+      // An undecided result says nothing about the target.
       if (usual.outcome !== 'undecided') this.#alike += 1;
-      // A target that ended meanwhile decides nothing.
+      // The target may have ended between the attempts, so a finding wins.
       return { result: isFinding(first) && !isFinding(usual) ? first : usual };
     }
     const others = [usual];
@@ -57,7 +51,7 @@ export class FormVariation {
     return { result: { ...usual, ...formObservation(usual, form, first) } };
   }
 
-  /** Form for a check; undefined means the usual form, as for every second check. */
+  /** Returns undefined, the usual form, for every second check. */
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
     const form = EQUIVALENT_FORMS[Math.floor(drawn / 2) % EQUIVALENT_FORMS.length];
@@ -74,7 +68,7 @@ const inThatForm = (found: CheckResult, { name, promise }: Form): CheckResult =>
   expected: `${found.expected}, also when asked ${name} (${promise})`,
 });
 
-/** Observation, no finding: no promise covers the form. */
+/** A remark instead of a finding, because the specification promises nothing about the form. */
 function formObservation(
   { observations = [], observed = [] }: CheckResult,
   form: Form,

@@ -1,4 +1,4 @@
-/** Selects the checks to run, with a reason for each other one. */
+/** Selects the checks to run, and gives a reason for each check left out. */
 
 import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
@@ -28,21 +28,20 @@ export interface PlanOptions {
   readOnly?: boolean;
   /** Profile to hold the target to, or `core`. Default: the largest that the capabilities allow. */
   profile?: string;
-  /** SHOULDs that fail the run, as sections or like `only`; `*` is all. */
+  /** SHOULD requirements that fail the run: sections, or patterns like `only`; `*` means all. */
   failOn?: readonly string[];
-  /** `failOn` of a target file, which may serve several APIs. Options have precedence. */
+  /** `failOn` of a target file; patterns of other APIs are ignored, and options take precedence. */
   filedFailOn?: readonly string[];
-  /** Date of the requirement set to hold the target to (YYYY-MM-DD). Default: the newest. */
+  /** Date of the requirement set (YYYY-MM-DD). Default: the newest. */
   requirements?: string;
 }
 
 export interface Planned<Context> {
   check: Check<Context>;
   inProfile: boolean;
-  /** Option or profile that fails the run for a violated SHOULD. */
+  /** Option or profile that fails the run if the check warns. */
   failsBy?: string;
   skip?: string;
-  /** Option that leaves the check out, if any. */
   leftOutBy?: string;
 }
 
@@ -53,17 +52,16 @@ export interface Plan<Context> {
   profile: Profile;
   /** Checks in the profile, chosen or not. */
   profileSize: number;
-  /** Set that the checks come from. An older set is complete, so it narrows nothing. */
   requirements: RequirementSet;
   narrowedBy: string[];
-  /** Multiplier for property runs by default. */
+  /** Default factor for the number of property inputs. */
   runs: number;
   tries: Tries;
-  /** Milliseconds to shrink the counterexamples of all findings together. */
+  /** Milliseconds for shrinking the counterexamples of all findings together. */
   shrinkMs: number;
 }
 
-/** Retries of each finding, and time for all retries: a third of the run, within bounds. */
+/** Retries of each finding; all retries together take a third of the run, within `leastMs` and `mostMs`. */
 export interface Tries {
   times: number;
   leastMs: number;
@@ -72,7 +70,7 @@ export interface Tries {
 
 export const NO_TRIES: Tries = { times: 0, leastMs: 0, mostMs: 0 };
 
-/** `--fast`, for many runs a day, keeps all handwritten examples and draws fewer. */
+/** Factor for the number of drawn inputs; handwritten examples run in any case. */
 const RUNS = { fast: 0.4, usual: 1 };
 const SHRINK_MS = { fast: 3000, usual: 8000 };
 const TRIES = {
@@ -81,8 +79,8 @@ const TRIES = {
 };
 
 /**
- * Selects the checks of a suite that run against a target with these capabilities.
- * @throws UsageError for a requirement set, a profile, an id or a section that the suite does not have
+ * Selects the checks that run against a target with these capabilities.
+ * @throws UsageError for an unknown requirement set, profile, id or section
  */
 export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): Plan<Context> {
   const { only = [], sections = [] } = options;
@@ -118,7 +116,7 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
     const protects = inProfile && check.requirement.protective === true;
     const failsBy = pattern === undefined ? (protects ? `profile ${profile.name}` : undefined) : text(pattern);
     const one = { check, inProfile, ...defined({ failsBy }) };
-    // Precedes the capabilities: a target opened read-only cannot write, and the option is the reason to show.
+    // Precedes the capabilities: a target opened read-only lacks `write`, but the option is the true reason.
     if (options.readOnly === true && check.writes === true) {
       if (inProfile) narrowed.add('--read-only');
       return { ...one, skip: 'not run: --read-only sends nothing but GET', leftOutBy: '--read-only' };
@@ -138,7 +136,6 @@ export function makePlan<Context>(suite: Suite<Context>, options: PlanOptions): 
   return { checks: planned, ...sizes, profile, requirements, narrowedBy, ...manner };
 }
 
-/** SHOULDs that fail a run, and the option or file that named them. */
 interface Failing {
   option: string;
   text(pattern: string): string;
@@ -157,7 +154,6 @@ function failing({ api, checks }: Suite<never>, { failOn = [], filedFailOn = [] 
   return { option: `${filed}: `, text: said(filed, ': '), patterns: filedFailOn.filter((each) => !isOfAnother(each)) };
 }
 
-/** Chosen profile, or else the largest that the target can reach. Throws UsageError. */
 function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOptions): Profile {
   const reached = largestProfile(api, readOnly === true ? without(capabilities, 'write') : capabilities);
   if (name === undefined || name === 'core') return reached;
@@ -171,7 +167,7 @@ function profileOf(api: Api, { profile: name, capabilities, readOnly }: PlanOpti
 const without = (capabilities: ReadonlySet<Capability>, name: Capability): ReadonlySet<Capability> =>
   new Set([...capabilities].filter((each) => each !== name));
 
-/** A profile holds a target to every MUST in its scope, and to protective SHOULDs if it `protects`. */
+/** A profile demands every MUST in its scope, and protective SHOULDs if it `protects`. */
 function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held): boolean {
   const { level, protective } = requirement;
   if (level !== 'MUST' && !(protective === true && profile.protects === true)) return false;
@@ -180,7 +176,7 @@ function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held)
 
 type Held = Pick<Check<never>, 'requirement' | 'needs'>;
 
-/** Profiles that hold a target to a check, the smallest first. */
+/** Profiles that demand the check, smallest first. */
 export const profilesOf = (api: Api, check: Held): string[] =>
   PROFILES[api].filter((profile) => isHeldBy(api, profile, check)).map(({ name }) => name);
 
@@ -203,13 +199,12 @@ const SECTION = /^\d/;
 const matchesFailOn = (pattern: string, { id, requirement }: Check<never>): boolean =>
   SECTION.test(pattern) ? inSection(requirement, pattern) : isNamed(pattern, id, requirement.id);
 
-/** Values by option or field. */
 type PatternsByOption = Readonly<Record<string, readonly string[]>>;
 
 const each = (given: PatternsByOption): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
 
-/** ` of 2026-11-21` for an older set, else empty. */
+/** E.g. ` of 2026-11-21`; empty for the newest set. */
 const ofSet = ({ requirementSets }: Suite<never>, set: string): string =>
   set === requirementSets.at(-1) ? '' : ` of ${set}`;
 
@@ -250,7 +245,7 @@ export type Premised = Pick<Check<never>, 'id' | 'premises'>;
 export const premisesOf = <C extends Premised>({ premises = [] }: C, all: readonly C[]): C[] =>
   premises.flatMap((premise) => all.filter(({ id }) => id === premise));
 
-/** Places premises first, and keeps the order otherwise. Throws Error for a circle. */
+/** Sorts premises before their dependants. Throws Error for a circle. */
 export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   const sorted = new Set<C>();
   const place = (check: C, path: readonly string[]): void => {
@@ -263,7 +258,7 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
-/** Checks whose turn is `last`, and checks that rest on them. Premises come first in `ordered`. */
+/** `ordered` must list premises before their dependants. */
 function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readonly C[]): Set<C> {
   const last = new Set<C>();
   for (const check of ordered)
@@ -272,9 +267,8 @@ function lastOf<C extends Premised & Pick<Check<never>, 'turn'>>(ordered: readon
 }
 
 /**
- * Runs checks in lanes: slow and `concurrency` shared ones at once, and one exclusive check beside them; then checks
- * whose turn is `last`, disruptive ones alone, and rules. `runOne` gets the results of a check's premises once they are
- * known, and must not reject.
+ * Runs shared and slow checks beside one exclusive check at a time; then `last` checks, disruptive ones, and rules.
+ * `runOne` receives the results of the check's premises, and must not reject.
  */
 export async function runInLanes<Context>(
   checks: readonly Check<Context>[],
@@ -285,7 +279,7 @@ export async function runInLanes<Context>(
   const ordered = inOrder(checks);
   const results = new Map(ordered.map((check) => [check, Promise.withResolvers<CheckResult>()]));
   const start = async (check: Check<Context>): Promise<void> => {
-    // Premises start first, so no lane fills with waiting checks.
+    // Premises start earlier, so waiting checks cannot fill a lane.
     const premises = await Promise.all(
       premisesOf(check, ordered).map((premise) => results.get(premise)?.promise as Promise<CheckResult>),
     );
@@ -314,10 +308,9 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
   );
 }
 
-/** Publishing checks that run at once. */
 const PUBLISHING_AT_ONCE = 4;
 
-/** Runs checks one after the other; publishing checks may overtake others to run `together`. */
+/** Runs checks one at a time, but publishing checks in parallel if `together` allows. */
 async function driveInTurn<Context>(
   checks: readonly Check<Context>[],
   together: () => boolean,
@@ -342,7 +335,7 @@ async function driveInTurn<Context>(
 
 const ORDER: readonly Lane[] = ['slow', 'shared', 'exclusive', 'disruptive', 'rules'];
 
-/** Errors in premises: unknown ids, circles, and premises in a later lane than their dependants. */
+/** Describes unknown premises, circles, and premises in a later lane than their dependants. */
 export function premiseProblems<Context>(checks: readonly Check<Context>[]): string[] {
   const place = (check: Check<Context>): number => Math.max(ORDER.indexOf(laneOf(check)), 1);
   const problems = checks.flatMap((check) => [

@@ -1,4 +1,4 @@
-/** Properties inside a check: fast-check draws the inputs, the predicate's finding explains the failure. */
+/** Runs properties of a check with fast-check, and reports the smallest counterexample as a finding. */
 
 import fc from 'fast-check';
 import { NoAnswer } from '../client/errors.ts';
@@ -12,7 +12,7 @@ export interface PropertyRun {
   path?: string;
   runs: number;
   redactor: Redactor;
-  /** Called for each smaller counterexample; the next input may pass. */
+  /** Called for each failing input, while fast-check looks for a smaller one. */
   onFound(): void;
 }
 
@@ -22,8 +22,7 @@ const SHOWN = 2000;
 
 /**
  * Runs a property with the run's seed, and shrinks a failure.
- * @throws Violation with the smallest counterexample and its coordinates, when a predicate threw a Violation or
- *   NoAnswer; any other error unchanged, since shrinking would hide trouble with the set-up
+ * @throws Violation with the smallest counterexample and its coordinates; other errors unchanged
  */
 export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
@@ -44,7 +43,7 @@ export async function runProperty<T>(
   const finding = findingOf(error);
   if (finding === undefined) throw error ?? new Error('the property did not finish');
   const [smallest] = details.counterexample ?? [];
-  // fast-check's text alone has the path of a model's commands.
+  // Only fast-check's own text contains the replay path of model commands.
   const written = fc.stringify(smallest);
   const described = options.describe?.(smallest as T) ?? (typeof smallest === 'bigint' ? String(smallest) : written);
   const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
@@ -57,12 +56,12 @@ export async function runProperty<T>(
   });
 }
 
-/** Runs enough to cover the handwritten examples that a multiplier of 1 would try. */
+/** A small multiplier drops no handwritten example. */
 function numberOfRuns<T>({ runs = DEFAULT_RUNS, examples = [] }: PropertyOptions<T>, multiplier: number): number {
   return Math.max(1, Math.round(runs * multiplier), Math.min(runs, examples.length));
 }
 
-/** While shrinking, ignores errors weaker than the strongest so far: a crash must not replace a violation. */
+/** Ignores weaker errors while shrinking, so that a crash cannot replace a violation. */
 function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
   let strongest = 0;
   return async (value) => {
@@ -77,7 +76,6 @@ function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => v
   };
 }
 
-/** Weight of an error: violation, no answer, or 0 if the set-up failed. */
 function strength(error: unknown): number {
   if (error instanceof Violation) return 2;
   return error instanceof NoAnswer ? 1 : 0;
@@ -89,28 +87,27 @@ export function findingOf(error: unknown): Finding | undefined {
   return error instanceof NoAnswer ? { expected: 'an answer to every request', actual: error.message } : undefined;
 }
 
-/** Time limits of a property: an input may take seconds on a slow target. */
 export interface PropertyBounds {
-  /** Milliseconds to shrink after the first counterexample, if the run has them left. */
+  /** Milliseconds for shrinking after the first counterexample. */
   shrinkMs: number;
   /** Milliseconds after which no new input starts. Default: no bound. */
   tryMs?: () => number;
-  /** Minimum of inputs, whatever the time. Default 1. */
+  /** Inputs tried even after `tryMs`. Default: 1. */
   least?: number;
-  /** Examples tried first, all at once and in any case. Default: none. */
+  /** Number of examples tried first, in parallel. Default: none. */
   examplesAtOnce?: number;
-  /** Words for a note that time ran out. */
+  /** Note for the report when time ran out. */
   describeLeftOut(tried: number, all: number): string;
 }
 
 type Property = CheckContext['property'];
 
-/** Milliseconds to shrink a finding that may follow from another: people read the cause first. */
+/** Milliseconds; the consequence of another finding needs no small counterexample. */
 const FOLLOWING_SHRINK_MS = 500;
 
 /**
- * `property` of the check within `bounds`. While shrinking, an undecided error (such as a rate limit) passes, so that
- * it cannot replace the counterexample.
+ * Limits `property` to `bounds`.
+ * While shrinking, an undecided error such as a rate limit passes, because it must not replace the counterexample.
  */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
@@ -153,14 +150,14 @@ export function boundedProperty(
       t.saw('inputs', -leftOut);
       t.note(describeLeftOut(tried, tried + leftOut));
     }
-    // The example failed only beside others.
+    // The example failed in parallel and passed alone.
     if (failure !== undefined) throw failure;
   };
 }
 
 export const AT_ONCE = 8;
 
-/** Runs `body` for eight items at a time. Retries failed items alone, so that a finding shows no other requests. */
+/** Runs eight items in parallel, and failed items again alone, so that a finding shows only their requests. */
 export async function eachAtOnce<T>(
   { signal }: Pick<CheckContext, 'signal'>,
   items: readonly T[],
@@ -176,7 +173,7 @@ interface Tried {
   failure: unknown;
 }
 
-/** Stops after the first batch with a failure. Throws undecided errors, such as a rate limit. */
+/** Throws errors that decide nothing, such as a rate limit. */
 async function trySeveral<T>(
   signal: AbortSignal,
   items: readonly T[],
@@ -197,14 +194,14 @@ async function trySeveral<T>(
   return { passed, failure: undefined };
 }
 
-/** Drops the coordinates that fast-check writes after the commands. */
+/** Drops the replay path that fast-check appends. */
 export const describeCommands = (commands: Iterable<unknown>): string =>
   String(commands).replace(/ *\/\*.*\*\/$/s, '') || 'no command at all';
 
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
-/** Any code point except half of a surrogate pair. fast-check's `binary` unit takes seconds to build its tables. */
+/** Any code point except surrogates; fast-check's `binary` unit takes seconds to build its tables. */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));

@@ -1,5 +1,5 @@
 /**
- * Requirement sets by date. A released set never changes, so a new requirement fails no certificate of yesterday.
+ * Requirement sets by date; a released set never changes, so old certificates stay valid.
  * `fixtures/requirements` records released sets, and says how to add one.
  */
 import { createHash } from 'node:crypto';
@@ -9,9 +9,7 @@ import type { Requirement, RequirementSet, Suite } from './types.ts';
 /** Dates of all sets, oldest first. */
 export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23', '2026-11-25'];
 
-/**
- * Requirement set of a date (YYYY-MM-DD), or the newest. Throws UsageError, which lists the sets, for an unknown date.
- */
+/** Requirement set of a date (YYYY-MM-DD), by default the newest. Throws UsageError for an unknown date. */
 export function requirementSet<Context>(suite: Suite<Context>, date?: string): RequirementSet {
   const chosen = date ?? suite.requirementSets.at(-1) ?? '';
   if (!suite.requirementSets.includes(chosen)) {
@@ -31,8 +29,8 @@ export function requirementsOf<Context>(suite: Suite<Context>, date: string): Re
 }
 
 /**
- * `sha256:` of the requirements as JSON without spaces, `[{"id","level","section","text"}, …]`, sorted by id. Leaves
- * out the clause, which explains a requirement and decides nothing.
+ * `sha256:` of the requirements as compact JSON `[{"id","level","section","text"}, …]`, sorted by id.
+ * Excludes the clause, which explains a requirement and decides nothing.
  */
 export function requirementsDigest(requirements: readonly Requirement[]): string {
   const statements = requirements

@@ -1,4 +1,4 @@
-/** Derives summary, exit code and replay commands from results, and cuts a report to publishable length. */
+/** Derives summary, exit code and replay commands from results, and cuts long texts of a report. */
 
 import { defined } from '../common/defined.ts';
 import { EXIT } from '../common/usage.ts';
@@ -30,7 +30,7 @@ export function summaryOf(checks: readonly CheckResult[]): Summary {
 export const decidedNumber = (summary: Summary): number =>
   summary.pass + summary.fail + summary.warn + summary.known + summary.flaky + summary.fixed;
 
-/** Exit code of a run. `faulty`: Muster went wrong outside any check. `lacking`: the run decided less than demanded. */
+/** `faulty`: Muster failed outside a check. `lacking`: the run decided less than demanded. */
 export function exitCode(
   results: readonly CheckResult[],
   { faulty = false, lacking = false }: { faulty?: boolean; lacking?: boolean } = {},
@@ -42,7 +42,7 @@ export function exitCode(
   return open ? EXIT.incomplete : EXIT.conformant;
 }
 
-/** `1 request`, `3 requests`; a name of several words keeps its form. */
+/** E.g. `1 request`, `3 requests`; a name of several words keeps its form. */
 export const countInWords = (name: string, count: number): string =>
   `${count} ${count === 1 ? name.replace(/^(\w+)s$/, '$1') : name}`;
 
@@ -50,23 +50,20 @@ export const failingWarnings = (results: readonly CheckResult[]): CheckResult[] 
   results.filter(({ fails_by: by }) => by !== undefined);
 
 export interface ReplayOptions {
-  /**
-   * Command that opens the same target, without choice of checks or files: `muster check device --socket
-   * /run/agent.sock`.
-   */
+  /** Command that opens the same target and selects no check: `muster check device --socket /run/agent.sock`. */
   command: string;
   seed: number;
-  /** JSON report, which holds everything else for `muster replay`. */
+  /** Path of the JSON report that `muster replay` reads. */
   file?: string | undefined;
 }
 
-/** Command that repeats the check of a result. Without a report, the seed leads to the same counterexample. */
+/** Without a report, the seed alone leads to the same counterexample. */
 export function replayCommand({ command, seed, file }: ReplayOptions, result: CheckResult): string {
   if (file !== undefined) return `muster replay ${file} --only ${result.id}`;
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
-/** Limits in characters by field; `ANY`: all other texts. */
+/** Most characters by field; `ANY` limits all other texts. */
 const LIMITS: Readonly<Record<string, number>> = {
   expected: 1000,
   actual: 1000,
@@ -78,13 +75,13 @@ const LIMITS: Readonly<Record<string, number>> = {
   request_body: 5000,
 };
 const ANY = 4000;
-/** Characters of names and self-descriptions of a target. */
+/** Most characters of a text in the target's description. */
 const NAME = 500;
-/** Characters of a command. A longer command is left out, since a cut one does not run. */
+/** Characters; a longer command is left out, since a cut command does not run. */
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
-/** Cuts the texts of a report. Redact first: a cut secret is not recognised. */
+/** Call after redaction, because the redactor recognises whole secrets only. */
 export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {
@@ -92,7 +89,7 @@ export function presentableReport(report: Report): Report {
     target: cutTexts(target, NAME) as Report['target'],
     ...(unreachable === undefined ? {} : { unreachable: cut(unreachable, ANY) }),
     checks: report.checks.map((result) => {
-      // A target that has ended answers no command; `muster replay --keep` starts it again.
+      // An ended target answers no command; `muster replay --keep` starts the target again.
       const { curl, script, ...rest } = result;
       return presentableResult(target.ended === true ? rest : result);
     }),
@@ -119,13 +116,12 @@ function cutTexts(value: unknown, limit: number): unknown {
 const cut = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`;
 
-/** Choices where the specification is silent, each once, in the order of first sighting. */
 export function distinctChoices(observed: readonly Observed[]): Observed[] {
   const seen = new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice]));
   return [...seen.values()];
 }
 
-/** Joins choices with the same value: `limit=0, limit=-5 → limit 1`. */
+/** E.g. `limit=0, limit=-5 → limit 1` for two choices with the same value. */
 export function choicesInWords(observed: readonly Observed[]): string[] {
   const groups = Map.groupBy(distinctChoices(observed), ({ value }) => value);
   return [...groups].map(([value, choices]) => `${choices.map(({ name }) => name).join(', ')} → ${value}`);

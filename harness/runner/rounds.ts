@@ -1,4 +1,4 @@
-/** Runs the checks of a plan in one or more rounds, retries findings, and merges the results of each. */
+/** Runs the checks of a plan in rounds, retries findings, and merges the results of each check. */
 
 import type { Form } from '../client/equivalent-forms.ts';
 import { defined } from '../common/defined.ts';
@@ -15,7 +15,7 @@ import type { Check, CheckResult } from './types.ts';
 
 export interface RoundsOptions<Context> {
   plan: Plan<Context>;
-  /** Reason that blocks every check if the target does not answer. */
+  /** Reason that blocks every check, set if the target does not answer. */
   unreachable?: string;
   repeat?: number;
   tries?: Tries;
@@ -33,7 +33,7 @@ export interface RoundsOptions<Context> {
 
 interface CheckTurn {
   retry?: { finding: CheckResult; signal: AbortSignal };
-  /** True if the finding may follow from findings of others. */
+  /** True if a failed premise may have caused the finding. */
   follows?: boolean;
   form?: Form;
 }
@@ -90,7 +90,7 @@ export async function runRounds<Context>(options: RoundsOptions<Context>): Promi
 
 const TURNS = ['first', 'telling', undefined, 'last'];
 
-/** Random order, so that no target recognises the suite. Checks with a `deviation` come early, for their readers. */
+/** Random, so that no target recognises the suite; checks with a `deviation` run before checks that tolerate it. */
 function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): Check<Context>[] {
   const place = ({ turn, deviation }: Check<Context>): number =>
     TURNS.indexOf(turn ?? (deviation === undefined ? undefined : 'telling'));
@@ -100,9 +100,8 @@ function randomOrder<Context>(checks: readonly Check<Context>[], seed: number): 
 const SHARE_OF_THE_RUN = 1 / 3;
 
 /**
- * Retries findings alone before the run ends, as `muster replay` would: the leading ones once, the most telling first,
- * then once more if time is left. The rate of failures shows where to look for the cause, and excuses none. Returns
- * reasons against a retry by id.
+ * Retries findings alone, leading findings first, while time is left. Returns reasons against a retry by id.
+ * The failure rate helps to find the cause; a passing retry excuses no failure.
  */
 async function retryFindings<Context>(
   options: RoundsOptions<Context>,
@@ -115,7 +114,7 @@ async function retryFindings<Context>(
   if (tries.times === 0) return why;
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
-  // Rules judge other checks, never alone.
+  // A rule judges the requests of other checks, so it cannot run alone.
   const found = group(results.filter((result) => isFinding(result) && !excuses(result))).filter(
     (result) => checkOf(result).rule === undefined,
   );
@@ -146,7 +145,7 @@ async function retryFindings<Context>(
   return why;
 }
 
-/** `end` of the time for retries. A replayed counterexample is cheaper than the search for it. */
+/** A replayed counterexample (`path`) takes far less time than its search, so the duration does not matter. */
 function whyNotRetried(
   { path, duration_ms: tookMs }: CheckResult,
   signal: AbortSignal,
@@ -164,11 +163,11 @@ function roundRunner<Context>(
   session: Session,
   isFirst: boolean,
 ) {
-  /** Failed checks, apart from tolerated deviations, and checks that rest on them. */
+  /** Failed checks and their dependants, whose findings may be consequences. */
   const shaky = new Set<string>();
   return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     const follows = premises.some(({ id }) => shaky.has(id));
-    // A result that the end of the run cut off must not replace an earlier one.
+    // A result that the end of the run cut off must not replace an earlier result.
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
     let others: readonly CheckResult[] = [];
     const result = await attempts.make(async () => {
@@ -189,7 +188,7 @@ function roundRunner<Context>(
   };
 }
 
-/** Failed essential check: a premise, or the check that blocked a premise. */
+/** Essential check that failed: a premise, or the check that blocked a premise. */
 function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
   const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
   for (const { id, outcome, blocked_by } of premises) {

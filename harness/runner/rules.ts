@@ -1,19 +1,18 @@
 /**
- * Rules: statements about everything that a run sees, whichever check asks. A rule asks nothing: it gets whole answers
- * of the HTTP client and events of its streams. Raw sockets and the `eventsource` package pass it by, so each rule must
- * hold of a sample, and conclude nothing from absence.
+ * Rules judge all answers and events of a run, whichever check caused them.
+ * A rule sends nothing and sees a sample of the traffic, so it must not conclude from absence.
  */
 import type { Asked, Happening } from '../client/happening.ts';
 
-/** Text that showed something, with its check and exchange. */
+/** Evidence for a rule: the check, its exchange and a quote. */
 export interface Sighting {
   readonly check: string;
   readonly asked: Asked;
-  /** Quote for a finding, formatted on demand. */
+  /** Quote for a finding, formatted only when needed. */
   readonly text: () => string;
 }
 
-/** The actual value is not redacted. */
+/** `actual` may contain secrets. */
 export interface Contradiction {
   expected: string;
   actual: unknown;
@@ -21,15 +20,15 @@ export interface Contradiction {
 }
 
 export interface Judge {
-  /** Ends the rule unless `holds`. */
+  /** Ends the rule with a finding unless `holds`. */
   must(holds: unknown, finding: Contradiction): asserts holds;
-  /** Counts a happening that the rule is about. `text`: quote for a finding. */
+  /** Counts a sighting; a rule needs one sighting to pass. `text`: quote for a finding. */
   saw(text: () => string): Sighting;
-  /** Ends the rule unless `holds`: a finding against an earlier sighting. */
+  /** Like `must`, with an earlier sighting as evidence. */
   agrees(holds: unknown, earlier: Sighting, finding: Contradiction): asserts holds;
 }
 
-/** Judges happenings in order. Must be quick: checks wait meanwhile. */
+/** Called for each answer and event in order; must be quick, because checks wait for the rule. */
 export type Rule = (happening: Happening, judge: Judge) => void;
 
 export interface RuleOutcome {
@@ -46,7 +45,6 @@ class Broken extends Error {
   }
 }
 
-/** Rule with its state, which lasts for the run. */
 class RuleInUse implements Judge {
   judged: RuleOutcome = { sightings: 0 };
   readonly #make: () => Rule;
@@ -99,15 +97,15 @@ class RuleInUse implements Judge {
   }
 }
 
-/** Rules of a run. Their outcomes reach no check in progress. */
+/** Rules of a run; a broken rule does not disturb the check in progress. */
 export class History {
   readonly #rules = new Map<string, RuleInUse>();
   readonly #ended: (id: string, outcome: RuleOutcome) => void;
   readonly #renews: boolean;
 
   /**
-   * @param ended called when a rule found a violation or failed itself; must not throw
-   * @param renews starts a rule again after each violation, to report them all; default: only the first
+   * @param ended called when a rule is broken or throws; must not throw
+   * @param renews restarts a rule after each violation, to report all violations; default: only the first
    */
   constructor(
     checks: readonly { readonly id: string; readonly rule?: () => Rule }[],
@@ -119,7 +117,6 @@ export class History {
     for (const { id, rule } of checks) if (rule !== undefined) this.#rules.set(id, new RuleInUse(rule));
   }
 
-  /** History of outcomes reached elsewhere, by check id. */
   static withOutcomes(all: Readonly<Record<string, RuleOutcome>>): History {
     const history = new History([]);
     for (const [id, judged] of Object.entries(all)) {

@@ -29,15 +29,15 @@ import {
 
 export interface CheckRun<Context> {
   check: Check<Context>;
-  /** `signal` aborts when the check is over, for any reason. */
+  /** `signal` aborts when the check is over. */
   context(signal: AbortSignal): Context | Promise<Context>;
   recorder: Recorder;
   session: Session;
-  /** True if the finding may follow from another. Default: no. */
+  /** True if a failed premise may have caused the finding. Default: false. */
   follows?: boolean;
   seed: number;
   runs: number;
-  /** Interrupts the check, which ends as blocked with the message of a `RunOver`. */
+  /** Interrupts the check, which ends as `blocked` with the message of a `RunOver`. */
   signal: AbortSignal;
   limitMs: number;
   /** End of the whole run, in milliseconds of `performance.now()`. Default: never. */
@@ -46,7 +46,7 @@ export interface CheckRun<Context> {
 }
 
 export interface Replay extends Pick<Finding, 'seed' | 'path' | 'replay_path'> {
-  /** Coordinates mean nothing to another check. */
+  /** Id of the check, because coordinates are meaningless to other checks. */
   check?: string;
 }
 
@@ -56,17 +56,17 @@ export const coordinatesOf = ({ id, seed, path, replay_path }: CheckResult): Rep
 });
 
 export const CHECK_LIMIT_MS = 300_000;
-/** Milliseconds for a check to stop its own work before the next starts. */
+/** Milliseconds for a check to stop its work before the next check starts. */
 const GRACE_MS = 1000;
-/** A standstill may cut off the first two. */
+/** A standstill of the machine may spoil the first two attempts. */
 const MOST_ATTEMPTS = 3;
-/** Characters of an actual value. */
+/** Most characters of an actual value in a finding. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** Interprets an error by the target's state. `standing`: already interpreted. */
+/** Interprets an error by the state of the target, e.g. an ended target. `standing`: keeps the error as it is. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
-/** Runs a check, and catches every error. Masks secrets in exchanges and actual values only. */
+/** Never rejects. Masks secrets in exchanges and actual values only, so the caller redacts the rest. */
 export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckResult> {
   const started = performance.now();
   let record = emptyRecord();
@@ -87,7 +87,7 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     });
     ended = record.warning === undefined ? passedOrUndecided(run, record) : warnedResult(record.warning, run, record);
   } catch (error) {
-    // An early end keeps an earlier warning.
+    // A check that stops early keeps its warning.
     const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
     ended =
       isOpen && record.warning !== undefined ? warnedResult(record.warning, run, record) : endedBy(error, run, record);
@@ -101,7 +101,6 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
   });
 }
 
-/** Outcome of a rule, with the exchanges that shortText its violation and the checks that made them. */
 function resultOfRule<Context>(
   { check, session, recorder }: CheckRun<Context>,
   record: CheckRecord,
@@ -139,7 +138,7 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
   if (ending !== undefined) throw ending;
 }
 
-/** Interprets each error once: later drives must not excuse an older error. */
+/** Interprets each error once, because later drives change the state of the target. */
 function reconsiderOnce(hooks: TargetHooks): Reconsider {
   const known = new WeakSet<object>();
   return async (error, standing = false) => {
@@ -150,7 +149,7 @@ function reconsiderOnce(hooks: TargetHooks): Reconsider {
   };
 }
 
-/** Throws the meaning of a violated SHOULD if the target is not at fault. */
+/** A violated SHOULD counts only if the target is at fault. */
 async function expectStanding(warning: Violation, reconsider: Reconsider): Promise<void> {
   const meant = await reconsider(warning);
   if (meant !== warning) throw meant;
@@ -212,7 +211,7 @@ function toolsFor<Context>(
   };
 }
 
-/** Runs the properties of a check. A replayed path is `n/…` for the n-th property. */
+/** A replay path is `n/…` for the n-th property of the check, from 0. */
 function propertyFor<Context>(
   { recorder, runs, replay }: Pick<CheckRun<Context>, 'recorder' | 'runs' | 'replay'>,
   { counts }: CheckRecord,
@@ -231,9 +230,9 @@ function propertyFor<Context>(
     let isOver = false;
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
-      // A smaller input would end the target again.
+      // Shrinking would end the target again.
       if (isOver) return;
-      // A finding shows the exchanges of the failing run only.
+      // A finding shows only the exchanges of the failing input.
       recorder.restore(kept);
       try {
         await predicate(value);
@@ -260,10 +259,7 @@ function propertyFor<Context>(
   };
 }
 
-/**
- * Runs `body` until its end, the limit or an interrupt; then aborts it, and waits a moment for it to stop, so that none
- * of it runs beside later checks.
- */
+/** Aborts `body` at the limit or an interrupt, then waits for its end, so that its requests disturb no later check. */
 async function untilOver(
   { signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
   body: (signal: AbortSignal) => Promise<void>,
@@ -291,7 +287,7 @@ async function settledWithin(promise: Promise<unknown>, withinMs: number): Promi
   clearTimeout(timer);
 }
 
-/** Seed of a check, independent of which others run. */
+/** Independent of the other checks, so that `--only` draws the same inputs. */
 export function seedOf(seed: number, id: string): number {
   return createHash('sha256').update(`${seed}/${id}`).digest().readInt32LE(0);
 }

@@ -18,7 +18,7 @@ import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription, Watched } from './types.ts';
 import { RunOver } from './violation.ts';
 
-/** Follows a run in progress. A listener that throws changes no result, and the others are still called. */
+/** Receives the progress of a run. An error of a listener changes no result and stops no other listener. */
 export interface RunListener {
   onStart?(run: {
     checks: readonly Planned<never>[];
@@ -31,62 +31,61 @@ export interface RunListener {
   }): void;
   onCheckStart?(check: Check<never>): void;
   onCheckEnd?(result: CheckResult): void;
-  /** Called before a failed check is retried alone; no call reports the end. */
+  /** Called before a finding is retried alone; no `onCheckEnd` follows. */
   onTryAgain?(check: Check<never>): void;
-  /** Receives the redacted report, one listener after the other. */
+  /** Receives the redacted report; listeners run one after the other. */
   onEnd?(report: Report): void | Promise<void>;
 }
 
 export interface RunOptions<Context> {
   plan: Plan<Context>;
   target: TargetDescription;
-  /** Builds the context of a check around its recorder. `signal` aborts when the check has ended. */
+  /** Builds the context of a check. `signal` aborts when the check has ended. */
   context(recorder: Recorder, signal: AbortSignal): Context | Promise<Context>;
   redactor: Redactor;
   seed: number;
-  /** Multiplier for property runs. Default: the plan's. */
+  /** Factor for the number of property inputs. Default: the plan's. */
   runs?: number;
   version: string;
-  /** Interrupts the run and blocks unfinished checks. A `RunOver` as its reason gives the reason. */
+  /** Interrupts the run and blocks unfinished checks; a `RunOver` as abort reason gives the message. */
   signal?: AbortSignal;
   /** Milliseconds for the run; unfinished checks are blocked then. Default: 10 minutes. */
   maxTimeMs?: number;
-  /** Failed MUSTs that end the run. Default: never. */
+  /** Number of failed MUSTs that ends the run. Default: never. */
   bail?: number;
   /** Number of rounds. Default: 1. */
   repeat?: number;
-  /** Number and time of retries of findings, alone. Default: the plan's. */
+  /** Number and time of the retries of findings. Default: the plan's. */
   tries?: Tries;
-  /** Excused failures do not count for `bail`. */
+  /** An excused failure does not count for `bail`. */
   excuses?(result: CheckResult): boolean;
-  /** Reason that blocks every check if the target does not answer. */
+  /** Reason that blocks every check, set if the target does not answer. */
   unreachable?: string;
   demands?: Demands;
-  /** Report whose findings are run again. */
+  /** Report that the run replays. */
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
   /** Applies a baseline, once all outcomes are known. */
   settle?(results: CheckResult[]): CheckResult[];
-  /** Counterexamples to run again, at most one a check. */
+  /** Counterexamples to run again, at most one per check. */
   replays?: readonly Replay[];
-  /** Command line that repeats one check, for the report; undefined if none does. Default: a template. */
+  /** Command that repeats one check; undefined if none does. Default: a template. */
   replayCommand?(result: CheckResult): string | undefined;
-  /** Words of the command line. */
   arguments?: readonly string[];
-  /** Options without secrets, which `muster replay` takes from the report. */
+  /** Options that `muster replay` reads from the report; must hold no secret. */
   options?: Report['options'];
-  /** `shared` checks at once. Default 8. */
+  /** Number of `shared` checks that run at once. Default: 8. */
   concurrency?: number;
-  /** Asks in unusual forms too, in one round. Default: where Muster asks. */
+  /** Sends some requests in unusual equivalent forms. Default: true, except for a suite about clients. */
   varied?: boolean;
-  /** Input of the rules. Default: everything that the checks see. */
+  /** Traffic that rules judge. Default: all traffic of the checks. */
   history?: History;
-  /** Traffic of others to judge. `began`: milliseconds since 1970. */
+  /** Recorded traffic that rules judge. `began`: milliseconds since 1970. */
   watched?: Watched & { began: number };
 }
 
 export const MAX_TIME_MS = 600_000;
-/** Share of the run for one check, so that others get their turn. */
+/** Largest share of the run's time for one check. */
 const SHARE_OF_ONE_CHECK = 0.5;
 
 /**
@@ -114,7 +113,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const { history = new History(plan.checks.map(({ check }) => check)) } = options;
   const session = new Session(undefined, undefined, plan.shrinkMs, history);
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
-  // Muster only answers a client, so has no requests to vary.
+  // Muster sends a client no requests that it could vary.
   const { varied = suite.api !== 'client' } = options;
   const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);
@@ -145,7 +144,7 @@ class RunListeners {
     }
   }
 
-  /** Throws the first error of a listener. */
+  /** Throws the error of a listener, or AggregateError for several. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
       try {
@@ -159,7 +158,6 @@ class RunListeners {
   }
 }
 
-/** Results in the order of the plan, and completed rounds. */
 async function runChecks<Context>(
   options: RunOptions<Context> & Pick<RoundsOptions<Context>, 'group'>,
   audience: RunListeners,
@@ -200,7 +198,7 @@ async function runChecks<Context>(
   });
 }
 
-/** Ends a run by interrupt, time or enough failures. Disposing of it stops the clock. */
+/** Ends a run by interrupt, time limit or `bail`; disposing of it stops the timer. */
 function endOfRun({
   signal,
   maxTimeMs = MAX_TIME_MS,

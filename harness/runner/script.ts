@@ -1,14 +1,14 @@
 /**
- * POSIX shell script that repeats a check: drives the target and asks it, in the same order. Event ids and deployments
- * differ between runs, so the script reads them from control's answers.
+ * Writes a POSIX shell script that repeats the drives and requests of a check in order.
+ * Event ids and deployment ids differ between runs, so the script reads ids from the answers of control.
  */
 import type { DriveStep, Recorded, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
-/** Largest distance of an id from one that control named. */
+/** Cursors within this distance of a known id are written relative to the known id. */
 const NEAR = 100_000n;
 
-/** Value from control's answer, as a shell variable. */
+/** Value that the script reads from an answer of control into a shell variable. */
 interface Known {
   variable: string;
   field: string;
@@ -16,7 +16,7 @@ interface Known {
   value: string;
 }
 
-/** Undefined if nothing was driven, or no shell line can make a call. */
+/** Undefined if the check drove nothing, or a call does not fit in a shell line. */
 export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
   if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
   const used = new Set<Known>();
@@ -63,7 +63,7 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
 
 const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
 
-/** Waits for the answer to a stream to begin. A shell without fractions of a second sleeps for 1 s. */
+/** Waits for the first bytes of a stream, 5 s at most where the shell can sleep for fractions of a second. */
 const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
   'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';
@@ -78,10 +78,7 @@ const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
 /** Seconds to read a stream. */
 const STREAM = '--max-time 10';
 
-/**
- * Shell lines for an exchange. A stream stays open in the background, and is shown at the end. `remark`: a word of the
- * shell.
- */
+/** A stream stays open in the background and is printed at the end. `remark`: a quoted shell word. */
 function asking(exchange: Recorded, line: string, remark: string, number: number): string[] {
   if (!isStream(exchange)) return [`echo ${remark}`, `${line}; echo`];
   return [
@@ -108,7 +105,7 @@ const commented = (text: string): string =>
     .slice(0, REMARK)
     .trimEnd();
 
-/** Ids that later lines may use, apart from those that no shell word could hold. */
+/** Skips ids with characters that are special to the shell. */
 const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
   Object.entries(ids).flatMap(([field, value]) =>
     /^[A-Za-z0-9_-]+$/.test(value)
@@ -118,7 +115,7 @@ const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
 
 const CURSOR = /(?<=[?&]after=|last-event-id: )\d+/g;
 
-/** Puts variables in place of ids that control named, or of ids near them. */
+/** Replaces ids of control by shell variables, and nearby cursors by a variable plus or minus a number. */
 function withVariables(line: string, known: readonly Known[], used: Set<Known>): string {
   const ids = known.filter(({ field }) => field === 'id');
   const withCursors = replaceAll(line, CURSOR, (text) => {
@@ -138,7 +135,7 @@ function withVariables(line: string, known: readonly Known[], used: Set<Known>):
   }, withCursors);
 }
 
-/** Nearest id, the last of equals: requests mostly ask about the newest drive. */
+/** Prefers the last of equally near ids, because requests mostly ask about the newest drive. */
 function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
   const far = ({ value }: Known): bigint => size(cursor - BigInt(value));
   return known
@@ -148,7 +145,6 @@ function nearestTo(cursor: bigint, known: readonly Known[]): Known | undefined {
 
 const size = (value: bigint): bigint => (value < 0n ? -value : value);
 
-/** Replaces places of a shell line by expansions, with the quotes that each place needs. */
 function replaceAll(line: string, place: RegExp, expansion: (text: string) => string | undefined): string {
   let replaced = '';
   let from = 0;

@@ -1,10 +1,10 @@
-/** Knowledge of one target in a run, as `t.session`: durations, budget, throttling, and facts that checks share. */
+/** Keeps what a run learns about its target: durations, throttling, and facts that checks share. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Declarations } from './declarations.ts';
 import { History } from './rules.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
 
-/** Key of a fact that checks share about their target, with its initial value. */
+/** Key of a fact about the target that checks share. */
 export class Fact<T> {
   readonly initial: () => T;
   constructor(initial: () => T) {
@@ -13,20 +13,18 @@ export class Fact<T> {
 }
 
 /**
- * Deviation from the specification that readers can tolerate. Once its check has failed, readers allow for it, so that
- * one finding hides no other.
+ * Deviation from the specification that checks tolerate after its own check failed, so that one finding hides no other.
  */
 export interface Deviation {
   /** E.g. `cursor-repeated`. */
   name: string;
-  /** Behaviour of readers after that, as a sentence in the present tense. */
+  /** Behaviour of tolerant readers, as a sentence in the present tense. */
   allowance: string;
 }
 
 /**
- * Measured durations. `event`: from a batch to a subscriber. `publish`, `deployment`, `restart`: until control's
- * answer. `slowMs`: duration that makes a run of seconds take minutes. `driven`: bounded by `--max-time` alone, since
- * control may be slow and the target quick.
+ * Kinds of durations. `slowMs`: milliseconds from which a target counts as slow, because a run takes minutes then.
+ * `driven`: limited by `--max-time` alone, because a slow control says nothing about the target.
  */
 const MEASURES = {
   answer: { slowMs: 150, driven: false, noun: 'answer' },
@@ -37,26 +35,23 @@ const MEASURES = {
 } as const;
 export type Measure = keyof typeof MEASURES;
 
-/** Measurements kept of each kind: a single slow one tells nothing. */
+/** Number of durations kept of each kind. */
 const KEPT_MEASUREMENTS = 5;
-/**
- * Measurements kept of publishing: an agent that syncs once a second publishes at once after a pause, and every other
- * event late.
- */
+/** An agent that syncs once a second publishes some events at once and some late, so more durations are kept. */
 const KEPT_PUBLISHED = 20;
 const WAITED_MS = 500;
-/** Events in a batch whose average is the target's sustained rate, whatever a single event waited. */
+/** Events in the smallest batch whose average duration shows the target's rate. */
 export const TELLING_BATCH = 10;
-/** Share of `--max-time` for a slow target; checks that need more events are blocked. */
+/** Share of `--max-time` that a slow target gets; checks that need more are blocked. */
 const SHARE_OF_SLOW = 1 / 4;
 /** Milliseconds assumed for a run without a limit. */
 const UNLIMITED_RUN_MS = 600_000;
-/** Milliseconds in which a quick target has all checks done; later checks do less. */
+/** Milliseconds in which a quick target finishes all checks; later checks do less. */
 const LATE_RUN_MS = 80_000;
-/** Milliseconds of effort never refused. */
+/** Milliseconds; smaller efforts are always allowed. */
 const SMALL_EFFORT_MS = 200;
 
-/** Milliseconds of a run for shrinking. */
+/** Milliseconds for shrinking counterexamples in a run. */
 const SHRINK_MS = 8000;
 
 interface Measured {
@@ -66,17 +61,17 @@ interface Measured {
 
 export class Session {
   readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
-  /** Tolerated deviations, each with the requirement that reports it, and so never tolerates it. */
+  /** Tolerated deviations, each with the id of the requirement that reports the deviation. */
   readonly deviations = new Map<Deviation, string>();
-  /** Milliseconds left to shrink: the first findings get most, so that a broken target takes little longer. */
+  /** Milliseconds left for shrinking; the first findings get most, so that a broken target takes little longer. */
   shrinkMs: number;
   readonly declarations: Declarations;
   readonly history: History;
   /** True if the target keeps few events or serves few streams, so that publishing checks run one at a time. */
   isSmall = false;
-  /** Settles once the checks beside the slow ones have ended; at once in a retry, which runs alone. */
+  /** Settles once all checks except the slow ones have ended; at once in a retry. */
   others: Promise<unknown> = Promise.resolve();
-  /** Milliseconds after which an open stream fell silent: a retry watches as long. */
+  /** Milliseconds after which an open stream fell silent; a retry watches as long. */
   silentAfterMs = 0;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
@@ -86,7 +81,7 @@ export class Session {
   readonly #startedAt: number;
   readonly #shrinkMs: number;
 
-  /** `before`: session with known durations. */
+  /** `before`: earlier session, whose measured durations are kept. */
   constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS, history = new History([])) {
     const { device, platform, effect } = WAIT_POLICIES;
     const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
@@ -102,12 +97,12 @@ export class Session {
     this.shrinkMs = shrinkMs;
   }
 
-  /** Session for a retry: keeps durations and drops facts, so that checks look anew. */
+  /** Keeps durations and drops facts, so that a retry looks anew. */
   forRetry(): Session {
     return new Session(this.#now, this, this.#shrinkMs);
   }
 
-  /** Forgets timeouts after the target stood still. */
+  /** Forgets timeouts, because the target or Muster stood still. */
   forgive(): void {
     for (const waits of Object.values(this.waits)) waits.forgive();
   }
@@ -121,7 +116,7 @@ export class Session {
     this.#facts.set(fact, value);
   }
 
-  /** Records a duration: the average if `count` came at once. */
+  /** `ms` is the average if `count` events came at once. */
   took(what: Measure, ms: number, count = 1): void {
     const recent = this.#recent(what);
     recent.push({ ms, count });
@@ -130,9 +125,8 @@ export class Session {
   }
 
   /**
-   * Typical milliseconds: the least of the last few, since a slow target is always slow; 0 if unknown. A published
-   * event may wait for the target's next turn, so publishing has the average of the last batch, or the least of two
-   * events.
+   * Least milliseconds of the last few, because only a slow target is always slow; 0 if unknown.
+   * Publishing takes the average of the last batch, because a single event may wait for the target's next sync.
    */
   typicalMs(what: Measure): number {
     if (what === 'publish') {
@@ -144,22 +138,18 @@ export class Session {
     return this.#leastMs(what);
   }
 
-  /** True if a recent batch showed the duration that single events may hide. */
   get knowsBatches(): boolean {
     return this.#lastBatch() !== undefined;
   }
 
-  /** True if the target is slow in one of `measures`; without any, also if the run is late. */
+  /** Without `measures`, true if any measure is slow or the run is late. */
   isSlow(...measures: readonly Measure[]): boolean {
     if (measures.length === 0 && this.#now() - this.#startedAt > LATE_RUN_MS) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);
   }
 
-  /**
-   * True if the measure is mostly slow, even if sometimes quick: an agent that syncs once a second publishes every
-   * other event late.
-   */
+  /** Takes the median, because an agent that syncs once a second publishes some events at once. */
   isMostlySlow(what: Measure): boolean {
     const recent = this.#recent(what)
       .map(({ ms }) => ms)
@@ -167,17 +157,17 @@ export class Session {
     return (recent[Math.floor(recent.length / 2)] ?? 0) >= MEASURES[what].slowMs;
   }
 
-  /** Publishing checks run at once on a slow target, where one event serves all that wait. */
+  /** On a slow target, publishing checks run in parallel, so that all wait for the same events. */
   readonly publishesTogether = (): boolean => !this.isSmall && this.isMostlySlow('publish');
 
-  /** `count` rounds on a quick target; on a slow target as few as show something. */
+  /** A slow target gets a single round. */
   rounds(count: number): number {
     return this.isSlow() ? 1 : count;
   }
 
-  /** Reason why the time left is too short for `count`; undefined if it suffices. */
+  /** Reason why too little time is left for `count` events or drives; undefined if the time suffices. */
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
-    // Tries a few events if any recent one was quick: a refused effort is never measured again.
+    // A refused effort is never measured again, so one quick event is enough to try a few.
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
@@ -192,20 +182,19 @@ export class Session {
     return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${time}`;
   }
 
-  /** Gate for requests that pause together. */
+  /** Requests with the same gate pause together when throttled. */
   gate(name = ''): Gate {
     const gate = this.#gates.get(name) ?? new Gate();
     this.#gates.set(name, gate);
     return gate;
   }
 
-  /** Asks driving checks to wait while others watch idle streams: a slow drive would always be under way. */
+  /** Makes driving checks wait while other checks watch idle streams. */
   askForQuiet(until: Promise<void>): void {
     this.#quiet.add(until);
     void until.finally(() => this.#quiet.delete(until));
   }
 
-  /** Resolves when no check asks for quiet. */
   async quiet(): Promise<void> {
     while (this.#quiet.size > 0) await Promise.all(this.#quiet);
   }
@@ -227,7 +216,7 @@ export class Session {
 const seconds = (ms: number): string =>
   ms > 0 && ms < 100 ? `${Math.ceil(ms)} ms` : `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 
-/** Holds requests back as long as the target last asked them to wait. */
+/** Holds requests back for the pause that the target last asked for. */
 export class Gate {
   #opensAt = 0;
 
@@ -235,29 +224,29 @@ export class Gate {
     this.#opensAt = Math.max(this.#opensAt, performance.now() + ms);
   }
 
-  /** Resolves when no pause is left: another request may have closed the gate meanwhile. */
+  /** Loops, because a different request may lengthen the pause. */
   async pass(signal: AbortSignal): Promise<void> {
     for (let left = this.#opensAt - performance.now(); left > 0; left = this.#opensAt - performance.now())
       await sleep(Math.ceil(left), undefined, { signal });
   }
 }
 
-/** Longest throttling followed; the specification has no rate limit. */
+/** Milliseconds of throttling that Muster accepts; the specification has no rate limit. */
 const LONGEST_THROTTLING_MS = 60_000;
 export const SHORTEST_PAUSE_MS = 50;
 
 export interface Throttling<A> {
-  /** Gate to wait at. Default: a gate of its own. */
+  /** Default: a new gate, shared with no other request. */
   gate?: Gate;
   signal: AbortSignal;
   isThrottled(answer: A): boolean;
-  /** Milliseconds before the next attempt; undefined if no attempt helps. */
+  /** Milliseconds before the next attempt; undefined if a retry cannot help. */
   pauseMs(answer: A, attempt: number): number | undefined;
   /** Receives every answer but the last. */
   discard?(answer: A): Promise<void>;
 }
 
-/** Sends a request until its answer does not throttle, for a minute at most. The last answer may throttle. */
+/** Repeats a throttled request for 60 s at most, so even the last answer may be throttled. */
 export async function retryThrottled<A>(send: () => Promise<A>, throttling: Throttling<A>): Promise<A> {
   const { gate = new Gate(), signal, isThrottled, pauseMs, discard } = throttling;
   const deadline = performance.now() + LONGEST_THROTTLING_MS;

@@ -1,4 +1,4 @@
-/** Checks, their context, and the results of a run; knows no requirement. */
+/** Types of checks, of their context, and of the results of a run. */
 import type { Recorded } from '../client/recorder.ts';
 import type { Mark } from '../client/timeline.ts';
 import type { Capability } from '../contract/capabilities.ts';
@@ -12,7 +12,7 @@ export { CAPABILITIES, type Capability } from '../contract/capabilities.ts';
 export const LEVELS = ['MUST', 'SHOULD', 'INFO'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Subjects of a suite: one of the two APIs, the whole service, or a client of it. */
+/** Subjects of the suites: the device API, the platform API, the whole service, and a client of the service. */
 export const APIS = ['device', 'platform', 'system', 'client'] as const;
 export type Api = (typeof APIS)[number];
 
@@ -21,62 +21,61 @@ export interface Requirement {
   id: string;
   level: Level;
   section: string;
-  /** Date of its first requirement set (YYYY-MM-DD). */
+  /** Date of the first requirement set with the requirement (YYYY-MM-DD). */
   since: string;
-  /** Date of the first set without it (YYYY-MM-DD). */
+  /** Date of the first requirement set without the requirement (YYYY-MM-DD). */
   until?: string;
   /** Quoted sentence of the specification; absent if the specification is silent. */
   clause?: string;
-  /** Requirement in one sentence of Muster. */
+  /** One sentence, in Muster's words. */
   text: string;
-  /** Marks a SHOULD that protects secrets, or servers from storms. The profile `full` holds a target to it. */
+  /** Marks a SHOULD of the profile `full`, which protects secrets or prevents request storms. */
   protective?: true;
 }
 
 /**
- * Use of the target beside other checks. `shared`: reads, or tolerates all others; runs beside everything.
- * `publishing`: makes events, and follows its own by id; several run at once on a slow target. `exclusive`: drives the
- * target alone, beside `shared` and waits. `disruptive`: stops, kills, compacts or crowds the target; runs last and
- * alone.
+ * Use of the target beside other checks.
+ * `shared`: only reads; runs beside everything. `publishing`: creates events, and follows its own events by id.
+ * `exclusive`: drives the target, one check at a time beside `shared` ones.
+ * `disruptive`: stops, kills, compacts or crowds the target; runs last and alone.
  */
 export type Sharing = 'shared' | 'publishing' | 'exclusive' | 'disruptive';
 
-/** Check as data: the runner decides when, with what seed and how often it runs. */
+/** The runner decides when, how often and with which seed a check runs. */
 export interface Check<Context> {
-  /** Id of the requirement, with an aspect if several checks decide it. */
+  /** Id of the requirement, followed by an aspect if several checks decide the requirement. */
   id: string;
   requirement: Requirement;
-  /** Capabilities that the target must declare, all of them. */
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** Idles for seconds: `--fast` leaves it out; else it runs beside everything. */
+  /** Waits for seconds, so `--fast` leaves the check out. */
   slow?: boolean;
-  /** Checks how clients find the target, such as the discovery file, so runs even if nothing answers. */
+  /** Runs even if nothing answers, e.g. a check of the discovery file. */
   runsWhenUnreachable?: boolean;
   /**
-   * Place in its lane, whose order the seed draws. `first`: needs a complete log. `last`: looks at traces of the
-   * others, exclusive ones included, or leaves damage.
+   * Place among checks in random order. `first`: needs a complete log.
+   * `last`: inspects the traces of other checks, or damages the target.
    */
   turn?: 'first' | 'last';
-  /** Sends a platform more than GET requests: `--read-only` leaves it out. */
+  /** Sends more than GET requests to a platform, so `--read-only` leaves the check out. */
   writes?: boolean;
   profile?: 'core';
   /**
-   * Ids of plainer checks that this check rests on, and waits for; its finding may follow from theirs. Premises run in
-   * the same lane or an earlier one: `shared`, `exclusive`, `disruptive`.
+   * Ids of simpler checks to wait for, whose failure may cause a finding here.
+   * A premise must not run in a later lane; the lanes are `shared`, `exclusive`, `disruptive`.
    */
   premises?: readonly string[];
-  /** Sightings needed to pass, by name, e.g. `{ compactions: 1 }`; fewer leave it undecided. Default: one answer. */
+  /** Sightings needed to pass, e.g. `{ compactions: 1 }`; fewer end the check as `undecided`. Default: one answer. */
   least?: Readonly<Record<string, number>>;
-  /** Advice in words after too few sightings. */
+  /** Advice to the reader after too few sightings. */
   orElse?: string;
-  /** A failure blocks all checks that rest on this one: nothing can be asked any more. */
+  /** A failure blocks all dependants, because the target can no longer be asked. */
   essential?: boolean;
-  /** Deviation that later checks allow for once this one failed. */
+  /** Deviation that later checks tolerate once this check has failed. */
   deviation?: Deviation;
-  /** Rule that judges what other checks see, made anew for each run; the check itself asks nothing. */
+  /** Rule that judges the requests of other checks, created anew for each run; `run` sends nothing. */
   rule?: () => Rule;
-  /** Depends on secrets, which a recording of traffic does not hold. */
+  /** Needs secrets, which recorded traffic does not contain. */
   bySecrets?: true;
   run(context: Context & CheckContext): Promise<void>;
 }
@@ -88,7 +87,6 @@ export interface Suite<Context> {
   checks: readonly Check<Context>[];
 }
 
-/** Requirement set that a run held a target to, in reports and certificates. */
 export interface RequirementSet {
   date: string;
   digest: string;
@@ -106,40 +104,41 @@ export const OUTCOMES = [
   'fixed',
 ] as const;
 /**
- * `fail`: a MUST does not hold. `warn`: a SHOULD does not. `not_applicable`: a capability is missing, an option leaves
- * it out, or the specification leaves the target free. `undecided`: too little was seen. `blocked`: the set-up or
- * Muster failed. `known`: fails as the baseline says. `flaky`: fails sometimes, as the baseline says; may have passed.
- * `fixed`: passes against the baseline.
+ * `fail`: violates a MUST. `warn`: violates a SHOULD.
+ * `not_applicable`: a capability is missing, an option excludes the check, or the target is free to choose.
+ * `undecided`: too little was seen. `blocked`: the set-up or Muster failed.
+ * `known`: fails as the baseline expects. `flaky`: may fail, as the baseline expects.
+ * `fixed`: passes although the baseline expects a failure.
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Violation in words. Field names are those of the JSON report. */
+/** Violation of a requirement; field names are those of the JSON report. */
 export interface Finding {
-  /** Judged level, if not that of the requirement. */
+  /** Default: the level of the requirement. */
   level?: Level;
-  /** Every acceptable answer. */
+  /** Describes every acceptable answer. */
   expected: string;
   actual: string;
   /** Smallest failing input. */
   counterexample?: unknown;
-  /** Coordinates of the counterexample in fast-check; `path` is `n/…` for the n-th property of a check (from 0). */
+  /** Replays the counterexample in fast-check; `path` is `n/…` for the n-th property of a check, from 0. */
   seed?: number;
   path?: string;
   replay_path?: string;
   /** Shell line that reproduces the finding; absent if the target has to be driven first. */
   curl?: string;
-  /** POSIX shell script that drives the target and asks it again, in the order of the check. */
+  /** POSIX shell script that drives the target and repeats the requests of the check. */
   script?: string;
   exchanges?: Recorded[];
-  /** Actions and observations of the check on one axis of time. */
+  /** Actions and observations of the check in order of time. */
   timeline?: Mark[];
 }
 
-/** Failures among the attempts at a check that decided something. */
+/** Failures among the decided attempts at a check. */
 export interface Rate {
   times: number;
   failed: number;
-  /** Attempts without another check beside them. */
+  /** Attempts during which no other check ran. */
   alone: { times: number; failed: number };
   not_tried?: string;
 }
@@ -147,13 +146,13 @@ export interface Rate {
 /** Hooks by which the target influences the outcome of a check. */
 export interface TargetHooks {
   /**
-   * Called before the check with its id. Throws Blocked if nothing can be decided now, or a Violation for acts of the
-   * target since the last check.
+   * Called before the check.
+   * Throws Blocked if nothing can be decided now, or Violation for a failure of the target since the last check.
    */
   prepare?(requirement: Requirement, id: string): Promise<void>;
-  /** Interprets an error that ended the check by the target's state: returns the same error, or another. */
+  /** Interprets an error that ended the check by the state of the target; may return the same error. */
   reconsider?(error: unknown): Promise<unknown>;
-  /** Called after the check with its error. Returns an error to fail a passing check. */
+  /** Called after the check with its error; returns an error to fail a passing check. */
   afterCheck?(error?: unknown): Error | undefined;
   standardError?(): string;
 }
@@ -161,27 +160,27 @@ export interface TargetHooks {
 export interface CheckContext {
   /** Ends the check unless `holds`: as `fail`, or as `warn` if its requirement is a SHOULD. */
   must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
-  /** Records a violated convention, and goes on. A check that passes otherwise ends as `warn`. */
+  /** Records a violated SHOULD and goes on; a check that passes otherwise ends as `warn`. */
   should(holds: unknown, finding: { expected: string; actual: unknown }): void;
   /** Records a remark of one sentence, which never changes the outcome. */
   note(observation: string): void;
   /**
-   * Records the target's choice where the specification is silent, for `muster compare`. Never changes the outcome.
-   * @param name the question, e.g. `GET /devices?limit=0`; the same for every implementation
-   * @param value the answer, e.g. `limit 10`; the same in every run
+   * Records a choice that the specification leaves open, for `muster compare`. Never changes the outcome.
+   * @param name question, e.g. `GET /devices?limit=0`; the same for every implementation
+   * @param value answer, e.g. `limit 10`; the same in every run
    */
   observe(name: string, value: string | number): void;
   /** Ends the check as `not_applicable`: the specification leaves the target free. */
   notApplicable(reason: string): never;
   /** Ends the check as `undecided`: it saw too little. */
   undecided(reason: string): never;
-  /** Counts sightings for `least`; answers, events and inputs count by themselves. */
+  /** Counts sightings for `least`; answers, events and inputs are counted automatically. */
   saw(what: string, count?: number): void;
-  /** Ends the check as `blocked`: its set-up failed, so nothing is decided. */
+  /** Ends the check as `blocked`, because its set-up failed. */
   blocked(reason: string): never;
   /**
-   * Runs a property in fast-check with the run's seed and number of runs, and shrinks a failure. Reports the finding of
-   * the failing predicate (by `must`, or any Violation) with counterexample, seed and path.
+   * Runs a property in fast-check with the run's seed, and shrinks a failure.
+   * A predicate fails by `must` or a Violation; the finding gets counterexample, seed and path.
    */
   property<T>(
     arbitrary: Arbitrary<T>,
@@ -189,41 +188,41 @@ export interface CheckContext {
     options?: PropertyOptions<NoInfer<T>>,
   ): Promise<void>;
   readonly session: Session;
-  /** True if the target has shown this deviation. The report then says that the reader allowed for it. */
+  /** True if the target has shown the deviation, which the report then lists as tolerated. */
   allowsFor(deviation: Deviation): boolean;
-  /** Set for a SHOULD or INFO: its timeouts shorten no wait of a MUST. */
+  /** True for a SHOULD or INFO, whose timeouts must not shorten the waits of a MUST. */
   readonly lenient: boolean;
-  /** True if the finding may follow from another, which shows the cause more plainly. */
+  /** True if a failed premise may have caused the finding. */
   readonly follows: boolean;
-  /** Seed of this check: depends on `--seed` and the check id only. */
+  /** Depends on `--seed` and the check id only. */
   readonly seed: number;
-  /** Seed that checks share. */
+  /** Seed of the run, the same in every check. */
   readonly runSeed: number;
   /** Aborts when the run is interrupted or the check exceeds its time. */
   readonly signal: AbortSignal;
   /** Milliseconds left for the whole run (from `--max-time`); Infinity without a limit. */
   remainingMs(): number;
-  /** Milliseconds left for this check, which is blocked at 0. */
+  /** Milliseconds until this check is blocked. */
   leftMs(): number;
   readonly runs: number;
-  /** Path of a model-based counterexample to run again, for `fc.commands`. */
+  /** Path of a model-based counterexample to replay, for `fc.commands`. */
   readonly replayPath: string | undefined;
 }
 
 export interface PropertyOptions<T> {
-  /** Runs at `--runs 1` scale. Default 25. */
+  /** Number of inputs with `--runs 1`. Default: 25. */
   runs?: number;
   examples?: [unknown][];
-  /** Counterexample in the reader's words. Default: as fast-check writes it. */
+  /** Text of a counterexample. Default: fast-check's notation. */
   describe?(value: T): string;
 }
 
 type Arbitrary<T> = import('fast-check').Arbitrary<T>;
 
-/** Line of a report. Field names are those of the JSON report. */
+/** Result of one check; field names are those of the JSON report. */
 export interface CheckResult extends Partial<Finding> {
   id: string;
-  /** Judged level: SHOULD for a violated SHOULD in a check of a MUST. */
+  /** Level of the violation: a check of a MUST may end with a violated SHOULD. */
   level: Level;
   section: string;
   requirement: string;
@@ -234,61 +233,59 @@ export interface CheckResult extends Partial<Finding> {
   duration_ms: number;
   /** Reason of any outcome but pass, fail and warn, or why the baseline does not excuse the finding. */
   reason?: string;
-  /** Id of the failed check that blocks this one. */
+  /** Id of the failed check that blocked this check. */
   blocked_by?: string;
-  /** Id of the failed check that shows the cause of this finding more plainly. */
+  /** Id of the finding that shows the same cause more plainly. */
   consequence_of?: string;
-  /** Checks that made the requests of a rule's finding. */
+  /** Checks whose requests broke the rule. */
   seen_by?: string[];
-  /** Deviations that its readers allowed for, to look at their own subject. */
+  /** Names of deviations that this check tolerated. */
   allowed_for?: string[];
-  /** Deviation of a failed check that later checks allowed for. */
+  /** Deviation that later checks tolerated after this failure. */
   deviation?: Deviation;
   /** Last lines of the target's standard error, if the check did not pass. */
   stderr?: string;
-  /** Set if the profile demands the requirement. */
   in_profile?: true;
-  /** Sightings: `answers`, `events`, `inputs`, and the check's own names. */
+  /** Counted sightings by name: `answers`, `events`, `inputs`, and names of the check. */
   saw?: Readonly<Record<string, number>>;
-  /** Option or profile that makes a warning fail the run, such as `--fail-on should`. */
+  /** Option or profile that lets this warning fail the run, e.g. `--fail-on should`. */
   fails_by?: string;
-  /** Marks a fault of Muster: the check is blocked, and the exit code is 3. */
+  /** A bug in Muster blocked the check; the exit code is 3. */
   fault?: true;
-  /** Failure rate of a finding or a repeated check. */
+  /** Failure rate over retries or rounds. */
   rate?: Rate;
-  /** Observations where the specification is silent, and violated SHOULDs, in words. */
+  /** Remarks and violated SHOULDs, in words. */
   observations?: string[];
-  /** Observations to compare with those of another implementation. */
+  /** Choices that the specification leaves open, for `muster compare`. */
   observed?: Observed[];
   needs?: Capability[];
-  /** Command line that repeats this check alone; absent if it would show nothing. */
+  /** Command that repeats this check alone. */
   replay_command?: string;
 }
 
 export interface Observed {
-  /** Question, the same everywhere. */
+  /** Question, the same for every implementation. */
   name: string;
   value: string;
 }
 
 export type Summary = Record<Outcome, number>;
 
-/** Decided part of a requirement set. `undecided` and `decided` add up to `checks`. */
+/** Decided part of a requirement set; `decided` and all undecided checks add up to `checks`. */
 export interface Coverage {
-  /** Checks of the requirement set, narrowed or not. */
+  /** Number of checks in the requirement set, even if options narrowed the run. */
   checks: number;
   decided: number;
-  /** Undecided checks by reason, most first. */
+  /** Most frequent reason first. */
   undecided: Undecided[];
 }
 
 export interface Undecided {
   checks: number;
-  /** Reason, as the end of a sentence that begins with the number: `need drive`. */
+  /** End of a sentence that begins with the number of checks, e.g. `need drive`. */
   why: string;
-  /** Missing capability that the others depend on. */
   needs?: Capability[];
-  /** Option that would decide the checks; absent if none helps. */
+  /** Option that lets the checks be decided; absent if none helps. */
   add?: string;
 }
 
@@ -301,11 +298,11 @@ export interface Report {
   profile: string;
   /** Date of the requirement set (YYYY-MM-DD). */
   requirements_version: string;
-  /** `sha256:…` over the whole requirement set of this API, however narrow the run. */
+  /** `sha256:…` of the whole requirement set of the API. */
   requirements_digest?: string;
-  /** Number of rounds, if more than one. */
+  /** Number of rounds; absent for one. */
   repeat?: number;
-  /** Options that narrowed the run (`--only`, `--fast`, …), and so explain its gaps. */
+  /** Options that excluded checks, e.g. `--only`, `--fast`. */
   narrowed_by: string[];
   /** False if the plan was narrowed, a check blocked, a demand unmet, or the run interrupted. */
   complete: boolean;
@@ -313,21 +310,21 @@ export interface Report {
   duration_ms: number;
   /** Arguments of the command, without secrets. */
   arguments?: string[];
-  /** Options by name, without secrets and defaults; `muster replay` starts from them. */
+  /** Options by name, without secrets and defaults; `muster replay` starts from these options. */
   options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
   exit_code: number;
   summary: Summary;
   coverage: Coverage;
   profile_coverage: Coverage;
-  /** Unmet demands of `--require`, `--min-decided` and `--repeat`, a sentence each; the exit code is at least 2. */
+  /** Unmet demands of `--require`, `--min-decided` and `--repeat`, as sentences; the run is incomplete then. */
   unmet?: string[];
-  /** Declarations that the run observed; a false one makes the exit code at least 2. */
+  /** Declarations of the target that the run observed; a false one makes the run incomplete. */
   declarations?: Declaration[];
-  /** Reason why the target could not be reached, with advice; nothing was decided. */
+  /** Why the target could not be reached, with advice. */
   unreachable?: string;
   interrupted?: true;
   replay_of?: ReplayOf;
-  /** Traffic of others that was judged; the run asked nothing. */
+  /** Set if the run judged recorded traffic and sent nothing. */
   watched?: Watched;
   checks: CheckResult[];
 }
@@ -336,17 +333,17 @@ export interface Watched {
   connections: number;
   exchanges: number;
   events: number;
-  /** Unjudged and unknown traffic, a sentence each. */
+  /** Traffic that was unknown or could not be judged, a sentence each. */
   gaps: string[];
 }
 
 export interface ReplayOf {
   file: string;
-  /** Outcomes in that report, by id. */
+  /** Outcomes in the replayed report, by check id. */
   outcomes: Record<string, Outcome>;
 }
 
-/** Tested implementation. Never holds a secret. */
+/** Tested implementation; must never hold a secret. */
 export interface TargetDescription {
   /** `unix`, `loopback`, `url`, `image`, `command`, `simulator`, … */
   kind: string;
@@ -358,16 +355,16 @@ export interface TargetDescription {
   dialect?: string;
   name?: string;
   version?: string;
-  /** Platform of a system run, as the tester names it. */
+  /** Platform of a system run, as the tester names the platform. */
   platform?: { name: string; version?: string };
   /** `sha256:…` of the implementation, if Muster ran and measured it. */
   digest?: string;
-  /** Marks a target that Muster started and ended: nothing serves at its address any more. */
+  /** Muster started and ended the target, so nothing serves at its address. */
   ended?: true;
-  /** Measured thing: the image, or the file that the command executed. */
+  /** Subject of `digest`: the image, or the executed file. */
   digest_of?: 'image' | 'executable';
   executable?: string;
   digest_missing?: string;
-  /** File that the tester names as the implementation; nothing shows that this file ran. */
+  /** File that the tester claims to be the implementation; Muster does not verify the claim. */
   artifact?: { name: string; digest: string };
 }

@@ -1,8 +1,8 @@
-/** Early ends of a check. Any other error, except NoAnswer, is a fault of the set-up or of Muster: `blocked`. */
+/** Errors that end a check early; any other error except NoAnswer blocks the check. */
 import type { Redactor } from '../common/redact.ts';
 import type { Finding } from './types.ts';
 
-/** Ends a check as `fail`, `warn` or an observation, by the level of its requirement. */
+/** Ends a check by the level of its requirement: as `fail`, as `warn`, or with a remark. */
 export class Violation extends Error {
   override name = 'Violation';
   readonly finding: Finding;
@@ -12,7 +12,7 @@ export class Violation extends Error {
   }
 }
 
-/** Ends a check as `fail`, whatever its level: a target that ends by itself does not serve. */
+/** Fails even a check of a SHOULD, because a target that ends by itself does not serve. */
 export class TargetEnded extends Violation {
   override name = 'TargetEnded';
   constructor(actual: string) {
@@ -24,30 +24,30 @@ export class NotApplicable extends Error {
   override name = 'NotApplicable';
 }
 
-/** Ends a check as `undecided`. The message is the reason. */
+/** Ends a check as `undecided`, with the message as reason. */
 export class TooLittleSeen extends Error {
   override name = 'TooLittleSeen';
 }
 
-/** Ends a check as `blocked`, undecided by its set-up. The message is the reason. */
+/** Ends a check as `blocked`, with the message as reason. */
 export class Blocked extends Error {
   override name = 'Blocked';
 }
 
-/** Ends an attempt that was cut off; the check runs again once its `prepare` resolves. */
+/** Ends an attempt that was cut off; the check runs again after `prepare`. */
 export class AttemptCutOff extends Blocked {
   override name = 'AskAgain';
 }
 
-/** Ends an attempt in which the target or Muster stood still: lateness says nothing then. */
+/** The target or Muster stood still, so lateness proves nothing. */
 export class Standstill extends AttemptCutOff {
   override name = 'StoodStill';
 }
 
-/** Reason of the abort signal if a run ends early: unfinished checks are blocked with its message. */
+/** Abort reason of a run that ends early; its message becomes the reason of blocked checks. */
 export class RunOver extends Error {
   override name = 'RunOver';
-  /** True if Muster itself went wrong. */
+  /** True if Muster itself failed. */
   readonly fault: boolean;
   constructor(message: string, { fault = false, ...options }: ErrorOptions & { fault?: boolean } = {}) {
     super(message, options);
@@ -55,7 +55,7 @@ export class RunOver extends Error {
   }
 }
 
-/** Text as it is, anything else as JSON, cut to `limit` characters. `redactor` masks secrets before the cut. */
+/** Formats a value for a finding; masks secrets before the cut to `limit` characters. */
 export function shortText(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =
     typeof value === 'string'

@@ -1,37 +1,36 @@
-/** Milliseconds that a check waits for something, by what the target has shown so far. */
+/** Decides how many milliseconds a check waits, by how quickly the target has answered so far. */
 
-/** Waits for one family of things, by the target's successes. */
 export interface WaitPolicy {
-  /** Multiple of the slowest success that is waited after a timeout. */
+  /** Wait after a timeout, as a multiple of the slowest success. */
   timesSlowest: number;
-  /** Counts successes of other kinds too. */
+  /** Takes the slowest success over all kinds. */
   ofAnyKind?: boolean;
-  /** Shortest wait after a timeout, milliseconds. `isKnown`: the target's speed is known. */
+  /** Shortest wait in milliseconds after a timeout. `isKnown`: enough successes have shown the target's speed. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
   /** A success restores the full wait of its kind. */
   forgives?: boolean;
-  /** Waits grow with a target that slows down, and halve after many much quicker successes. */
+  /** Waits become longer on a slow target and shorter on a quick one. */
   adapts?: boolean;
-  /** Kinds of varying duration, whose quick successes shorten no wait. */
+  /** Kinds whose durations vary, so that quick successes shorten no wait. */
   varying?: readonly string[];
-  /** Kinds as quick as each other (or all): a success of one tells the speed of the rest. */
+  /** Kinds that take equally long, so that a success of any tells the speed of all. */
   alike?: readonly string[] | 'all';
-  /** Share of the patience, by kind. */
+  /** Share of the patience by kind. Default: 1. */
   shares?: Readonly<Record<string, number>>;
 }
 
 const SHORTEST_WAIT_MS = 1000;
-/** Successes that show the target's speed. */
+/** Successes needed to know the target's speed. */
 const KNOWN_AFTER = 10;
-/** A healthy target that is held up takes no longer than this multiple of its slowest success. */
+/** Multiple of the slowest success within which a healthy but delayed target answers. */
 const KNOWN_FACTOR = 50;
-/** Shares of a whole wait if the target's speed is known; `alike`: after timeouts of similar kinds. */
+/** Shares of the full wait once the target's speed is known; `alike`: after a timeout of a similar kind. */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
-/** Multiple of the slowest success on a slowing target. */
+/** On a slowing target, the wait is at least this multiple of the slowest success. */
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
-  /** Answers, streams, events and states of a device. Its files are waited for after a deployment shows as archived. */
+  /** Files get half the wait, because checks look for files only after a deployment is archived. */
   device: {
     timesSlowest: 5,
     shortestMs: (patienceMs, isKnown) => Math.min(isKnown ? SHORTEST_WAIT_MS / 2 : SHORTEST_WAIT_MS, patienceMs / 2),
@@ -40,9 +39,9 @@ export const WAIT_POLICIES = {
     alike: ['event', 'replay'],
     shares: { files: 0.5 },
   },
-  /** Answers of a platform. A kind is a method with a path without ids. */
+  /** A kind of a platform is a method with a path, ids left out. */
   platform: { timesSlowest: 5, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, forgives: true },
-  /** Effects on the other side of a system. Many deployments may be archived after one that never is. */
+  /** A single deployment may never take effect while later deployments do. */
   effect: { timesSlowest: 2, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, adapts: true, alike: 'all' },
   control: { timesSlowest: 0, shortestMs: () => 6000, forgives: true },
 } as const satisfies Record<string, WaitPolicy>;
@@ -50,7 +49,7 @@ export const WAIT_POLICIES = {
 interface Experience {
   successes: number;
   slowestMs: number;
-  /** Timeouts in checks of a MUST, and in all. */
+  /** Timeouts in checks of a MUST (`strict`) and in all checks (`inVain`). */
   strict: number;
   inVain: number;
 }
@@ -67,8 +66,8 @@ export class Waits {
   }
 
   /**
-   * Milliseconds to wait: all the patience at first; after a timeout, by the slowest success of the kind, and less for
-   * similar kinds. A timeout in a `lenient` check, one of a SHOULD, shortens no wait of a MUST.
+   * Milliseconds to wait: the full patience at first, less after a timeout of the same or a similar kind.
+   * A timeout in a `lenient` check, i.e. of a SHOULD, shortens no wait of a MUST.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;
@@ -100,12 +99,11 @@ export class Waits {
     if (!lenient) seen.strict += 1;
   }
 
-  /** Forgets timeouts that were nobody's fault. */
   forgive(): void {
     for (const seen of this.#experiences.values()) Object.assign(seen, { strict: 0, inVain: 0 });
   }
 
-  /** Timeouts of a kind; if successes forgive, those since the last success. */
+  /** Timeouts of a kind; since its last success if the policy `forgives`. */
   inVain(kind: string): number {
     return this.#experiences.get(kind)?.inVain ?? 0;
   }
@@ -114,7 +112,6 @@ export class Waits {
     return this.#experiences.get(kind)?.slowestMs ?? 0;
   }
 
-  /** Experience with similar kinds; undefined if too little. */
   #known(kind: string): Experience | undefined {
     const { adapts, varying, alike = [] } = this.#policy;
     if (adapts !== true || varying?.includes(kind) === true) return undefined;
@@ -127,7 +124,7 @@ export class Waits {
       all.slowestMs = Math.max(all.slowestMs, slowestMs);
       all.strict += strict;
     }
-    // One timeout and one success tell the speed that all kinds share.
+    // With all kinds alike, one timeout and one success tell the speed.
     const isTold = alike === 'all' && all.strict > 0 && all.successes > 0;
     return all.successes >= KNOWN_AFTER || isTold ? all : undefined;
   }

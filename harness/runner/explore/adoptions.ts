@@ -1,10 +1,8 @@
-/** Learns a refusal that nobody promises or forbids at first sight, and expects the same answer from then on. */
+/** Remembers answers that the specification leaves open, and expects the same answers later. */
 export class Adoptions<Seen> {
   readonly #known = new Map<string, { answer: string; seen: Seen }>();
 
-  /**
-   * Learns the answer, or returns the earlier answer that it contradicts. `asked`: request, and state of the target.
-   */
+  /** Returns the earlier answer if the new answer contradicts it. `asked`: request and state of the target. */
   take(asked: string, answer: string, seen: Seen): { answer: string; seen: Seen } | undefined {
     const before = this.#known.get(asked);
     if (before === undefined) this.#known.set(asked, { answer, seen });
@@ -15,7 +13,7 @@ export class Adoptions<Seen> {
     return this.#known.get(asked)?.answer === answer;
   }
 
-  /** Learns the new answer after a finding, so that the finding is reported once. */
+  /** Keeps the new answer after a finding, so that the finding is reported once. */
   replace(asked: string, answer: string, seen: Seen): void {
     this.#known.set(asked, { answer, seen });
   }

@@ -5,21 +5,18 @@ const OVERDUE = 3;
 interface Bounds {
   ms: number;
   requests: number;
-  /** Requests made even after `ms`, on a busy machine or a slow target. */
+  /** Requests allowed even after `ms`, for a busy machine or a slow target. */
   least: number;
   lateMs: number;
 }
 
-/**
- * Bounds of an exploration. Drawing ends after `requests`, or after `ms` if `least` requests were made; everything ends
- * after `lateMs`, so that a slow target gets a verdict on the part asked. Standstills of this process do not count.
- */
+/** Limits of an exploration; time in which this process stood still does not count. */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;
   readonly #now: () => number;
   readonly #began: number;
   requests = 0;
-  /** Set after drawing: tidying up has no bound. */
+  /** Set after the last draw, because cleaning up has no time limit. */
   isClosed = false;
 
   constructor(bounds: Bounds, now = runningMs) {
@@ -28,18 +25,18 @@ export class Budget {
     this.#began = now();
   }
 
-  /** Bounds draws alone. */
+  /** True if no new input may be drawn. */
   get isOver(): boolean {
     const { ms, requests, least } = this.#bounds;
     return this.requests >= requests || (this.requests >= least && this.#spentMs >= ms) || this.isLate;
   }
 
-  /** Bounds everything. */
+  /** True if the exploration must end, however few requests it made. */
   get isLate(): boolean {
     return this.#spentMs >= this.#bounds.lateMs;
   }
 
-  /** Bounds requests that finish a part begun in time; the check has a limit of its own. */
+  /** True if even a part begun in time must stop. */
   get isOverdue(): boolean {
     return !this.isClosed && this.#spentMs >= OVERDUE * this.#bounds.lateMs;
   }

@@ -1,4 +1,4 @@
-/** Cells that an exploration has visited, each with one value in each dimension, such as operation, version and key. */
+/** Combination of values that an exploration visits, e.g. of operation, version and key. */
 import type { Draw } from './draw.ts';
 
 export type Cell = Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export class Cells {
     for (const pair of pairsOf(cell)) this.#pairs.add(pair);
   }
 
-  /** Candidate with the most unvisited pairs of values; of equals, the one in the rarest cell. */
+  /** Picks the candidate with the most unvisited pairs of values, then the rarest combination. */
   rarest<T>(draw: Draw, candidates: readonly [T, ...T[]], cellOf: (candidate: T) => Cell): T {
     const rated = candidates.map((candidate) => {
       const cell = cellOf(candidate);

@@ -4,14 +4,14 @@ import { TooLittleSeen } from '../violation.ts';
 export class Course {
   readonly #steps: AsyncGenerator<void, void>;
   #isOver = false;
-  /** Error that ended the steps: no later check may take a part for the whole. */
+  /** Thrown again in later checks, which must not judge an incomplete exploration. */
   #failure: { error: unknown } | undefined;
 
   constructor(steps: AsyncGenerator<void, void>) {
     this.#steps = steps;
   }
 
-  /** Takes steps until `isEnough`, or none is left. `signal` of the check tells a cut-off from an error. */
+  /** An aborted `signal` marks the error as a timeout of the check. */
   async until(isEnough: () => boolean | Promise<boolean>, signal: AbortSignal): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     try {

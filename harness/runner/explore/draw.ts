@@ -3,12 +3,12 @@
 export class Draw {
   #state: number;
 
-  /** Seed: any integer of 32 bits. */
+  /** `seed`: any 32-bit integer. */
   constructor(seed: number) {
     this.#state = seed | 0;
   }
 
-  /** Number in [0, 1) (mulberry32). */
+  /** Number in [0, 1), by the generator mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -31,7 +31,6 @@ export class Draw {
     return items[this.below(items.length)];
   }
 
-  /** At most `count` items, in drawn order. */
   some<T>(items: readonly T[], count: number): T[] {
     return this.shuffled(items).slice(0, count);
   }

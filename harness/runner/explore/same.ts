@@ -1,9 +1,9 @@
-/** Compares two values by meaning, however a target writes them. */
+/** Compares values by meaning, whatever their notation. */
 import { isIso8601 } from '../../contract/shape.ts';
 
 const A_SECOND_MS = 1000;
 
-/** Times compare as instants (a version may show whole seconds), text as letters, all else as JSON. */
+/** Compares times as instants with a tolerance of 1 s, text in Unicode normal form, and the rest as JSON. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') {
     if (one === other) return true;
@@ -20,7 +20,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Tolerates members of `value` beyond those written. */
+/** Objects in `value` may have extra members. */
 export function holds(written: unknown, value: unknown): boolean {
   if (typeof written !== 'object' || typeof value !== 'object' || written === null || value === null)
     return isSame(written, value);
