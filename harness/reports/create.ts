@@ -31,9 +31,7 @@ export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name)
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
- * Reporters for the values of `--report`; default: `pretty`. At most one document may go to stdout; other reporters
- * then write to stderr.
- *
+ * If one document goes to stdout, all other reporters write to stderr.
  * @throws UsageError for an unknown format, an unwritable place, or two reports in one place
  */
 export function createReporters(specs: readonly string[], options: ReporterOptions): Reporter[] {
@@ -55,7 +53,7 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
   });
 }
 
-/** First JSON report with a file, for `muster replay`. */
+/** First JSON report with a file, which `muster replay` can read. */
 export function jsonReportFile(specs: readonly string[]): string | undefined {
   return specs.map(parse).find(({ format, file }) => format === jsonFormat && file !== undefined)?.file;
 }
@@ -72,7 +70,7 @@ function documentReporter(format: DocumentFormat, path: string | undefined, { st
   };
 }
 
-/** Masks first, because the escapes of a format could hide a secret. */
+/** Masks before formatting, because the escapes of a format could hide a secret. */
 function redacting(reporter: Reporter, redactor: Redactor): Reporter {
   return {
     ...reporter,

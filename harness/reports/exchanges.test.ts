@@ -1,4 +1,4 @@
-/** What a person reads of the exchanges of a finding, in every report that shows them. */
+/** Exchanges of a finding as every report shows them to people. */
 import { describe, expect, it, test } from 'vitest';
 import type { Recorded } from '../client/recorder.ts';
 import type { CheckResult } from '../runner/types.ts';

@@ -13,14 +13,13 @@ export interface ShownExchange {
 const ROWS = 6;
 const COLUMNS = 160;
 const URL = 200;
-/** Headers that every client sends. */
+/** Hidden, because every client sends these headers. */
 const USUAL = new Set([
   ...['host', 'connection', 'keep-alive', 'user-agent', 'accept-encoding', 'accept-language'],
   ...['content-length', 'transfer-encoding', 'sec-fetch-mode', 'cache-control', 'pragma'],
 ]);
 const SHOWN_BEFORE = 'content-type';
 
-/** Exchanges of a result, cut to their relevant parts; above `most`, the most relevant ones. */
 export function exchangesOf(
   result: CheckResult,
   { columns = COLUMNS, most = Number.POSITIVE_INFINITY }: { columns?: number; most?: number } = {},
@@ -65,11 +64,11 @@ function asked({ method, url, raw, request_body = '' }: Recorded): string {
 
 const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 
-/** Leaves out the request, which the headline has. */
+/** The headline already shows the request. */
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
-/** Cuts a text, and adds its length; a text cut before keeps its length. */
+/** Adds the length; a text that was cut before keeps its original length. */
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit
     ? text
@@ -80,7 +79,7 @@ const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (nam
     .filter(([name]) => isShown(name.toLowerCase()))
     .map(([name, value]) => printable(`${name}: ${shortened(value, URL)}`).replaceAll('\n', ' '));
 
-/** Tells the header `Date` from the word "date". */
+/** Tells the header `Date` from the word `date` in a sentence. */
 const namedIn =
   (text: string) =>
   (name: string): boolean => {
@@ -112,7 +111,7 @@ interface Row {
   at: number;
 }
 
-/** Breaks lines between members if possible, to keep names whole. */
+/** Breaks lines after spaces, commas and `&` where possible, to keep names whole. */
 function inRows(text: string, columns: number): Row[] {
   const rows: Row[] = [];
   for (let at = 0; at <= text.length; ) {
@@ -127,7 +126,7 @@ function inRows(text: string, columns: number): Row[] {
 }
 const LEAST_ROW = 0.6;
 
-/** Rows of a body around the relevant part, else the first. Skips empty lines, as between frames. */
+/** Rows around the relevant part of a body, else the first rows. */
 function rowsAbout(body: string, columns: number, about: Telling): string[] {
   const text = printable(body.replaceAll('\r\n', '\n'))
     .split('\n')

@@ -1,4 +1,4 @@
-/** Order and words that reports for people share. */
+/** Order and wording shared by all reports for people. */
 
 import { printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sections.ts';
@@ -9,7 +9,7 @@ import { countInWords } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
-/** Failures shown open; of more, only the first is open. */
+/** Up to three failures are shown open; of more, only the first. */
 export const AT_ONCE = 3;
 
 export interface SectionGroup {
@@ -18,7 +18,7 @@ export interface SectionGroup {
   checks: CheckResult[];
 }
 
-/** Follows the order of the specification; stale baseline entries, without a section, come last. */
+/** Stale baseline entries have no section, and come last. */
 export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
   const groups = Map.groupBy(checks, (check) => check.section);
   return [...groups]
@@ -30,7 +30,6 @@ export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
     }));
 }
 
-/** Ids of checks with an outcome, by reason, most frequent first. */
 export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
   const groups = Map.groupBy(
     checks.filter((check) => check.outcome === outcome),
@@ -50,14 +49,14 @@ export interface FindingGroup {
   blocked: CheckResult[];
 }
 
-/** Failures and warnings by cause, most telling first, each in one group. */
+/** Groups findings with the same cause, the most telling group first. */
 export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
   const findings = new Map(checks.filter(isFinding).map((result) => [result.id, result]));
   const leadOf = (id: string): string => {
     const seen = new Set([id]);
     for (let at = id; ; ) {
       const next = findings.get(at)?.consequence_of;
-      // Consequences of a lead that the baseline excuses lead themselves.
+      // A consequence of an excused finding becomes a lead itself.
       if (next === undefined || !findings.has(next) || seen.has(next)) return at;
       seen.add(next);
       at = next;
@@ -173,7 +172,7 @@ export const lines = (...parts: readonly (string | readonly string[] | false | u
 
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Plain text, for formats with one field. The JSON report has all parts. */
+/** For formats with a single text field. */
 export function findingText(result: CheckResult): string {
   const line = (label: string, text: string | undefined): string | undefined =>
     text === undefined ? undefined : `${label.padEnd(10)} ${printable(text)}`;
@@ -207,7 +206,7 @@ export function counterexample({ counterexample: value }: CheckResult): string |
   return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
-/** Characters of a command: a shell may reject longer lines. */
+/** Characters; a shell may reject a longer line. */
 const TRY = 4000;
 
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>

@@ -1,4 +1,4 @@
-/** Report formats, each with a file of its own and an entry in `create.ts`. */
+/** Types of report formats, and the places that reports are written to. */
 import { classify, LimitReached } from '../client/errors.ts';
 import type { Redactor } from '../common/redact.ts';
 import { type Output, type Paint, painter } from '../common/terminal.ts';
@@ -17,20 +17,20 @@ export interface ReporterOptions {
   verbose?: boolean;
 }
 
-/** Format for programs: one text of the finished report, alone in its file or on stdout. */
+/** Format for programs: a single text, written when the run has ended. */
 export interface DocumentFormat {
   readonly name: string;
   document(report: Report): string;
 }
 
-/** Format for people, or for a service that follows the run. Gets redacted reports. */
+/** Format that follows the run; receives redacted reports. */
 export interface LiveFormat {
   readonly name: string;
-  /** @param file absolute path for the report, in place of the format's usual destination */
+  /** @param file absolute path that replaces the usual destination */
   reporter(options: ReporterOptions, file: string | undefined): Reporter;
 }
 
-/** Reads `FORMAT` or `FORMAT=FILE`. Throws UsageError with the accepted formats. */
+/** Parses `FORMAT` or `FORMAT=FILE`. Throws UsageError with the accepted formats. */
 export function formatOf<F extends { readonly name: string }>(
   spec: string,
   formats: readonly F[],
@@ -48,7 +48,7 @@ export function formatOf<F extends { readonly name: string }>(
 
 export type ReportFormat = DocumentFormat | LiveFormat;
 
-/** Writes a report whole or not at all. Throws LimitReached on a full disk; other reports are still written. */
+/** Writes a report whole or not at all. Throws LimitReached on a full disk. */
 export function writeReport(path: string, text: string, write: typeof writeWhole = writeWhole): void {
   try {
     write(path, text);
@@ -58,7 +58,7 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
   }
 }
 
-/** Tries the file of a report; undefined is stdout. Throws UsageError if another report has that place. */
+/** Reserves a file, or stdout if undefined. Throws UsageError if a different report has the place. */
 export function claimPlace(places: Set<string | undefined>, spec: string, file: string | undefined) {
   const path = file === undefined ? undefined : prepareFile(`--report ${spec}`, file);
   if (places.has(path) && (path === undefined || isOneFile(path)))
@@ -67,7 +67,7 @@ export function claimPlace(places: Set<string | undefined>, spec: string, file: 
   return path;
 }
 
-/** Writes each format to its file or to stdout. Throws UsageError before the work. */
+/** Tries all files at once, so that UsageError is thrown before the work. */
 export function reportWriter<F extends { readonly name: string }>(
   specs: readonly string[],
   formats: readonly F[],
@@ -87,6 +87,5 @@ export function reportWriter<F extends { readonly name: string }>(
   };
 }
 
-/** Colours on a terminal only. */
 export const paintOf = ({ stdout, env }: Pick<ReporterOptions, 'stdout' | 'env'>, isTerminal: boolean): Paint =>
   painter(stdout, isTerminal ? env : { NO_COLOR: '1' });

@@ -17,10 +17,10 @@ import { type LiveFormat, writeReport } from './format.ts';
 import { markdownReport } from './markdown.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** Annotations of a kind that GitHub shows from a step; it drops others silently. */
+/** GitHub shows 10 annotations of a kind per step, and drops further ones silently. */
 const LIMIT = 10;
 
-/** A file replaces `$GITHUB_STEP_SUMMARY`. */
+/** `file` replaces `$GITHUB_STEP_SUMMARY`. */
 export const githubFormat: LiveFormat = {
   name: 'github',
   reporter: ({ stdout, env }, file) => ({
@@ -33,10 +33,7 @@ export const githubFormat: LiveFormat = {
   }),
 };
 
-/**
- * Workflow commands: errors worst first, then warnings, then the verdict. A finding stands for its consequences; a
- * blocked check warns, since no requirement failed. The last command counts those beyond the limit.
- */
+/** Errors, then warnings, then the verdict. A blocked check only warns, because no requirement failed. */
 export function annotations(report: Report): string[] {
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];
   const failsByIt = ({ lead }: FindingGroup): boolean => lead.fails_by !== undefined;

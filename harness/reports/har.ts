@@ -1,7 +1,4 @@
-/**
- * HAR 1.2: exchanges of findings, a page each, for tools that show or repeat them. All begin with the run, because
- * Muster keeps no time of a single exchange.
- */
+/** HAR 1.2 with a page for each finding; every time is the start of the run, since exchanges record none. */
 import { harEntry } from '../client/har-entry.ts';
 import { printableJson } from '../common/terminal.ts';
 import type { Report } from '../runner/types.ts';

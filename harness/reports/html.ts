@@ -39,7 +39,6 @@ import {
 import type { DocumentFormat } from './format.ts';
 import { headlineOf, isUndriven, showsCoverage, toneOf } from './verdict.ts';
 
-/** Streams drawn, the latest. */
 const MOST_STREAMS = 8;
 
 const WORDS: Record<MarkKind, string> = {
@@ -60,10 +59,7 @@ interface Lane {
   marks: Mark[];
 }
 
-/**
- * Timeline with lanes for drives, requests, streams and a client's output, and a list of the same for readers who
- * cannot see it. Needs no script; empty below two marks.
- */
+/** Draws lanes and, for screen readers, lists the same marks; empty below two marks. */
 export function timelineOf(marks: readonly Mark[]): Markup {
   if (marks.length < 2) return NOTHING;
   const from = Math.min(...marks.map(({ at_ms }) => at_ms));
@@ -211,7 +207,7 @@ function coverage(report: Report): Markup {
 
 const present = (report: Report): Outcome[] => BY_WEIGHT.filter((outcome) => report.summary[outcome] > 0);
 
-/** Hidden until its script shows it. */
+/** Hidden, because the search works only with the script, which shows the form. */
 const SEARCH = html`<form class="search" role="search" hidden>
 <label>Search <input type="search" placeholder="id, words of a requirement, a header, a body …"></label>
 <output aria-live="polite"></output></form>`;
@@ -305,7 +301,6 @@ function observed(report: Report): Markup {
 const SHORT = 120;
 const BRIEF = 120;
 
-/** `open`: shows all; otherwise a line until a click. */
 function findingCard({ lead: result, consequences, blocked }: FindingGroup, open: boolean): Markup {
   const smallest = counterexample(result);
   const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
@@ -334,7 +329,7 @@ ${followers(consequences)}${held(blocked)}</div></details>
 `;
 }
 
-/** Anchor in a closed element, which a browser then opens, even without a script. */
+/** A browser opens the closed element around an anchor, even without a script. */
 const anchor = (id: string): Markup => html`<span class="anchor" id="${id}"></span>`;
 
 function clause({ clause: quoted, section: number }: CheckResult): Markup {

@@ -1,9 +1,6 @@
 /**
- * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite for each section, a case for each check. A
- * failed MUST is a failure, with the finding from which it may follow. Stale baseline entries and faults of Muster are
- * errors. Blocked, not applicable and known checks are skipped, because no requirement failed. A run that decided too
- * little is one error with its own case, since skipped cases are green. A warning passes, with its finding in the
- * output.
+ * JUnit XML in its common form (github.com/testmoapp/junitxml): a suite per section, a case per check.
+ * A run that decided too little adds an error, because CI servers show skipped cases as green.
  */
 import { escapeAttribute, escapeText } from '../common/html.ts';
 import { printable } from '../common/terminal.ts';
@@ -88,7 +85,7 @@ function testCase(result: CheckResult, report: Report): string {
   ]);
 }
 
-/** `by`: cause or option that made the check fail the run. */
+/** `by`: cause or option that lets the check fail the run. */
 function failure(result: CheckResult, detail: string, by: string | undefined): string {
   const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
   const rate = howOften(result);
@@ -119,7 +116,7 @@ function verdict(result: CheckResult, detail: string): string[] {
   }
 }
 
-/** `undecided`: cases of a run that decided too little. */
+/** `undecided`: added cases for a run that decided too little. */
 function totals(checks: readonly CheckResult[], undecided = 0): Record<string, string | number> {
   const count = (...outcomes: string[]): number => checks.filter((check) => outcomes.includes(check.outcome)).length;
   const faults = checks.filter(({ fault }) => fault === true).length;
@@ -135,10 +132,9 @@ function totals(checks: readonly CheckResult[], undecided = 0): Record<string, s
 /** UTC without an offset, as readers of JUnit expect. */
 const stamp = (report: Report): string => report.started_at.slice(0, 19);
 
-/** Spells out characters that XML 1.0 lacks. */
 const xmlText = (text: string): string => escapeText(writable(text));
 
-/** Keeps line breaks, which a parser would turn into spaces. */
+/** Keeps line breaks, which an XML parser otherwise turns into spaces. */
 const xmlAttribute = (text: string): string =>
   escapeAttribute(writable(text)).replaceAll('\n', '&#10;').replaceAll('\t', '&#9;');
 

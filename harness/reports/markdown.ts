@@ -148,7 +148,7 @@ function grouped(heading: string, checks: readonly CheckResult[], outcome: Outco
   ];
 }
 
-/** Text of a target on one line, without markup or mentions. */
+/** Puts text of a target on one line, without markup or mentions of users. */
 function cell(text: string): string {
   return escapeText(printable(text))
     .replaceAll(/[\\`*_[\]|#~!]/g, (character) => `\\${character}`)

@@ -37,11 +37,8 @@ export const COLOURS = {
 
 const LABEL = 11;
 const EXCHANGES = 3;
-/** Findings shown in full; others take three lines. */
 const WHOLE = 5;
-/** Consequences shown, a line each. */
 const FOLLOWERS = 12;
-/** Lines of the first finding's script; other reports have all. */
 const SCRIPT = 40;
 const NAMED = 6;
 
@@ -123,7 +120,7 @@ export function findingLines(
   ];
 }
 
-/** Commands that show the finding again, unwrapped so that a copy is whole. */
+/** Unwrapped, so that a copied command is whole. */
 function repeating(result: CheckResult, paint: Paint, most: number): string[] {
   const line = tryLine(result);
   const script = scriptLines(result);

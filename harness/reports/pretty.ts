@@ -1,4 +1,4 @@
-/** Report for a terminal; the most important part comes last, nearest to the prompt. */
+/** Report for a terminal; the most important part comes last, next to the prompt. */
 
 import { defined } from '../common/defined.ts';
 import { readableDuration } from '../common/durations.ts';
@@ -121,10 +121,8 @@ export class Progress {
 export type { PrettyOptions } from './pretty-findings.ts';
 
 const WIDEST = 110;
-/** Observations shown of a check; the JSON and HTML reports have all. */
 const NOTED = 2;
 
-/** Reasons for checks that do not apply, most frequent first. */
 const REASONS = 5;
 
 /** Outcomes listed even without `--verbose`. */
@@ -172,7 +170,7 @@ export function prettyReporter(
     onTryAgain: (check) => progress.again(check.id),
     onEnd(report) {
       progress.stop();
-      // A report rendered later has no start.
+      // A report rendered after the run had no `onStart`.
       const about = [`seed ${report.seed}`, `requirements of ${report.requirements_version}`, report.started_at];
       const what = `${report.watched === undefined ? 'check' : 'watch'} ${report.api}`;
       const first = begun ? '' : head(what, report.target, about, paint);
@@ -197,7 +195,7 @@ export function prettyText(given: Report, options: PrettyOptions): string {
     .join('\n');
 }
 
-/** Fields with line breaks, which each place indents. */
+/** Fields that keep line breaks, because renderers indent each line. */
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
 
 const printableReport = ({ checks, unreachable, ...report }: Report): Report => ({
@@ -206,7 +204,7 @@ const printableReport = ({ checks, unreachable, ...report }: Report): Report => 
   checks: checks.map(printableResult),
 });
 
-/** Leaves bodies and counterexamples as they are: their renderers escape more than control characters. */
+/** Leaves bodies and counterexamples to their renderers, which escape more than control characters. */
 const printableResult = ({ exchanges, counterexample, ...result }: CheckResult): CheckResult => ({
   ...printableValue(result, printableLine),
   ...Object.fromEntries(LINES.flatMap((name) => (result[name] === undefined ? [] : [[name, printable(result[name])]]))),
@@ -247,7 +245,7 @@ function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): 
   ];
 }
 
-/** Leaves commands to try unwrapped. */
+/** Leaves commands unwrapped, so that a copy is whole. */
 function unreachableBlocks(report: Report, options: PrettyOptions): string[][] {
   const [why = '', ...hints] = printable(report.unreachable ?? '').split(/ (?=Try: )/);
   return [
@@ -368,7 +366,6 @@ function closing(report: Report, { paint, columns }: PrettyOptions): string[] {
   );
 }
 
-/** Characters of the target's name in the first lines. */
 const NAME = 200;
 const shown = (text: string): string => cutTo(printable(text), NAME);
 

@@ -1,4 +1,4 @@
-/** How often a check failed is told with its finding, in every report, in the same words. */
+/** Every report shows the failure rate of a finding in the same words. */
 import { expect, it } from 'vitest';
 import { rateInWords } from '../runner/attempts.ts';
 import type { Rate, Report } from '../runner/types.ts';
@@ -23,10 +23,10 @@ it.each<[Rate, string]>([
   [rate(3, 3, [3, 3]), 'always: 3 of 3 times'],
   [rate(3, 2, [2, 1]), '2 of 3 times (alone 1 of 2)'],
   [rate(3, 1, [2, 0]), 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone'],
-  // It had nothing beside it the first time either.
+  // The first attempt ran alone, too.
   [rate(3, 1, [3, 1]), '1 of 3 times'],
   [rate(5, 2, [2, 0]), 'only beside other requests: 2 of 3 times, and 0 of 2 alone'],
-  // What seldom shows beside others says nothing when it does not show alone.
+  // A rare failure may miss a few attempts alone by chance.
   [rate(12, 1, [2, 0]), '1 of 12 times (alone 0 of 2)'],
   [rate(10, 0), '0 of 10 times'],
   [rate(1, 1, [0, 0], 'no time left'), 'not tried again: no time left'],

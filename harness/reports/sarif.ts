@@ -1,7 +1,6 @@
 /**
- * SARIF 2.1.0 (OASIS) for code scanning, which shows each result as an alert, wants relative locations that never
- * change, and knows an alert again by `primaryLocationLineHash`. Results are problems alone; checks without an answer
- * are notifications.
+ * SARIF 2.1.0 (OASIS) for code scanning, where `primaryLocationLineHash` identifies an alert across runs.
+ * Results are problems only; checks without an answer are notifications.
  */
 import { createHash } from 'node:crypto';
 import { defined } from '../common/defined.ts';
@@ -17,7 +16,6 @@ export const sarifFormat: DocumentFormat = {
   document: (report) => `${printableJson(documentOf(report), 2)}\n`,
 };
 
-/** Levels of notifications for checks without a result. */
 const NOTIFIED: Partial<Record<Outcome, 'error' | 'warning' | 'note'>> = {
   blocked: 'error',
   fixed: 'warning',
@@ -83,7 +81,7 @@ function resultOf(check: CheckResult, { api }: Report, ruleIndex: number): objec
     message: { text: findingText(check) },
     locations: [
       {
-        // No file is at fault: a name of the API, the same everywhere, stands for one.
+        // Code scanning needs a file for each alert, so a fixed name of the API stands in.
         physicalLocation: { artifactLocation: { uri: `muster/${api}` }, region: { startLine: 1 } },
         logicalLocations: [{ fullyQualifiedName: id, kind: 'resource' }],
       },

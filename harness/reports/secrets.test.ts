@@ -1,7 +1,4 @@
-/**
- * A secret is planted in every header, body and URL of a real exchange, and everywhere a target or a check may put
- * words.
- */
+/** Plants a secret in every part of an exchange, a target and a check, and searches all reports for the secret. */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
@@ -18,7 +15,7 @@ import { temporaryFolder } from '../targets/testing/places.ts';
 import { createReporters, REPORT_FORMATS } from './create.ts';
 import { sampleFailure, sampleReport } from './testing/samples.ts';
 
-/** Characters that HTML, XML, JSON, URLs, Markdown and shells each write in another way. */
+/** Characters that HTML, XML, JSON, URLs, Markdown and shells escape in different ways. */
 const SECRET = `s3cr3t/k+y="'<&>%\\|~é`;
 const FORMS = [
   SECRET,
@@ -31,7 +28,7 @@ const FORMS = [
 ];
 
 const folder = temporaryFolder();
-/** Sends back whatever it is told, in its headers and its body. */
+/** Echoes the request in headers and body. */
 const echo: RequestListener = (request, response) => {
   let body = '';
   request.on('data', (part: Buffer) => (body += part.toString()));
@@ -82,7 +79,6 @@ function expectNoSecret(texts: Record<string, string>): void {
 const check = checks<{ http: HttpClient }>();
 const rule = (id: string, text: string) => requirement({ id, level: 'MUST', section: '5', since: '2026-11-21', text });
 
-/** What all reports say of a run of these checks with that client. */
 async function reported(
   http: HttpClient,
   all: ReturnType<typeof check>[],
@@ -139,14 +135,14 @@ test('no report tells a part of a secret that a cut went through', async () => {
   const http = await clientOf(createServer(echo));
   for (let back = 0; back <= SECRET.length + 1; back += 1) {
     const told = check(cuts, {}, async (context: { http: HttpClient } & CheckContext) => {
-      // Where a kept body, a body in a curl line, what is shown, and a line of a report are cut.
+      // Puts the secret across the cuts of stored bodies, curl lines, shown values and report lines.
       await context.http.post(`/at/${4096 - back}`, `${' '.repeat(2000 - back)}${SECRET}`);
       const { text } = await context.http.get(`/at/${160 - back}`);
       context.should(false, { expected: 'not to be told', actual: `${' '.repeat(200 - back)}${SECRET}` });
       context.must(false, {
         expected: 'not to be told',
         actual: `${' '.repeat(600 - back)}${SECRET}`,
-        // Cut without a mark; fewer than eight characters say nothing.
+        // The redactor does not recognise a cut secret of fewer than eight characters.
         ...(back < 8 ? {} : { counterexample: text.trim().slice(0, back) }),
       });
     });

@@ -1,7 +1,4 @@
-/**
- * TAP 14 (testanything.org). A failed MUST is `not ok`; a failed SHOULD passes, with its finding. Undecided checks are
- * skipped, and a run that decided too little is one failed point, since skipped points are green.
- */
+/** TAP 14 (testanything.org). A run that decided too little adds a failed point, because skipped points are green. */
 import { printable } from '../common/terminal.ts';
 import { EXIT } from '../common/usage.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
@@ -52,5 +49,5 @@ function written({ isOk, name, skip, detail }: Point, number: number): string[] 
 
 const block = (text: string): string => printable(text).replaceAll(/^/gm, '    ');
 
-/** One line, with TAP's directive character escaped. */
+/** On one line, with TAP's directive character `#` escaped. */
 const line = (text: string): string => printable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

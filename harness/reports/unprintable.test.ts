@@ -1,7 +1,4 @@
-/**
- * What a target says reaches no reader raw: in no format is there a character that could command a terminal or disguise
- * text.
- */
+/** No report format passes on characters that command a terminal or disguise text. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -15,7 +12,7 @@ import { fullReports, poisoned, sampleFailure, sampleReport } from './testing/sa
 
 const folder = temporaryFolder();
 
-/** Listed one by one, since the code that is tested names them by their properties. */
+/** Listed one by one, because the tested code names the characters by their Unicode properties. */
 const FORBIDDEN = [
   ...Array.from({ length: 0x20 }, (_, code) => code).filter((code) => code !== 9 && code !== 10),
   ...Array.from({ length: 0x21 }, (_, index) => 0x7f + index),
@@ -30,7 +27,6 @@ const nasty = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 8 }),
 );
 
-/** Everything that a format writes for a report: to the terminal, and to its file. */
 async function written(format: string, report: Report): Promise<string> {
   let said = '';
   const output = { write: (text: string) => (said += text) };

@@ -1,4 +1,4 @@
-/** Verdict of a run, which claims no more than was decided. */
+/** Verdict of a run, which claims no more than the run decided. */
 import { PROFILES } from '../contract/profiles.ts';
 import { decidedNumber, failingWarnings } from '../runner/results.ts';
 import type { CheckResult, Coverage, Outcome, Report } from '../runner/types.ts';
@@ -14,7 +14,7 @@ export interface Verdict extends Headline {
   kind: 'CONFORMANT' | 'NOT CONFORMANT' | 'INCOMPLETE' | 'INTERRUPTED' | 'NO FAILURE FOUND';
 }
 
-/** Claims nothing about undecided checks, and conformance only to a named profile. */
+/** Claims nothing about undecided checks, and conformance only to the named profile. */
 export function verdict(report: Report): Verdict {
   const { summary, interrupted, narrowed_by: narrowed, profile, profile_coverage: decidedOf } = report;
   const bad = (kind: Verdict['kind'], meaning: string): Verdict => ({ kind, word: kind, good: false, meaning });
@@ -53,7 +53,6 @@ export const conformantTo = ({
   requirements_version: date,
 }: Pick<Report, 'profile' | 'requirements_version'>) => `${profile}, ${date}`;
 
-/** MUSTs, and SHOULDs that this run counts as failures. */
 function failuresIn(report: Report): string[] {
   const { summary } = report;
   const leads = findingsOf(report, 'fail').map(({ lead }) => lead);
@@ -71,14 +70,13 @@ function failuresIn(report: Report): string[] {
   );
 }
 
-/** Reasons why a run without failures has no verdict, with a remedy. */
 function troubleOf(report: Report): string[] {
   const { summary, checks, unmet = [], unreachable, narrowed_by: narrowed, profile } = report;
   if (unreachable !== undefined) return ['the target could not be reached, so nothing was decided'];
   const faults = checks.filter(({ fault }) => fault === true).length;
   const blocked = summary.blocked - faults;
   const { undecided } = report.profile_coverage;
-  // Blocked checks have a reason above.
+  // The reason `blocked` is already listed.
   const open = undecided.filter(({ why }) => why !== 'blocked');
   return lines(
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,
@@ -154,11 +152,11 @@ const reasonsOf = (undecided: Coverage['undecided']): string[] =>
 export const isUndriven = ({ undecided }: Coverage): boolean =>
   undecided.some(({ needs }) => needs?.includes('drive') === true);
 
-/** Keeps a good headline from green if little was tried. */
+/** A good headline is not green if nothing was driven. */
 export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
   good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 
-/** Undefined if it would distract from an unreachable target or a replay. */
+/** Undefined where coverage distracts: for an unreachable target or a replay. */
 export const coverageLine = (report: Report): string | undefined =>
   showsCoverage(report) ? decided(report.coverage) : undefined;
 

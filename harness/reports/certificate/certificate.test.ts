@@ -12,7 +12,6 @@ import { type Statement, statementOf, suitesDigest } from './statement.ts';
 import { certificate, complete, forged, good, publicKey, suites } from './testing/signed.ts';
 
 const folder = temporaryFolder();
-/** A reader of version 0.1.0 with the suites of the sample. */
 const OWN = {
   ...{ version: '0.1.0', suites, checkIds: () => ['device.a', 'device.b', 'device.c'] },
   ...{ requirementsDigest: () => undefined, requirementOf: (_: string, id: string) => id },

@@ -1,4 +1,4 @@
-/** Verifies certificates: signature, consistency, subject, and the suites behind them. */
+/** Verifies certificates: signature, consistency, subject and suites. */
 
 import type { KeyObject } from 'node:crypto';
 import { defined } from '../../common/defined.ts';
@@ -33,9 +33,7 @@ export interface OwnSuites {
   version: string;
   suites: SuitesDigest;
   checkIds(api: string, profile: string, requirements: string): readonly string[];
-  /** Undefined if this Muster lacks the date. */
   requirementsDigest(api: string, date: string): string | undefined;
-  /** Undefined if this Muster lacks the check. */
   requirementOf(api: string, id: string): string | undefined;
   newestRequirements: string;
 }
@@ -44,9 +42,9 @@ export interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
-  /** Milliseconds since the beginning of the run. */
+  /** Largest accepted age of the run in milliseconds. */
   maxAgeMs?: number;
-  /** Oldest date of requirements accepted (YYYY-MM-DD). */
+  /** Oldest accepted date of requirements (YYYY-MM-DD). */
   atLeast?: string;
 }
 
@@ -78,10 +76,7 @@ export function ownSuites(version: string, suites: readonly Suite<never>[]): Own
 }
 
 /**
- * Verifies a certificate.
- *
  * @param file content of the file
- * @returns the statement in it
  * @throws Refused with the first problem
  */
 export function verifyCertificate(file: string, publicKey: KeyObject, options: VerifyOptions = {}): Statement {
@@ -129,7 +124,7 @@ function complete({ predicate }: Statement): void {
   if (predicate.muster.verdicts.every(isOpen)) throw new Refused('no check ran');
 }
 
-/** Digests belong to the subject, and include the reader's. */
+/** The wanted digest may be that of the subject or of the artifact that the certificate names. */
 function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {
   const digest = what?.digest.sha256;
   const named = muster.artifact?.digest.sha256;
@@ -147,10 +142,9 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
   }
 }
 
-/** Milliseconds of tolerance for clocks and time zones: a day. */
+/** Milliseconds: clocks and time zones may differ by a day. */
 const CLOCK_SLACK_MS = 86_400_000;
 
-/** A run begins after its requirements were written, before now, and not too long ago. */
 function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeMs, atLeast }: VerifyOptions): void {
   const { started_at: started, requirements_version: date, valid_until: until } = muster;
   const written = Date.parse(date);
@@ -160,7 +154,7 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its run began at ${started}, which is to come by the clock of this machine`);
   if (began < written - CLOCK_SLACK_MS)
     throw new Refused(`its run began at ${started}, before its requirements of ${date} were written`);
-  // The whole last day counts, in every time zone.
+  // The last day counts in full in every time zone.
   if (now.getTime() >= Date.parse(until) + 2 * CLOCK_SLACK_MS) throw new Refused(`it was valid until ${until}`);
   if (maxAgeMs !== undefined && now.getTime() - began > maxAgeMs)
     throw new Refused(`its run began at ${started}, longer ago than is accepted`);
@@ -168,12 +162,12 @@ function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeM
     throw new Refused(`its requirements are of ${date}, and those of ${atLeast} or later are asked for`);
 }
 
-/** Released requirement sets never change, so versions of Muster can compare theirs. */
+/** Released requirement sets never change, so all versions of Muster agree on their digests. */
 function sameRequirements({ predicate: { configuration, muster } }: Statement, own: OwnSuites): void {
   const { api, requirements_version: date } = muster;
   const named = configuration.find(({ name }) => name === requirementsName(api, date));
   const here = own.requirementsDigest(api, date);
-  // Sets are only added: a missing older date had none.
+  // Sets are only added, so a missing date before the newest set never existed.
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named.digest.sha256}`) {
     throw new Refused(`its requirements are not those of ${date}: sha256:${named.digest.sha256}, here ${here}`);
@@ -207,7 +201,7 @@ const API_NAMES = {
   client: 'a client',
 };
 
-/** Control that ends Muster's own process, so that a kill is certain. */
+/** Control that kills Muster's own process, so that the kill needs no proof. */
 const OWN_PROCESS = 'process';
 
 export interface Claims {
@@ -233,7 +227,6 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
 const codePointIn = (character: string): string =>
   `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')} ${character}`;
 
-/** Claims of a verified certificate; `own` adds a comparison with this Muster's suites. */
 export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
   const { muster, result } = predicate;
   const named = (...outcomes: Outcome[]): string[] =>
@@ -293,7 +286,6 @@ const WAYS: Readonly<Record<string, string>> = {
   executable: "--command 'PROGRAM …'",
 };
 
-/** Checks of the profile in the newest requirements beyond the run's. */
 function newerRequirements({ api, profile, requirements_version: date }: Predicate['muster'], own: OwnSuites): string {
   const newest = own.newestRequirements;
   if (newest <= date) return `No later requirements than those of ${date} were known to this muster.`;
@@ -364,7 +356,7 @@ const BADGES: Record<Verdict['kind'], [words: string, colour: string]> = {
 };
 const HEIGHT = 20;
 
-/** SVG badge for a README, which claims no more than the run. */
+/** SVG image for a README. */
 export function badge(report: Report): string {
   const { kind, meaning } = verdict(report);
   const left = `muster ${report.api}`;
@@ -386,16 +378,15 @@ font-size="11">${label(left, 0, first)}${label(right, first, second)}</g>
 `.markup;
 }
 
-/** Pixels by the average of a letter; `textLength` makes it exact. */
+/** Pixels, by the average width of a letter; `textLength` fits the text exactly. */
 const widthOf = (text: string): number => Math.round(text.length * 6.6) + 12;
 
-/** Signs certificates with one key, into one file. */
 export interface Issuer {
   /** Throws Refused for an incomplete run, and writes nothing then. */
   issue(report: Report): { file: string; keyId: string; result: string; verdict: string };
 }
 
-/** Reads the key and tries the file before the run. Throws UsageError. */
+/** Throws UsageError before the run if the key or the file cannot be used. */
 export function certificateIssuer(file: string, keyFile: string | undefined, words: SignersWords = {}): Issuer {
   if (keyFile === undefined)
     throw new UsageError('--certificate needs --key FILE, a private key (`muster keygen FILE` makes one)');

@@ -14,7 +14,6 @@ test('an independent implementation of the envelope verifies the signature', () 
   expect(signed.equals(preAuthenticationEncoding(payloadType, Buffer.from(payload, 'base64')))).toBe(true);
 });
 
-/** Refuses a text of which one bit was flipped, at random places. */
 const refusesFlips = (text: string, numRuns: number): void =>
   fc.assert(
     fc.property(fc.nat(text.length - 1), fc.nat(7), (at, bit) => refusesFlip(text, at, 1 << bit)),

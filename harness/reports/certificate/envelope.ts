@@ -1,7 +1,4 @@
-/**
- * Dead Simple Signing Envelope v1 (github.com/secure-systems-lab/dsse) around an in-toto statement. Every change to the
- * statement is detected; the layout of the file is free, since other programs write envelopes too.
- */
+/** Signs and opens in-toto statements in envelopes of DSSE v1 (github.com/secure-systems-lab/dsse). */
 
 import {
   createHash,
@@ -19,7 +16,7 @@ import { readInputText, whyNot } from '../../common/user-files.ts';
 import { exact, shape } from '../../contract/shape.ts';
 import { Type } from '../../contract/type.ts';
 
-/** Id of a key: lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
+/** Lowercase hex SHA-256 of the public key's SubjectPublicKeyInfo. */
 export function keyId(key: KeyObject): string {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return createHash('sha256')
@@ -27,10 +24,7 @@ export function keyId(key: KeyObject): string {
     .digest('hex');
 }
 
-/**
- * Writes a new key pair to `file` (private, readable by its owner alone) and `file.pub`. Never overwrites. Throws
- * UsageError.
- */
+/** Writes `file` (private, mode 0600) and `file.pub`. Throws UsageError if a file exists. */
 export function generateKey(file: string): { keyId: string; publicFile: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const publicFile = `${file}.pub`;
@@ -58,7 +52,7 @@ export function readPrivateKey(file: string): KeyObject {
   return read(file, 'private', (pem) => createPrivateKey(pem));
 }
 
-/** Throws UsageError, also for a private key. */
+/** Throws UsageError, even for a private key, which a verifier must never see. */
 export function readPublicKey(file: string): KeyObject {
   return read(file, 'public', (pem) => {
     if (pem.includes('PRIVATE KEY')) throw new Error('it holds a private key, which a verifier should never see');
@@ -86,7 +80,7 @@ function read(file: string, kind: string, make: (pem: string) => KeyObject): Key
   return key;
 }
 
-/** Throws SyntaxError, also for two members of one name: readers disagree on which counts. */
+/** Throws SyntaxError even for a repeated member, because readers disagree on which value counts. */
 export function parseStrict(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const twice = repeatedName(text);
@@ -95,7 +89,7 @@ export function parseStrict(text: string): unknown {
 }
 
 function repeatedName(text: string): string | undefined {
-  /** Names so far in each open object; undefined for an array. */
+  /** Member names of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let nameIsNext = false;
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
@@ -148,7 +142,7 @@ export function sealEnvelope(payload: Buffer, privateKey: KeyObject): string {
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-/** Payload of an envelope that `publicKey` verifies. Throws Refused. */
+/** Throws Refused unless `publicKey` verifies the only signature. */
 export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   const parsed = parseSigned(text);
   if (!envelope.is(parsed)) throw new Refused(`not a DSSE envelope: ${envelope.problems(parsed)[0]?.message ?? ''}`);
@@ -157,7 +151,7 @@ export function openEnvelope(text: string, publicKey: KeyObject): Buffer {
   const payload = bytes(parsed.payload, 'payload');
   const id = keyId(publicKey);
   const [signature, other] = parsed.signatures;
-  // The signature decides; the key id is an optional hint.
+  // The key id is an optional hint; the signature decides.
   if (signature === undefined || other !== undefined || (signature.keyid ?? id) !== id) {
     const by = parsed.signatures.map(({ keyid = 'a key without name' }) => keyid).join(', ');
     throw new Refused(`not signed by this key alone: the key is ${id}, the signature says ${by}`);
@@ -179,7 +173,7 @@ export function parseSigned(text: string): unknown {
   }
 }
 
-/** Accepts only canonical base64; decoders accept much more. */
+/** Accepts canonical base64 only, because decoders ignore stray characters. */
 function bytes(base64: string, what: string): Buffer {
   const decoded = Buffer.from(base64, 'base64');
   if (decoded.toString('base64') !== base64) throw new Refused(`the ${what} is not in canonical base64`);

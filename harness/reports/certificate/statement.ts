@@ -25,7 +25,7 @@ import { Refused } from './envelope.ts';
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
-/** Date in UTC. */
+/** YYYY-MM-DD in UTC. */
 export const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 const text = Type.String();
@@ -92,7 +92,7 @@ export type Statement = Static<typeof statement.schema>;
 export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
-/** Outcomes that fail in a certificate: an excused check failed, and a flaky check does not hold. */
+/** A certificate counts excused and flaky checks as failed. */
 const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
 
 type Decided = Pick<CheckResult, 'outcome' | 'fails_by'>;
@@ -137,7 +137,7 @@ export interface SignersWords {
   signer?: string | undefined;
 }
 
-/** A year after the run. */
+/** Default validity of a certificate: a year. */
 function lastDay({ started_at: started }: Report): string {
   const day = new Date(started);
   day.setUTCFullYear(day.getUTCFullYear() + 1);
@@ -204,7 +204,7 @@ function hexOf(digest: string): string {
   return hex;
 }
 
-/** Names the subject by a measured digest, else by a file of the tester, else by its name. */
+/** Prefers a measured digest, then a file of the tester, then name and version. */
 function subjectOf(target: TargetDescription): Statement['subject'][number] {
   const label = [target.name ?? target.executable ?? target.artifact?.name ?? target.kind, target.version];
   const name = label.filter((part) => part !== undefined).join(' ');
@@ -226,12 +226,12 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
   };
 }
 
-/** SHA-256 of `{"name":…,"version":…}`, for a subject known by name and version alone. */
+/** SHA-256 of `{"name":…,"version":…}`, for a subject without a measured file. */
 export function declaredDigest(name: string, version: string): string {
   return createHash('sha256').update(JSON.stringify({ name, version })).digest('hex');
 }
 
-/** Leaves out evidence: readers of a certificate cannot repeat the run. */
+/** Leaves out the evidence, because readers of a certificate cannot repeat the run. */
 function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw }: Judged): JudgedCheck {
   return { id, level, section, outcome, ...defined({ reason, in_profile, fails_by, saw: saw && { ...saw } }) };
 }
@@ -253,19 +253,19 @@ function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
 }
 
 export interface SuitesDigest {
-  /** In lowercase hex. */
+  /** Lowercase hex. */
   sha256: string;
   files: number;
-  /** `source`: TypeScript of a checkout. `package`: compiled files, with another digest. */
+  /** `source`: TypeScript of a checkout; `package`: compiled files, whose digest differs. */
   form: 'source' | 'package';
 }
 
 const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
 
-/** Folder above `harness/`: of the checkout, or `dist/`. */
+/** Folder above `harness/`: the checkout, or `dist/` in a package. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Digest of `find … | sort | sha256sum | sha256sum` over these files, without tests. */
+/** Equals `find … | sort | sha256sum | sha256sum` over the files of the suites, without tests. */
 export function suitesDigest(root: string = ROOT): SuitesDigest {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))

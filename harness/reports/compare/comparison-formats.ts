@@ -1,4 +1,4 @@
-/** Renders a comparison for a terminal and as a page: differences, changes from entry to entry, verdict. */
+/** Renders a comparison for a terminal and as an HTML page. */
 
 import { html, type Markup, NOTHING, reportPage } from '../../common/html.ts';
 import { cutTo, hanging, type Paint, printable, width, wrap } from '../../common/terminal.ts';
@@ -18,11 +18,10 @@ import {
 } from './comparison.ts';
 import type { Said } from './entries.ts';
 
-/** Columns of a row beside its marks, and minimum for a label above. */
+/** Columns: text of a row besides its marks, and least width of a column's heading. */
 const ROW = 56;
 const HEAD = 8;
 const SAYS = 22;
-/** Changed checks named in the text; the page has all. */
 const NAMED = 6;
 const REASONS = 3;
 
@@ -133,7 +132,7 @@ const valuesOf = ({ values }: ChoiceRow, columns: number): string[] =>
     ([numbers, value = '– not observed']) => `${numbers}  ${cutTo(printable(value), columns)}`,
   );
 
-/** Changes between two entries. `lacks`: offset from the later entry to the one that did not decide. */
+/** `lacks`: offset from the later entry to the entry that did not decide. */
 const CHANGES = [
   { of: 'regressions', symbol: '✗', tone: 'fail', words: 'hold no longer' },
   { of: 'undecided', symbol: '?', tone: 'blocked', words: 'not decided any more', lacks: 0 },
@@ -168,7 +167,7 @@ function whyOpen({ outcomes, findings }: RequirementRow, index: number): string 
 const headingOf = ({ entries }: Comparison, { to }: Changes): string =>
   `From ${[entries[to - 1], entries[to]].map((entry) => cutTo(printable(entry?.label ?? ''), LABEL)).join(' to ')}`;
 
-/** Lines of a step. The closing lines have the share of a single step. */
+/** The closing lines already show the share of a single step. */
 function changes(comparison: Comparison, step: Changes, paint: Paint, columns: number): string[] {
   const said = changesIn(step).flatMap(({ symbol, words, names }) => {
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more (--report html)` : '';

@@ -29,7 +29,7 @@ it('never says NO REGRESSION without the share that both decided', () => {
   expect(page).toMatch(
     /<title>NO REGRESSION, 1 of 3 checks decided by both, 2 by neither: device[\s\S]*<h1>.*1 of 3 checks/,
   );
-  // A run that was narrowed leaves checks of the set out of its report.
+  // A narrowed run reports fewer checks than its requirement set has.
   const coverage = { checks: 90, decided: 1, undecided: [] };
   const narrow = entryOf(sampleReport([sampleResult()], { coverage }), 'narrow');
   expect(shown(compare([narrow, narrow])).text).toContain('1 of 90 checks decided by both, 89 by neither');
@@ -52,7 +52,7 @@ it('takes a missing check for new only when the set of the other report is older
     const comparison = compare([old, now], new Map([['device.events.frame', { since }]]));
     return { ...verdictOf(comparison, 'regressions'), ...comparison };
   };
-  // Sample reports are of 2026-11-21.
+  // Sample reports use the requirements of 2026-11-21.
   expect(due('2026-11-21')).toMatchObject({ code: 2, changes: { undecidedBefore: [{ id: 'device.events.frame' }] } });
   const later = due('2026-11-22');
   expect(later).toMatchObject({ code: 0, share: '1 of 2 checks decided by both, 1 in one requirement set alone' });

@@ -1,4 +1,4 @@
-/** Compares entries, requirement by requirement, and choice by choice where the specification is silent. */
+/** Compares reports by requirement, and by choices that the specification leaves open. */
 
 import { defined } from '../../common/defined.ts';
 import { EXIT, UsageError } from '../../common/usage.ts';
@@ -33,16 +33,15 @@ export interface ChoiceRow {
 }
 
 export interface Changes {
-  /** Index of the later entry. */
   to: number;
-  /** Numbers of checks: in the set, decided by both entries, and flaky among those decided. */
+  /** `both`: checks that both entries decided; `flaky`: part of `both`. */
   checks: number;
   both: number;
   flaky: number;
   regressions: RequirementRow[];
   undecided: RequirementRow[];
   undecidedBefore: RequirementRow[];
-  /** Decided by one entry alone, as the other's set lacks the check. */
+  /** Checks that only one entry decided, because they are not in both requirement sets. */
   inOneSet: RequirementRow[];
   mended: RequirementRow[];
   behaviour: ChoiceRow[];
@@ -50,7 +49,7 @@ export interface Changes {
 
 type Outcomes = ReadonlySet<Outcome | undefined>;
 const HELD: Outcomes = new Set(['pass', 'fixed']);
-/** Outcomes that do not hold; flaky counts, whatever its last outcome. */
+/** A flaky check counts as broken, whatever its last outcome. */
 const BROKEN: Outcomes = new Set(['fail', 'warn', 'known', 'flaky']);
 const DECIDED = HELD.union(BROKEN);
 const OPEN: Outcomes = new Set(['blocked', 'not_applicable', 'undecided', undefined]);
@@ -114,11 +113,11 @@ const differencesFirst = <T extends { differs: boolean }>(
   return rows.toSorted((a, b) => weight(b) - weight(a));
 };
 
-/** Orders differences: consequences of other findings come later. */
+/** Higher comes first; consequences of a finding come late. */
 const tellingOf = (row: RequirementRow): number =>
   judgedApart(row) ? (row.findings.some((said) => said?.consequence_of !== undefined) ? 1 : 2) : 0;
 
-/** Counts decided outcomes only: an undecided check tells less. */
+/** Ignores undecided outcomes, which tell less. */
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
 
@@ -163,7 +162,7 @@ function saidOf({ expected, actual, reason, consequence_of }: EntryCheck): Said 
   return Object.keys(said).length === 0 ? undefined : said;
 }
 
-/** A SHOULD inside the check of a MUST has level SHOULD in one report and MUST in the other. */
+/** A check of a MUST may find a violated SHOULD, so the level of a check varies between reports. */
 const strictest = (checks: readonly EntryCheck[]): Level =>
   LEVELS.find((level) => checks.some((check) => check.level === level)) ?? 'INFO';
 
@@ -177,7 +176,7 @@ function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
   });
 }
 
-/** Choices by check and name. Several values of a name become one, sorted. */
+/** Joins several values of a choice, sorted, into one text. */
 function choicesOf({ checks }: Entry): Map<string, { check: string; name: string; value: string }> {
   const all = checks.flatMap(({ id, observed }) => (observed ?? []).map((choice) => ({ check: id, ...choice })));
   const groups = Map.groupBy(all, ({ check, name }) => `${check}\n${name}`);
@@ -192,7 +191,7 @@ function choicesOf({ checks }: Entry): Map<string, { check: string; name: string
 }
 
 export const GATES = ['none', 'regressions', 'behaviour'] as const;
-/** `regressions`: requirements that held must hold. `behaviour`: no free choice may change either. */
+/** `regressions` fails if a requirement holds no longer; `behaviour` fails also if a free choice changed. */
 export type Gate = (typeof GATES)[number];
 
 export interface GateVerdict {
@@ -200,7 +199,7 @@ export interface GateVerdict {
   share: string;
   /** `warn`: without a gate, a requirement broke or became undecided. */
   tone: 'pass' | 'warn' | 'fail';
-  /** 0, 1 for a refusal, 2 if undecided. */
+  /** Exit code: 0, 1 if the gate refuses, 2 if undecided. */
   code: number;
   meaning: string;
 }

@@ -1,4 +1,4 @@
-/** Entries of `muster compare`: reports of runs, and certificates. */
+/** Reads the entries of `muster compare`: reports and certificates. */
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { type Statement, statement } from '../certificate/statement.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
 
 export interface Entry {
-  /** Heading of the column: `agent 1.3.0`, or the distinct part of its file or command. `labelled` makes it unique. */
+  /** Heading of the column, e.g. `agent 1.3.0`, or the distinct part of the file or command. */
   label: string;
   name?: string;
   source: string;
   api: Api;
-  /** Date of the requirement set, and its checks: a narrowed run lists fewer. */
+  /** `size`: checks in the requirement set; a narrowed run lists fewer. */
   requirementsVersion: string;
   size: number;
   startedAt: string;
@@ -29,8 +29,7 @@ export type EntryCheck = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome
 export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequence_of'>;
 
 /**
- * Entries of files and folders. A folder is a history, in chronological order.
- *
+ * Orders the files of a folder by time, as a history.
  * @throws UsageError with the file
  */
 export function readEntries(paths: readonly string[]): Entry[] {
@@ -43,7 +42,7 @@ export function readEntries(paths: readonly string[]): Entry[] {
   );
 }
 
-/** Labels by target if targets differ, otherwise by file or command; numbers equal labels. */
+/** Labels by target if all targets differ, else by file or command; numbers equal labels. */
 export function labelled(given: readonly Entry[]): Entry[] {
   const names = new Set(given.map(({ name }) => name));
   const start = names.size === given.length && !names.has(undefined) ? undefined : commonStart(given);
@@ -56,7 +55,7 @@ export function labelled(given: readonly Entry[]): Entry[] {
   });
 }
 
-/** Characters at the start that all labels may share. */
+/** Characters; a longer shared start is left out of the labels. */
 const LONGEST_START = 24;
 
 function shortened(source: string, start: string): string {
@@ -73,7 +72,7 @@ function commonStart([first, ...others]: readonly Entry[]): string {
 /** `source`: file, checked image or command. */
 export function entryOf(report: Report, source: string): Entry {
   const { api, target, started_at: startedAt, checks, coverage, requirements_version: requirementsVersion } = report;
-  // Stale baseline entries have no section.
+  // A stale baseline entry has no section, because it is no check.
   const own = checks.filter(({ section }) => section !== '');
   const name = named(target.name, target.version);
   return {
@@ -91,13 +90,11 @@ export function entryOf(report: Report, source: string): Entry {
 const named = (name: string | undefined, version: string | undefined): string | undefined =>
   name === undefined ? undefined : [name, version].filter((part) => part !== undefined).join(' ');
 
-/** Report or certificate in a file. */
 export type Recorded = { file: string } & ({ report: Report } | { certified: Statement });
 
 /**
- * Reports and certificates of a file, or of a folder by name.
- *
- * @throws UsageError with the path, where there is none
+ * Finds reports and certificates in a file or folder, sorted by file name.
+ * @throws UsageError with the path if there is none
  */
 export function recordedIn(path: string): Recorded[] {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -121,7 +118,7 @@ function recordedAs(file: string): Recorded | undefined {
   return certified && { file, certified };
 }
 
-/** Reads the statement without its signature, which `muster verify` checks. */
+/** Skips the signature, which `muster verify` checks. */
 function certifiedBy(value: unknown): Statement | undefined {
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;

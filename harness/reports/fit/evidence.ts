@@ -1,4 +1,4 @@
-/** Evidence of `muster fit`: runs of one implementation, or of an agent and a platform together. */
+/** Reads recorded runs of implementations as evidence for `muster fit`. */
 import { defined } from '../../common/defined.ts';
 import { UsageError } from '../../common/usage.ts';
 import type { Api, Report } from '../../runner/types.ts';
@@ -7,17 +7,17 @@ import type { Statement } from '../certificate/statement.ts';
 import { recordedIn } from '../compare/entries.ts';
 import { verdict } from '../verdict.ts';
 
-/** `unknown`: undecided, or a certificate that has ended. */
+/** `unknown`: undecided, or a certificate that has expired. */
 export type Answer = 'yes' | 'no' | 'unknown';
 
 export interface Subject {
   name: string;
   version?: string;
-  /** `sha256:…` of what ran, or of the tester's file. */
+  /** `sha256:…` of the executed program, or of a file that the tester names. */
   digest?: string;
 }
 
-/** `platform`: of a system run, if named. */
+/** `platform`: set for a run of a whole system with a named platform. */
 export interface Evidence {
   file: string;
   api: Api;
@@ -32,9 +32,7 @@ export interface Evidence {
 }
 
 /**
- * Evidence in files and folders, oldest first. Leaves out runs of implementations without a name or digest, which
- * nothing could be matched with. `today`: YYYY-MM-DD, UTC.
- *
+ * Oldest first; leaves out runs of an implementation without a name. `today`: YYYY-MM-DD in UTC.
  * @throws UsageError with the file
  */
 export function readEvidence(paths: readonly string[], today: string): Evidence[] {

@@ -9,7 +9,6 @@ import type { Fit, Pair, Piece } from './fit.ts';
 const OUTCOME_OF = { yes: 'pass', no: 'fail', unknown: 'undecided' } as const satisfies Record<Answer, string>;
 const WORDS: Record<Answer, string> = { yes: 'FITS', no: 'DOES NOT FIT', unknown: 'NOT KNOWN TO FIT' };
 
-/** Hexadecimal digits of a digest shown. */
 const DIGITS = 12;
 
 const labelOf = ({ role, name, version, digest }: Piece): string => {

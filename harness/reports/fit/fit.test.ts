@@ -31,7 +31,6 @@ function reportOf({ api, target, day = '01', outcome = 'pass' }: Run): Report {
   };
 }
 
-/** Answers by pair, in words. */
 function answers(runs: readonly Run[], wanted: Wanted = {}): [pair: string, answer: string][] {
   const folder = mkdtempSync(join(FOLDER, 'runs-'));
   for (const [index, run] of runs.entries())

@@ -1,4 +1,4 @@
-/** Decides by evidence which agents, platforms and clients fit together. */
+/** Decides from recorded runs which agents, platforms and clients work together. */
 import { EXIT } from '../../common/usage.ts';
 import { DEVICE_JOBS, PLATFORM_JOBS } from '../../contract/client.ts';
 import type { Api } from '../../runner/types.ts';
@@ -20,7 +20,7 @@ export interface Piece extends Subject {
 export interface Pair {
   pieces: readonly [Piece, Piece];
   answer: Answer;
-  /** Sentence that names the deciding files. */
+  /** Names the files that decided. */
   why: string;
 }
 
@@ -31,7 +31,6 @@ export interface Fit {
   meaning: string;
 }
 
-/** All pairs of the wanted pieces, and one answer for all pairs. */
 export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
   const pieces = { agent: [], platform: [], client: [] } as Record<Role, Piece[]>;
   for (const role of ROLES) pieces[role] = piecesOf(role, evidence, wanted[role]);
@@ -49,7 +48,7 @@ export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
   return { pairs, answer: 'unknown', code: EXIT.incomplete, meaning };
 }
 
-/** A selector without evidence makes a piece too, whose pairs are unknown. */
+/** A selector without evidence still gives a piece, whose pairs are unknown. */
 function piecesOf(role: Role, evidence: readonly Evidence[], selectors: readonly string[] | undefined): Piece[] {
   const newestFirst = evidence.flatMap((each) => subjectIn(role, each) ?? []).toReversed();
   const names = [...new Set(newestFirst.map(({ name }) => name))].sort();
@@ -69,13 +68,13 @@ function subjectIn(role: Role, { api, subject, platform }: Evidence): Subject | 
   return role === 'platform' ? platform : undefined;
 }
 
-/** Compares digests only if both have one: they tell builds of one version apart. */
+/** Compares digests only if both subjects have one, to tell builds of a version apart. */
 const isSame = (one: Subject, other: Subject | undefined): boolean =>
   one.name === other?.name &&
   one.version === other.version &&
   (one.digest ?? other.digest) === (other.digest ?? one.digest);
 
-/** Newest run; of runs that began together, the worst. */
+/** Of runs that began at the same time, the worst counts. */
 function newest(evidence: readonly Evidence[]): Evidence | undefined {
   const last = evidence.at(-1)?.startedAt;
   const together = evidence.filter(({ startedAt }) => startedAt === last);
@@ -84,7 +83,7 @@ function newest(evidence: readonly Evidence[]): Evidence | undefined {
 
 const said = ({ words, file }: Evidence): string => `${words} (${file})`;
 
-/** Only a run of both decides: an agent and a platform have a protocol of their own. */
+/** Only a joint run decides, because agent and platform speak a protocol outside the specification. */
 function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]): Pair {
   const runs = evidence.filter(
     (each) => each.api === 'system' && isSame(agent, each.subject) && isSame(platform, each.platform),
@@ -96,8 +95,8 @@ function together(agent: Piece, platform: Piece, evidence: readonly Evidence[]):
 }
 
 /**
- * Fits a server and a client that each keep to the API's specification, even if they never met. Empty if the client
- * does not use that API.
+ * A server and a client fit if both keep to the specification, even if they never met.
+ * Empty if the client does not use the API of the server.
  */
 function byContract(server: Piece, client: Piece, evidence: readonly Evidence[]): Pair | [] {
   const pieces = [server, client] as const;

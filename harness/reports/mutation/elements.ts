@@ -1,6 +1,6 @@
 /**
- * Mutation testing report schema, version 2 (stryker-mutator/mutation-testing-elements), for existing viewers: files of
- * the catalogue, and its defects as mutants. Legal variants have no place in it.
+ * Writes the mutation testing report schema, version 2 (stryker-mutator/mutation-testing-elements).
+ * Defects are its mutants; variants are left out, because the schema knows no legal changes.
  */
 import { printableJson } from '../../common/terminal.ts';
 import type { MutationReport, MutationState, MutationSubject } from './report.ts';
@@ -17,11 +17,11 @@ const STATUS: Readonly<Partial<Record<MutationState, MutantStatus>>> = {
   not_run: 'Pending',
 };
 
-/** Scores that viewers show as good and bad without a required score. */
+/** Default thresholds in per cent, by which viewers colour a score. */
 const HIGH = 80;
 const LOW = 60;
 
-/** @param sourceOf text of a file of the catalogue; '' if it is missing */
+/** @param sourceOf text of the file that declares a defect; '' if missing */
 export function mutationElements(report: MutationReport, sourceOf: (file: string) => string): string {
   const defects = report.subjects.filter(({ kind }) => kind === 'defect');
   const files = [...Map.groupBy(defects, ({ file }) => file)].map(([file, members]) => {
@@ -62,7 +62,7 @@ function mutant(subject: MutationSubject, source: string) {
   };
 }
 
-/** Location of a declaration, from the name to the end of its line. Lines and columns count from 1. */
+/** From the name to the end of its line; lines and columns count from 1. */
 function locationOf(name: string, source: string) {
   const lines = source.split('\n');
   const line = lines.findIndex((text) => text.includes(`'${name}'`));

@@ -14,7 +14,6 @@ const sourceOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8'
 
 const validate = addFormats.default(new Ajv.default({ strict: false })).compile(schema);
 
-/** What goes to stdout in that format. */
 function written(format: string, report = sampleMutation(), change: object = {}): string {
   let text = '';
   const stdout = { write: (piece: string) => (text += piece) };

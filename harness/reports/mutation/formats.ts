@@ -10,7 +10,7 @@ export interface MutationWriting {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly columns: number;
   readonly verbose: boolean;
-  /** Text of a file of the catalogue; '' if it is missing. */
+  /** Text of the file that declares a defect; '' if missing. */
   sourceOf(file: string): string;
 }
 
@@ -32,7 +32,7 @@ const FORMATS: readonly Format[] = [
 export const MUTATION_FORMATS_TEXT =
   'Report: pretty, json or mutation (the mutation testing report schema, for its viewers), each with =FILE';
 
-/** Writer of the requested reports; default: `pretty`. Tries files before the work. Throws UsageError. */
+/** Default: `pretty`. Throws UsageError before the work if a file cannot be written. */
 export function mutationWriters(specs: readonly string[], writing: MutationWriting): (report: MutationReport) => void {
   const write = reportWriter(specs.length === 0 ? ['pretty'] : specs, FORMATS, writing.stdout);
   return (report) => write((format, isTerminal) => format.text(report, writing, isTerminal));

@@ -1,4 +1,4 @@
-/** Data of `muster mutate`, and its words. The shape is published as `fixtures/schemas/mutation.schema.json`. */
+/** Data of `muster mutate`; the shape is published as `fixtures/schemas/mutation.schema.json`. */
 import type { Static } from 'typebox';
 import { sectionTitle } from '../../contract/sections.ts';
 import { objectShape, oneOf } from '../../contract/shape.ts';
@@ -6,7 +6,7 @@ import { Type } from '../../contract/type.ts';
 
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
 
-/** States: the first four of defects, `accepted` and `brittle` of variants, the rest of both. */
+/** The first four are states of defects, `accepted` and `brittle` of variants, the rest of both. */
 export const MUTATION_STATES = [
   'killed',
   'timed_out',
@@ -113,10 +113,10 @@ export type MutationReport = Static<typeof mutationReportShape.schema>;
 const KILLED: readonly MutationState[] = ['killed', 'timed_out'];
 export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => KILLED.includes(state);
 
-/** Characters that show the failed test, in a report with hundreds of them. */
+/** Characters of output that show the failed test; a report holds hundreds of outputs. */
 const KILLED_CHARACTERS = 2000;
 
-/** Report with output cut to its end for killed defects. Secrets are masked before, because the cut may split one. */
+/** Call after redaction, because a cut may split a secret. */
 export const shortened = (report: MutationReport): MutationReport => ({
   ...report,
   subjects: report.subjects.map((subject) => {
@@ -161,11 +161,11 @@ export function sectionsOf(subjects: readonly MutationSubject[]): MutationSectio
     });
 }
 
-/** Score to a tenth, rounded down. */
+/** Rounds down to a tenth, so that only a full score reads 100 %. */
 export const inPercent = (score: number | undefined): string =>
   score === undefined ? '–' : `${Math.floor(score * 10) / 10} %`;
 
-/** `120 killed · 3 survived`, without zeros. */
+/** E.g. `120 killed · 3 survived`, without zeros. */
 export const countsOf = ({ summary }: Pick<MutationReport, 'summary'>): string =>
   MUTATION_STATES.filter((state) => summary[state] > 0)
     .map((state) => `${summary[state]} ${STATE_WORDS[state]}`)
@@ -176,6 +176,6 @@ export const findingOf = ({ kind, state }: Pick<MutationSubject, 'kind' | 'state
     ? `The tests ${state === 'survived' ? 'pass' : 'passed'} although the server is wrong.`
     : 'The tests fail although the server is right: the specification leaves this open.';
 
-/** Requirement in words; empty for a variant. */
+/** Empty for a variant, which breaks no requirement. */
 export const requirementOf = ({ requirements }: Pick<MutationSubject, 'requirements'>): string =>
   requirements[0]?.text ?? '';

@@ -15,16 +15,12 @@ import {
   requirementOf,
 } from './report.ts';
 
-/** Reasons shown, the most frequent first; other formats have all. */
 const NAMED = 12;
-/** Lines of the tests' output, for a variant and for a failed first run. */
 const WROTE = { brittle: 6, first: 20 };
-/** Findings shown in full; if there are more, all are listed before. */
 const FIRST = 3;
 const LABEL = 14;
 const BAR = 20;
 
-/** Text for a terminal of `columns` columns. `verbose`: adds names of subjects that were not run. */
 export function mutationText(report: MutationReport, style: Style): string {
   const { subjects } = report;
   const { paint, columns } = style;
@@ -52,7 +48,7 @@ function heading(report: MutationReport, paint: Paint, columns: number): string[
   return [
     `${paint('bold', `mutate ${side}`)}  ${paint('dim', `defects of the ${api} · ${about}`)}`,
     ...hanging(paint('dim', 'tests'), wrap(printable(report.command), columns - LABEL - 2), 2, LABEL),
-    // Unwrapped, so that it can be copied.
+    // Unwrapped, so that a copied command is whole.
     ...again,
     ...wroteLines(first.wrote, paint, WROTE.first),
   ];
@@ -98,7 +94,7 @@ function finding(subject: MutationSubject, paint: Paint, columns: number): strin
       ]),
     ...(state === 'brittle' && how !== undefined ? line('tests', how) : []),
     ...(reason === undefined ? [] : line('baseline', printable(reason))),
-    // Unwrapped, so that it can be copied.
+    // Unwrapped, so that a copied command is whole.
     ...hanging(paint('dim', 'by hand'), [byHand], 4, LABEL),
     ...(state === 'brittle' ? wroteLines(wrote, paint, WROTE.brittle) : []),
   ];

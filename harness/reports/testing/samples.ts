@@ -1,4 +1,4 @@
-/** A report with every outcome in it, for the tests of the reports. */
+/** Sample reports with every outcome, for tests of report formats. */
 
 import type { Recorded } from '../../client/recorder.ts';
 import { coverageOf } from '../../runner/coverage.ts';
@@ -6,7 +6,6 @@ import { exitCode, summaryOf } from '../../runner/results.ts';
 import { planOf } from '../../runner/testing/checks.ts';
 import type { Capability, CheckResult, Report } from '../../runner/types.ts';
 
-/** An exchange of a request for events. */
 export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
   return {
     method: 'GET',
@@ -23,7 +22,6 @@ export function sampleExchange(change: Partial<Recorded> = {}): Recorded {
   };
 }
 
-/** The result of a check that passed. */
 export function sampleResult(change: Partial<CheckResult> = {}): CheckResult {
   const id = change.id ?? 'device.events.frame';
   return {
@@ -38,7 +36,6 @@ export function sampleResult(change: Partial<CheckResult> = {}): CheckResult {
   };
 }
 
-/** The result of a property that failed, with all that a finding can have. */
 export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
   const exchange = sampleExchange();
   return sampleResult({
@@ -70,7 +67,6 @@ const WITHOUT_LOOPBACK: Partial<CheckResult> = {
   needs: ['loopback'],
 };
 
-/** Results of every outcome. */
 export const sampleChecks = (): CheckResult[] => [
   sampleResult({ id: 'device.deployment.shape', section: '2.1' }),
   sampleResult({ id: 'device.socket.no-token', section: '5' }),
@@ -122,7 +118,6 @@ export const sampleChecks = (): CheckResult[] => [
   }),
 ];
 
-/** A report of these results, as those of all checks there are. */
 export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Partial<Report> = {}): Report {
   const summary = summaryOf(checks);
   const capabilities: Capability[] = ['unix', 'drive', 'compact'];
@@ -154,7 +149,7 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
   };
 }
 
-/** A finding that later checks allow for: one of them passes, and one finds something all the same. */
+/** A deviation that later checks tolerate: one check passes, and one fails all the same. */
 export function sampleAllowing(): Report {
   const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out of a replay' };
   const allowing = { allowed_for: [deviation.name] };
@@ -165,12 +160,11 @@ export function sampleAllowing(): Report {
   ]);
 }
 
-/** What a report itself says, in words of its own. */
+/** Fields with Muster's own words, which no target can influence. */
 const OWN = new Set([
   ...['level', 'outcome', 'api', 'started_at', 'needs', 'capabilities', 'requirements_version', 'method'],
 ]);
 
-/** The value with `text` in every string, and in the names of headers. */
 export function poisoned(value: unknown, text: () => string, inHeaders = false): unknown {
   if (typeof value === 'string') return `${value.slice(0, 3)}${text()}${value.slice(3)}`;
   if (Array.isArray(value)) return value.map((item) => poisoned(item, text));
@@ -183,9 +177,7 @@ export function poisoned(value: unknown, text: () => string, inHeaders = false):
   );
 }
 
-/**
- * Reports in which every field is there, of a target that was reached, of one that was not, and of findings run again.
- */
+/** Reports with every field set: of a reached target, of an unreachable target, and of a replay. */
 export const fullReports = (): Report[] => {
   const full = [
     ...sampleChecks(),

@@ -1,4 +1,4 @@
-/** Departures of reports from their schemas in `fixtures/schemas`. For tests. */
+/** Validates reports against `fixtures/schemas`, for tests. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Ajv2020 from 'ajv/dist/2020.js';

@@ -1,4 +1,4 @@
-/** A run that can be certified, and certificates of it, signed with a new key. For tests. */
+/** A run that can be certified, and signed certificates of the run, for tests. */
 import { generateKeyPairSync } from 'node:crypto';
 import type { CheckResult, Report } from '../../../runner/types.ts';
 import { sampleReport, sampleResult } from '../../testing/samples.ts';
@@ -19,11 +19,10 @@ export const good: CheckResult[] = [
 ];
 export const complete = (checks = good, change: Partial<Report> = {}): Report =>
   sampleReport(checks, { complete: true, ...change });
-/** Tests go on for more than a year. */
+/** Far in the future, because tests run for years. */
 export const LASTING = { validUntil: '2999-12-31' };
 export const certificate = (report = complete()): string =>
   sealEnvelope(Buffer.from(JSON.stringify(statementOf(report, suites, LASTING))), privateKey);
-/** Signs whatever `change` makes of a good statement. */
 export const forged = (change: (statement: Statement) => unknown): string => {
   const made = statementOf(complete(), suites, LASTING);
   change(made);

@@ -22,7 +22,6 @@ export const sampleSubject = (given: Partial<MutationSubject> = {}): MutationSub
   ...given,
 });
 
-/** One of each state. */
 const SUBJECTS: readonly MutationSubject[] = [
   sampleSubject(),
   sampleSubject({ name: 'replay-skips-first', state: 'killed', how: 'ended with exit code 1' }),
