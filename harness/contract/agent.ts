@@ -1,7 +1,4 @@
-/**
- * Protocol between an agent and a platform: HTTP under `/agent/v1`, MQTT 3.1.1 (not in the specification; published
- * protocol v0.4).
- */
+/** Protocol v0.4 between published agents and platforms: HTTP and MQTT 3.1.1; not part of the specification. */
 import type { Static } from 'typebox';
 import { deploymentFields } from './device-api.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from './enums.ts';
@@ -28,7 +25,6 @@ export const provisionRequest = objectShape('ProvisionDeviceRequest', {
   name: Type.String({ minLength: 1, maxLength: 48 }),
 });
 export const reprovisionRequest = objectShape('ReprovisionDeviceRequest', ownKey);
-/** Device as its own agent sees it. */
 export const agentDevice = objectShape('AgentDevice', {
   object: Type.Literal('device'),
   id: Type.String(),

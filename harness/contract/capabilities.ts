@@ -1,11 +1,8 @@
-/** Capabilities of targets. A check declares its needs; without one of them it is not applicable. */
+/** Capabilities that targets declare and checks need; a check without its capability does not apply. */
 import { CLIENT_JOBS, type ClientJob, JOB_TABLE } from './client.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 
-/**
- * The first two are transports (section 5): `harness/targets/transports` has the client's side,
- * `simulators/device/transport.ts` the server's.
- */
+/** `unix` and `loopback` are transports (section 5). */
 const DEVICE_CAPABILITIES = {
   unix: 'the Device API is on a unix socket',
   loopback: 'the Device API is on loopback TCP, with a discovery file',
@@ -60,7 +57,7 @@ export const CAPABILITY_MEANINGS = {
   ...Object.fromEntries(SUPPORTED_CODENAMES.map((name) => [name, `the platform accepts ${versionNamed(name)}`])),
 } as Readonly<Record<Capability, string>>;
 
-/** Option that gives a target the capability; absent if there is none. */
+/** Command-line option that gives a target the capability; absent if no option does. */
 export const CAPABILITY_OPTIONS: Readonly<Partial<Record<Capability, string>>> = {
   unix: '--socket PATH',
   loopback: '--discovery FILE',

@@ -1,13 +1,10 @@
-/**
- * JSON lines on the standard output of a client under test: its description and its observations. `fixtures/client.md`
- * explains them.
- */
+/** Lines of JSON that a client under test prints: its description and its observations; see `fixtures/client.md`. */
 import type { Static, TSchema } from 'typebox';
 import { CLIENT_JOBS, CLIENT_PLACES, type ClientJob, JOB_TABLE } from './client.ts';
 import { objectShape, shape } from './shape.ts';
 import { Type } from './type.ts';
 
-/** Answer to MUSTER_JOB=describe. */
+/** Printed by a client for MUSTER_JOB=describe. */
 export const clientDescription = objectShape('ClientDescription', {
   jobs: Type.Array(Type.String(), { description: `Jobs that it knows, among ${CLIENT_JOBS.join(', ')}` }),
   reaches: Type.Optional(
@@ -33,9 +30,9 @@ const LINES = {
     type: Type.String({ description: 'The type by which it was dispatched' }),
     data: Type.Unknown({ description: 'The payload: member data of the envelope' }),
   }),
-  /** Events lost for good, because the cursor had expired. */
+  /** Events were lost, because the cursor had expired. */
   gap: Type.Object({ saw: Type.Literal('gap') }),
-  /** End of the stream, or of the client's attempts. */
+  /** The stream ended, or the client stopped trying. */
   end: Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) }),
   deployment: Type.Object({
     saw: Type.Literal('deployment'),
@@ -60,7 +57,7 @@ const LINES = {
 export type ClientLine = { [K in LineKind]: Static<(typeof LINES)[K]> }[LineKind];
 const kinds = new Set<LineKind>([...CLIENT_JOBS.flatMap((job): readonly LineKind[] => JOB_TABLE[job].lines), 'error']);
 
-/** Lines of any other shape appear in findings, and are not judged. */
+/** Lines of a different shape appear in findings, and are not judged. */
 export const clientLine = shape(
   'ClientLine',
   Type.Unsafe<ClientLine>(Type.Union([...kinds].map((kind) => LINES[kind]))),

@@ -1,10 +1,10 @@
 /**
- * Jobs of a client under test, a row of `JOB_TABLE` each, and the environment variables that give them. Without shapes,
- * to load fast. `fixtures/client.md` is the page for authors of a client.
+ * Jobs of a client under test, and the environment variables that assign a job; see `fixtures/client.md`.
+ * Imports no schema library, to load fast.
  */
 import type { Deployment } from './device-api.ts';
 
-/** Ways to a Device API, the preferred one first. */
+/** Ways to reach a Device API, in order of preference. */
 export const CLIENT_PLACES = ['url', 'socket', 'discovery'] as const;
 export type ClientPlace = (typeof CLIENT_PLACES)[number];
 
@@ -45,31 +45,31 @@ export const DEPLOYMENT: Deployment = {
 };
 
 interface Job {
-  /** Completes `the client …`, as the meaning of the capability. */
+  /** End of a sentence that begins with `the client`. */
   readonly means: string;
   readonly api: 'device' | 'platform';
-  /** Variables beside those of its API, with their usual values. */
+  /** Further variables of the job, with their usual values. */
   readonly given: ClientValues;
-  /** Request; `{device}` stands for the value of that variable. */
+  /** `{device}` stands for the value of the variable `device`. */
   readonly request: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
     readonly body?: Readonly<Record<string, string>>;
-    /** Set if the specification shows no path, so that a client may use another one. */
+    /** The specification names no path, so a client may use any path. */
     readonly isPathOpen?: true;
-    /** Set if the request may have been carried out without an answer, so that it is not repeated. */
+    /** Never repeated, because a request without an answer may have been carried out. */
     readonly isOnce?: true;
   };
   /** Default answer of a server; undefined for a stream and for pages. */
   readonly answer: object | undefined;
   readonly lines: readonly string[];
-  /** Line by which a null client claims success. */
+  /** Line by which a client that does nothing claims success. */
   readonly claim: { readonly saw: string; readonly [member: string]: unknown };
-  /** Id of the plainest check: if it fails, the others mean nothing. */
+  /** Id of the simplest check, on which the other checks of the job rest. */
   readonly plainest: string;
 }
 
-/** Jobs by the value of MUSTER_JOB. Every client knows `describe`, which is not among them. */
+/** Jobs by the value of MUSTER_JOB; every client also knows `describe`. */
 export const JOB_TABLE = {
   follow: {
     means: 'follows the event stream of a Device API',

@@ -1,4 +1,4 @@
-/** Control API, by which a suite drives a target: JSON over HTTP, on a port or a unix socket. */
+/** Control API by which Muster drives a target: JSON over HTTP, on a TCP port or a unix socket. */
 import type { Static } from 'typebox';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES, DEPLOYMENT_TARGET_STATUSES } from './enums.ts';
 import { objectShape, oneOf } from './shape.ts';
@@ -43,24 +43,22 @@ export const controlCompacted = objectShape('ControlCompacted', {
 });
 export type ControlCompacted = Static<typeof controlCompacted.schema>;
 
-/** Answer of `GET /log`, only in Muster's own simulator: result of reading the whole log. */
+/** Answer of `GET /log`, which only Muster's own simulator has. */
 export interface ControlLog {
   bytes: number;
   events: number;
   earliest_id: number;
   latest_id: number;
-  /** Lines without an event, which no subscriber gets. */
+  /** Lines of the log that hold no event, so no subscriber receives them. */
   skipped_lines: number;
   skipped_bytes: number;
   skipped: { offset: number; bytes: number }[];
-  /** Ids dropped after a crash, because clients may have seen them. */
+  /** Ids left out after a crash, because clients may have seen these ids. */
   unused_ids: { after: number; through: number }[];
   repairs: string[];
 }
 
 export const STOP_SIGNALS = ['SIGTERM', 'SIGKILL'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
-/**
- * Body of `POST /stop`; the answer is 204 once the agent is down. `POST /start` is answered with 204 once it serves.
- */
+/** `POST /stop` answers 204 once the agent is down, and `POST /start` once the agent serves. */
 export const controlStop = objectShape('ControlStop', { signal: Type.Optional(oneOf(STOP_SIGNALS)) });

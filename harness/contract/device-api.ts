@@ -1,4 +1,4 @@
-/** Device API: deployment, events and discovery file (specification sections 2.1 to 2.4, 5 and 6.3). */
+/** Shapes of the Device API: deployment, events and discovery file (sections 2.1 to 2.4, 5 and 6.3). */
 
 import type { Static } from 'typebox';
 import {
@@ -33,7 +33,7 @@ export type Deployment = Static<typeof deployment.schema>;
 /** `{resource}.{action}` (section 6.1). */
 export const EVENT_TYPE_FORM = '^[^.\\s]+\\.[^.\\s]+$';
 
-/** JSON of a frame's `data` (section 2.3). */
+/** JSON in the `data` field of a frame (section 2.3). */
 export const eventEnvelope = objectShape('Event', {
   object: Type.Literal('event'),
   id: Type.Integer({ description: 'Equals the SSE id; monotonically increasing' }),
@@ -48,7 +48,7 @@ const payloadFields = { deployment_id: Type.String(), release_id: Type.String(),
 export const deployedPayload = objectShape('DeploymentDeployed', { ...payloadFields, deployed_at: Timestamp });
 export type DeployedPayload = Static<typeof deployedPayload.schema>;
 
-/** Payload of `deployment.removed`: as published agents send it, since the specification does not show it. */
+/** Payload of `deployment.removed` as published agents send it; the specification shows none. */
 export const removedPayload = objectShape('DeploymentRemoved', { ...payloadFields, archived_at: Timestamp });
 export type RemovedPayload = Static<typeof removedPayload.schema>;
 

@@ -1,6 +1,6 @@
-/** Bounds of lists and pings of the Platform API (specification section 8). Without shapes, to load fast. */
+/** Bounds of lists and pings of the Platform API (section 8); imports no schema library, to load fast. */
 
-/** Section 8 states no minimum `limit`: 1 is the nearest value that is of any use. */
+/** Section 8 states no minimum `limit`; 1 is the smallest useful value. */
 export const LIST_LIMITS = {
   limitDefault: 10,
   limitMaximum: 100,

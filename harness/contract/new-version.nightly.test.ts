@@ -1,4 +1,4 @@
-/** Adds a version with one field to a copy of the sources, in two files, and runs the platform suite on it. */
+/** Adds an API version with one new field to a copy of the sources, and runs the platform suite on the copy. */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,12 +15,11 @@ interface Outcome {
   pass: string[];
   fail: string[];
   blocked: string[];
-  /** The new field in the version before, which lacks it, and in the new one. */
+  /** Values of the new field in the previous version and in the new version. */
   sites: unknown[];
   target: { capabilities: string[] };
 }
 
-/** Opens the simulated platform and prints the ids of checks by outcome. */
 const SCRIPT = `
 import { check, openPlatform, platformSuite } from './harness/cli/library.ts';
 import { simulatePlatform } from './simulators/index.ts';

@@ -1,22 +1,22 @@
 /**
- * Profiles: capabilities that a complete verdict about a target requires. Each is a list of requirements, frozen in
- * `fixtures/requirements/history.jsonl`; a check belongs to it by its needs.
+ * Profiles: sets of requirements that a target is held to, by the capabilities that checks need.
+ * Released profiles are frozen in `fixtures/requirements/history.jsonl`.
  */
 import type { Capability } from './capabilities.ts';
 
 export interface Profile {
   readonly name: string;
-  /** Completes `holds the target to …`. */
+  /** End of a sentence that begins with `holds the target to`. */
   readonly about: string;
-  /** Required capabilities. A capability of no profile of the API, such as a transport, is a condition of a check. */
+  /** Required capabilities; a capability in no profile, e.g. a transport, is a condition of single checks. */
   readonly has: readonly Capability[];
-  /** Includes the SHOULDs that protect others. */
+  /** Adds the SHOULDs that protect secrets and servers. */
   readonly protects?: true;
 }
 
 type Target = 'device' | 'platform' | 'system' | 'client';
 
-/** Profiles by API, the smallest first. */
+/** Smallest profile first. */
 export const PROFILES: Readonly<Record<Target, readonly Profile[]>> = {
   device: [
     { name: 'observed', about: 'what any client sees of a device that nobody drives', has: [] },
@@ -58,7 +58,7 @@ export const PROFILE_NAMES: readonly string[] = [
   ),
 ];
 
-/** Largest profile within these capabilities; otherwise the nearest one. */
+/** Largest profile within these capabilities, else the profile that lacks the fewest. */
 export function largestProfile(api: Target, capabilities: ReadonlySet<Capability>): Profile {
   const lacks = ({ has }: Profile): number => has.filter((each) => !capabilities.has(each)).length;
   const within = PROFILES[api].findLast((profile) => lacks(profile) === 0);
@@ -66,10 +66,9 @@ export function largestProfile(api: Target, capabilities: ReadonlySet<Capability
   return within ?? (nearest as Profile);
 }
 
-/** Whether a check with these needs belongs to a profile, provided that its conditions are met. */
 export const isWithin = (api: Target, { has }: Profile, needs: readonly Capability[]): boolean =>
   needs.every((need) => has.includes(need) || isCondition(api, need));
 
-/** Whether the capability is in no profile: it is a way to reach a target, or an optional offer. */
+/** True for a capability in no profile: a way to reach a target, or an optional offer. */
 export const isCondition = (api: Target, capability: Capability): boolean =>
   !PROFILES[api].some(({ has }) => has.includes(capability));

@@ -1,4 +1,4 @@
-/** Headings of the specification, for the sections that reports cite. */
+/** Headings of the sections of the specification, for reports. */
 const TITLES: Record<string, string> = {
   '1': 'What the service does',
   '2': 'Resources and their fields',
@@ -24,7 +24,7 @@ const TITLES: Record<string, string> = {
 
 export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
 
-/** Heading of `section`, or of its nearest parent; empty if the specification has none. */
+/** Falls back to the nearest parent section; empty if the specification has none. */
 export function sectionTitle(section: string): string {
   for (let at = section; at !== ''; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
     const title = TITLES[at];

@@ -1,14 +1,14 @@
 /**
- * Demands of the specification, a sentence each, by their first or decisive words. A requirement decides the sentences
- * that its clause quotes, and the sentences that name it here.
+ * Lists the sentences of the specification that demand something, with the requirements that decide each.
+ * A requirement also decides every sentence that its clause quotes.
  */
 
 export interface Sentence {
   readonly section: string;
   readonly text: string;
-  /** Ids of requirements that decide it but quote another sentence. */
+  /** Ids of deciding requirements whose clause quotes a different sentence. */
   readonly by?: readonly string[];
-  /** Reason why no requirement decides it. */
+  /** Reason why no requirement decides the sentence. */
   readonly open?: string;
 }
 
@@ -208,12 +208,12 @@ interface Citing {
   readonly clause?: string;
 }
 
-/** Separator between parts of a quotation, or between the cells of a row. */
+/** Separates the parts of a quotation, or the cells of a table row. */
 const BETWEEN = / … | \| /;
-/** Characters below which a part, such as a number, means nothing alone. */
+/** Characters; a shorter part, such as a number, matches by accident. */
 const LEAST_CHARACTERS = 12;
 
-/** Cache by text, because every sentence is compared with every clause. */
+/** Cache, because every sentence is compared with every clause. */
 const PARTS = new Map<string, readonly string[]>();
 
 function parts(text: string): readonly string[] {
@@ -227,7 +227,7 @@ function parts(text: string): readonly string[] {
   return found;
 }
 
-/** Whether the clause quotes the sentence, a part of it, or a longer piece with it. */
+/** True if the clause quotes a part of the sentence, or the sentence within a longer text. */
 function quotes({ clause = '' }: Citing, { text }: Sentence): boolean {
   const own = parts(text);
   return parts(clause).some(

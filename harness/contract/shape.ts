@@ -3,15 +3,15 @@ import { Type } from './type.ts';
 
 export { guardOf } from './enums.ts';
 
-/** Difference between a value and a shape. `path` is a JSON Pointer into the value ('' is the value itself). */
+/** Difference between a value and a shape. `path` is a JSON Pointer; '' is the value itself. */
 export interface Problem {
   path: string;
   message: string;
 }
 
 /**
- * Named wire shape: one declaration for the TypeScript type (`Static<typeof x.schema>`), a runtime guard, readable
- * problems and, as JSON Schema, the published document.
+ * Named wire format: gives the TypeScript type (`Static<typeof x.schema>`), a guard, problems in words, and the
+ * published JSON Schema.
  */
 export interface Shape<T extends TSchema = TSchema> {
   readonly name: string;
@@ -22,16 +22,13 @@ export interface Shape<T extends TSchema = TSchema> {
 
 export type Of<S extends Shape> = Static<S['schema']>;
 
-/** Types of the Node API in use: a console's page imports types from here, and is checked without Node's own. */
+/** Declared here, because a browser page imports types from this file without Node's own types. */
 declare const process: {
   getBuiltinModule(name: 'node:module'): { createRequire(from: string): (name: string) => unknown };
 };
 const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);
 
-/**
- * Loads the compiler of validators, which takes 100 ms of processor: at the first value, or early in a process that
- * measures time.
- */
+/** Loads the compiler of validators in 100 ms; call early in a process that measures time. */
 export function loadCompiler(): typeof import('typebox/schema') {
   const { Format } = require('typebox/format') as typeof import('typebox/format');
   Format.Set('date-time', isIso8601);
@@ -41,7 +38,7 @@ export function loadCompiler(): typeof import('typebox/schema') {
 const compile = (schema: TSchema): { Check(value: unknown): boolean; Errors(value: unknown): [boolean, ErrorLike[]] } =>
   loadCompiler().Compile(schema);
 
-/** Compiles its validator on first use, to keep imports cheap. */
+/** Compiles the validator on first use, to keep imports cheap. */
 export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   let compiled: ReturnType<typeof compile> | undefined;
   const validator = () => {
@@ -56,7 +53,7 @@ export function shape<T extends TSchema>(name: string, schema: T): Shape<T> {
   };
 }
 
-/** Accepts other members too, unless the options refuse them. */
+/** Accepts unknown members unless the options refuse them. */
 export const objectShape = <P extends TProperties>(
   name: string,
   members: P,
@@ -75,7 +72,7 @@ interface ErrorLike {
   params: object;
 }
 
-/** Reports an unknown member once, at its own place instead of its object's. */
+/** Reports an unknown member once, at its own path instead of the object's. */
 function placed(errors: ErrorLike[]): ErrorLike[] {
   const others = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
   return others.length > 0 ? others : errors;
@@ -110,15 +107,10 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
 const TIME = String.raw`([01]\d|2[0-4]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?`;
 const OFFSET = String.raw`(Z|[+-]\d{2}(:?[0-5]\d)?)?`;
-/**
- * ISO 8601 calendar date with a time of day (section 2): extended format, optional seconds, fraction and offset. Wider
- * than RFC 3339, because the specification requires only ISO 8601.
- */
+/** ISO 8601 date with time (section 2): seconds, fraction and offset are optional, unlike in RFC 3339. */
 const ISO_8601 = new RegExp(`^${DATE}T${TIME}${OFFSET}$`, 'i');
 
-/**
- * Whether `text` is an ISO 8601 date-time (section 2). Accepts leap seconds and 24:00; rejects days that a month lacks.
- */
+/** Accepts leap seconds and 24:00; refuses days that the month lacks. */
 export function isIso8601(text: string): boolean {
   if (!ISO_8601.test(text)) return false;
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);

@@ -1,11 +1,8 @@
-/**
- * Situations of the client suite as data: events and frames as text, refusals, unusual and torn streams, scripts of
- * answers.
- */
+/** Situations that the client suite plays, as data: streams, refusals and scripts of answers. */
 
 import type { DeployedPayload } from './device-api.ts';
 
-/** Event before it is written. The id is text, because it may exceed 2^53. */
+/** `id` is text, because an id may exceed 2^53. */
 export interface SentEvent {
   id: string;
   type: string;
@@ -28,19 +25,19 @@ export const payload = (id: string): DeployedPayload => ({
 export function event(id: number | string, { type = 'deployment.deployed', data }: Partial<SentEvent> = {}): SentEvent {
   const name = String(id);
   const content = data ?? payload(name);
-  // Assembled as text: JSON.stringify has no integers beyond 2^53.
+  // Assembled as text, because JSON.stringify has no integers beyond 2^53.
   const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${numbered(content)}`;
   const json = `{"object":"event","id":${name},${rest}}`;
   return { id: name, type, data: content, json };
 }
 
-/** Integer that no double holds. */
+/** 2^53 + 1, which no double can hold. */
 export const UNSAFE_INTEGER = '9007199254740993';
-/** JSON with the number in place of the text `UNSAFE_INTEGER`, since JSON.stringify has no such integers. */
+/** Writes the text `UNSAFE_INTEGER` as a number, because JSON.stringify has no integers beyond 2^53. */
 export const numbered = (value: unknown): string =>
   JSON.stringify(value).replaceAll(`"${UNSAFE_INTEGER}"`, UNSAFE_INTEGER);
 
-/** Id of more than 320 characters: the specification sets no limit. */
+/** Id of more than 320 characters, because the specification sets no limit. */
 export const longId = (prefix: string): string => `${prefix}${'0123456789abcdef'.repeat(20)}`;
 
 export const eventsFrom = (first: number, count: number): SentEvent[] =>
@@ -51,7 +48,7 @@ export const frames = (events: readonly SentEvent[]): string => events.map(frame
 
 export const HEARTBEAT = ': heartbeat\n\n';
 
-/** Answer without a stream; header names in lower case. */
+/** Header names are in lower case. */
 export interface Refusal {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -72,7 +69,7 @@ export const withRetryAfter = (refusal: Refusal, seconds: number): Refusal => ({
   headers: { 'retry-after': String(seconds) },
 });
 
-// Unusual but valid streams by the standard of event streams: their bytes and events.
+// Unusual streams that the HTML standard of server-sent events allows.
 
 export interface OneStream {
   summary: string;
@@ -85,7 +82,7 @@ const three = [first, second, last];
 
 const withEnds = (end: string): string => frames([first, second]).replaceAll('\n', end) + frame(last);
 
-/** Begins with a data line: a client that takes the mark for a part of it dispatches no event. */
+/** Begins with a data line: a client that reads the byte order mark as part of the field name drops the event. */
 const afterMark = `data: ${first.json}\nid: 1\nevent: ${first.type}\n\n${frame(second)}`;
 
 const heartbeatsWithin = frame(second).replaceAll('\n', '\n: heartbeat\n');
@@ -163,7 +160,7 @@ export type Answer = ScriptedStream | { refusal: Refusal } | 'cut';
 
 export interface Situation {
   summary: string;
-  /** Answers in order. The last one repeats for later requests. */
+  /** Answers in order; the last answer repeats for later requests. */
   answers: readonly Answer[];
 }
 
@@ -186,7 +183,7 @@ const tornAfter = ({ summary, piece, last }: TornFrame): Situation => ({
 const bytesOf = (text: string): Buffer[] => [...Buffer.from(text)].map((byte) => Buffer.of(byte));
 const refused = (refusal: Refusal, times: number): Answer[] => Array.from({ length: times }, () => ({ refusal }));
 
-/** Situations by the names of `muster simulate device --scenario`. */
+/** Named as `muster simulate device --scenario` takes them. */
 export const SITUATIONS: Readonly<Record<string, Situation>> = {
   ...Object.fromEntries(
     Object.entries(STREAMS).map(([name, { summary, bytes }]): [string, Situation] => [

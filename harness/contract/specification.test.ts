@@ -1,4 +1,4 @@
-/** Holds the vocabulary against the tables of the specification: suites and simulators both trust it. */
+/** Compares the vocabulary with the tables of the specification, since suites and simulators trust both. */
 import { describe, expect, it } from 'vitest';
 import { CAPABILITIES, CAPABILITY_MEANINGS } from './capabilities.ts';
 import { deployedPayload, deployment, discoveryFile, eventEnvelope } from './device-api.ts';

@@ -34,8 +34,5 @@ const constructors = {
   Ref: (to: string): Schema => ({ $ref: to }),
 };
 
-/**
- * Subset of TypeBox in use, with its types. A schema is plain JSON Schema, so nothing more is needed; TypeBox's 370
- * modules would take 100 ms of processor in each process.
- */
+/** Used subset of TypeBox, with its types; TypeBox itself takes 100 ms to load in each process. */
 export const Type = constructors as unknown as Pick<typeof TypeBox, keyof typeof constructors>;

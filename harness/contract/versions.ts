@@ -3,10 +3,7 @@ import { guardOf } from './enums.ts';
 
 export const DEVICE_API_PREFIX = '/v0.2';
 
-/**
- * Versions of the Platform API (section 9), oldest first. Unions, capabilities, option texts and the newest version are
- * derived from them. `end-of-life` versions are no longer supported.
- */
+/** Versions of the Platform API (section 9), oldest first; `end-of-life` versions are no longer supported. */
 export const API_VERSIONS = [
   { id: '2025-10-21.zion', status: 'end-of-life' },
   { id: '2026-03-09.tetons', status: 'supported' },
@@ -19,7 +16,7 @@ type CodenameOf<Id> = Id extends `${string}.${infer Name}` ? Name : never;
 
 export type PlatformVersion = Declared['id'];
 export type SupportedVersion = Extract<Declared, { status: 'supported' }>['id'];
-/** Word after the date, e.g. `rainier`; also the capability of a target that accepts the version. */
+/** Word after the date, e.g. `rainier`; also names the capability of targets that accept the version. */
 export type Codename = CodenameOf<PlatformVersion>;
 export type SupportedCodename = CodenameOf<SupportedVersion>;
 
@@ -59,16 +56,14 @@ export function codenamesBefore(end: Codename): SupportedCodename[] {
 export const DIALECTS = ['spec', 'miru'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
-/** Names that differ between the specification and the published service of the same design. */
+/** Names that differ between the specification and the published service. */
 export interface DialectNames {
   versionHeader: string;
-  /**
-   * Prefix of the headers by which an agent describes itself (`-Version`, `-Host-Name`, `-Arch`, `-Language`, `-OS`).
-   */
+  /** Prefix of the headers by which an agent describes itself, e.g. `Agent-Version` and `Agent-OS`. */
   agentHeaderPrefix: string;
   /** `iss` claim of a device token. */
   tokenIssuer: string;
-  /** Folder of the default file path for a config schema without slots. */
+  /** Folder of the default path for a config schema without slots. */
   configRoot: string;
 }
 

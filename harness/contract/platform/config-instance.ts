@@ -1,4 +1,4 @@
-/** Config instances: the configuration itself, immutable. */
+/** Config instances: contents of configuration files, which never change. */
 import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

@@ -1,4 +1,4 @@
-/** Config schemas: form of the instances of a type, and their paths (specification section 9, rule 1). */
+/** Config schemas: rules for the instances of a config type, with file paths (section 9, rule 1). */
 import type { Static, TObject } from 'typebox';
 import { oneOf, Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

@@ -1,4 +1,4 @@
-/** Deployments on the Platform API: sections 2.1 and 2.2, with the changes of section 9 from version to version. */
+/** Deployments on the Platform API (sections 2.1 and 2.2), with the changes between versions (section 9). */
 import type { Static, TObject } from 'typebox';
 import { deploymentFields } from '../device-api.ts';
 import {
@@ -12,7 +12,7 @@ import { Type } from '../type.ts';
 import { atLeast, type SupportedVersion } from '../versions.ts';
 import { body, fieldsIn, type Operation, operationsOn, resource } from './operation.ts';
 
-/** `removing` was restored with rainier. */
+/** `removing` exists since rainier (section 9). */
 export function activityStatuses(version: SupportedVersion): readonly string[] {
   return atLeast(version, 'rainier')
     ? DEPLOYMENT_ACTIVITY_STATUSES
@@ -75,9 +75,7 @@ export interface CreateDeployment {
   release_id: string;
   device_id: string;
   config_instance_ids: string[];
-  /**
-   * Omitted: no claim. An id: that deployment. `null`: the device has no current target deployment (section 9, rule 3).
-   */
+  /** Current target deployment that the caller expects: `null` for none, omitted for no claim (section 9, rule 3). */
   parent_id?: string | null;
 }
 
@@ -85,7 +83,7 @@ const on = operationsOn(deploymentResource, 'Deployments');
 const act = (scope: string) => ({ method: 'POST', scopes: [scope], kind: 'deployment' }) as const;
 export const deploymentOperations: Operation[] = [
   on.list('listDeployments', 'List deployments'),
-  // Also needs `deployments:stage` or `deployments:deploy`, by the target in the body.
+  // Also needs the scope `deployments:stage` or `deployments:deploy`, depending on `target_status`.
   on.create('createDeployment', 'Stage or deploy a new deployment', createBody),
   on.get('getDeployment', 'Get a deployment'),
   on.below('deployDeployment', 'deploy', 'Deploy a staged deployment', act('deployments:deploy')),

@@ -70,7 +70,7 @@ export const deviceOperations: Operation[] = [
     body: () => pingBody,
     answer: { name: 'PingDeviceResponse', schema: pingResponse.schema },
   }),
-  // Replaced by provisioning tokens in rainier.
+  // Rainier replaced activation tokens by provisioning tokens.
   on.below('createDeviceActivationToken', 'activation_token', 'Issue a token that activates this device', {
     method: 'POST',
     last: 'tetons',

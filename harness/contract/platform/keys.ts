@@ -1,4 +1,4 @@
-/** Owner of an API key, and tokens with which devices provision themselves (section 9). */
+/** Provisioning tokens for devices, and the owner of an API key (section 9). */
 import type { Static } from 'typebox';
 import { Timestamp } from '../shape.ts';
 import { Type } from '../type.ts';

@@ -1,4 +1,4 @@
-/** OpenAPI document of a version of the Platform API, generated from the operations and resources declared here. */
+/** Generates the OpenAPI document of a version of the Platform API. */
 import type { TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { LIST_LIMITS } from '../limits.ts';
@@ -22,7 +22,7 @@ type Json = Record<string, unknown>;
 
 export interface OpenApiOptions {
   dialect?: Dialect;
-  /** Base address, with the path segment `beta`. */
+  /** Base address, including the path segment `beta`. */
   server?: string;
 }
 
@@ -137,7 +137,7 @@ const inQuery = (name: string, schema: Json | TSchema, description?: string): Js
   schema,
 });
 
-/** Section 8: values out of range are clamped, never refused, so any integer is valid here. */
+/** A value out of range is clamped (section 8), so any integer is valid. */
 function pagingParameters(): Json[] {
   const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
   const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;

@@ -1,4 +1,4 @@
-/** Resources and operations of the Platform API as data (specification sections 4.2 and 9). */
+/** Describes resources and operations of the Platform API as data (sections 4.2 and 9). */
 import type { TObject, TProperties, TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { exact } from '../shape.ts';
@@ -17,7 +17,7 @@ export const RESOURCE_KINDS = [
 ] as const;
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** Versions from `since` (default: the oldest) to `last`, inclusive. Without `last` there is no end. */
+/** Versions from `since` to `last`, both inclusive; default: from the oldest, without end. */
 export interface Span {
   since?: SupportedCodename;
   last?: SupportedCodename;
@@ -27,17 +27,17 @@ export const inVersion = (span: Span, version: SupportedVersion): boolean =>
   (span.since === undefined || atLeast(version, span.since)) &&
   (span.last === undefined || version === versionNamed(span.last) || !atLeast(version, span.last));
 
-/** Field present only on request with `expand`. */
+/** Field that an answer contains only on request, by `expand`. */
 export interface Expansion extends Span {
-  /** Resource it expands to; expansions of that resource may follow after a dot. */
+  /** Resource in the field, whose own expansions may follow after a dot. */
   kind?: ResourceKind;
-  /** Schema of one value, if it is no resource. */
+  /** Schema of a value that is no resource. */
   schema?(version: SupportedVersion): TSchema;
   many?: boolean;
   nullable?: boolean;
 }
 
-/** `values`: the vocabulary of the filter; without it, any text. */
+/** `values`: accepted values; default: any text. */
 export interface Filter extends Span {
   values?(version: SupportedVersion): readonly string[];
 }
@@ -50,31 +50,31 @@ export interface Resource {
   fields(version: SupportedVersion): TProperties;
   expansions: Record<string, Expansion>;
   filters: Record<string, Filter>;
-  /** Fields that sort beside `id` and `created_at`. */
+  /** Sortable fields besides `id` and `created_at`. */
   orders: Record<string, Span>;
 }
 
 export interface Operation extends Span {
   id: string;
   method: 'GET' | 'POST' | 'PATCH';
-  /** Path below the base address, with `{name}` for parameters. */
+  /** Path below the base address; `{name}` is a parameter. */
   path: string;
   summary: string;
   tag: string;
-  /** Scopes that a key needs, all of them; empty: any key. */
+  /** Scopes that a key needs; empty if every key is accepted. */
   scopes: readonly string[];
   kind?: ResourceKind;
   list?: boolean;
-  /** Marks a list below another resource: paged, without filters and orders. */
+  /** List below a single resource: paged, without filters and orders. */
   sub?: boolean;
   query?: Record<string, TSchema>;
   body?(version: SupportedVersion): TObject;
   bodyOptional?: boolean;
-  /** Answer that is no resource and no list; `binary` is raw bytes. */
+  /** Answer that is neither a resource nor a list; `binary` means raw bytes. */
   answer?: { name: string; schema: TSchema } | 'binary';
 }
 
-/** Resource with names from its kind: `config_type` has the schema `ConfigType`, the path `/config_types`. */
+/** Derives names from the kind: `config_type` has the schema `ConfigType` and the path `/config_types`. */
 export const resource = (
   kind: ResourceKind,
   prefix: string,
@@ -105,10 +105,7 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
     get: (id: string, summary: string) => on(id, summary, { ...read, method: 'GET', path: one }),
     update: (id: string, summary: string, body: Body) =>
       on(id, summary, { ...write, method: 'PATCH', path: one, body }),
-    /**
-     * Operation below one item, such as `/devices/{device_id}/ping`. It answers a resource only if `rest` names a
-     * `kind`.
-     */
+    /** Operation below one item, e.g. `/devices/{device_id}/ping`; answers a resource if `rest` has a `kind`. */
     below: (id: string, segment: string, summary: string, rest: Omit<Operation, 'id' | 'summary' | 'tag' | 'path'>) =>
       on(id, summary, { path: `${one}/${segment}`, ...rest }),
   };
@@ -116,10 +113,10 @@ export function operationsOn({ kind, collection }: Resource, tag: string, span: 
 
 export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 
-/** Request body. Unknown fields are refused, so that a typing error is not taken for an omission. */
+/** Refuses unknown fields, so that a typing error is not taken for an omission. */
 export const body = exact;
 
-/** Fields of a version. `since` names the first version of later fields. */
+/** `since`: first version of each field that came later. */
 export const fieldsIn = <P extends TProperties>(
   version: SupportedVersion,
   fields: P,
