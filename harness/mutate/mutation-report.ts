@@ -1,4 +1,4 @@
-/** Turns results into a report: applies the baseline, computes the score, explains the exit code. */
+/** Builds the report of `muster mutate` from results: baseline, score and exit code. */
 import { interruptedCode } from '../common/signals.ts';
 import { EXIT } from '../common/usage.ts';
 import {
@@ -20,30 +20,25 @@ import type { CheckResult, Outcome } from '../runner/types.ts';
 import type { MutationResults } from './run.ts';
 import type { Subject } from './subject.ts';
 
-/** Facts of a report beside the results. */
 export type ReportFacts = Pick<
   MutationReport,
   'muster' | 'side' | 'api' | 'command' | 'repeat' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
 > & {
   readonly minScore: number | undefined;
-  /** Requested kind; undefined: both. */
+  /** Requested kind; undefined for both. */
   readonly kind: Subject['kind'] | undefined;
 };
 
-/** Side under test, and the API of the defects. */
 export type TestedSide = Pick<MutationReport, 'side' | 'api'>;
 
-/**
- * Prefix of defects and variants in a baseline: `mutate-device.replay-inclusive`. Both sides have defects of a
- * platform, some with the same names.
- */
+/** Prefix of names in a baseline, e.g. `mutate-device.replay-inclusive`; it tells apart sides with equal names. */
 const prefixOf = ({ side, api }: TestedSide): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
 export interface BaselineUse {
   readonly baseline: Baseline;
   /** YYYY-MM-DD */
   readonly today: string;
-  /** All names, of subjects that did not run too. */
+  /** All names, even of subjects that did not run. */
   readonly names: readonly string[];
 }
 
@@ -59,7 +54,7 @@ const OUTCOMES: Readonly<Record<MutationState, Outcome>> = {
   not_run: 'undecided',
 };
 
-/** Subject in the format of the checks' baseline. */
+/** Expresses the subject as the result of a check, because a baseline excuses results of checks. */
 const resultOf = (sides: TestedSide, subject: MutationSubject): CheckResult => ({
   id: `${prefixOf(sides)}.${subject.name}`,
   level: 'MUST',
@@ -90,7 +85,7 @@ export const updatedMutationBaseline = (
     scopeOf(sides, names),
   );
 
-/** Marks excused findings as `known`, and useless entries as `stale`. */
+/** Marks excused findings as `known`, and lists useless entries as `stale`. */
 export function applyMutationBaseline(
   sides: TestedSide,
   subjects: readonly MutationSubject[],
@@ -103,7 +98,7 @@ export function applyMutationBaseline(
     subjects: subjects.map((subject) => {
       const { outcome, reason } = byId.get(`${prefixOf(sides)}.${subject.name}`) ?? {};
       const isKnown = outcome === 'known' || (outcome === 'flaky' && isFinding(subject));
-      // A finding with an expired entry says since when.
+      // The reason says since when the entry for a finding has expired.
       const why = isKnown || isFinding(subject) ? reason : undefined;
       return { ...subject, ...(isKnown ? { state: 'known' } : {}), ...(why === undefined ? {} : { reason: why }) };
     }),
@@ -113,7 +108,6 @@ export function applyMutationBaseline(
   };
 }
 
-/** Report of a run. `signal`: the one that may have ended it. */
 export function reportOf(
   found: MutationResults,
   { minScore, kind, ...about }: ReportFacts,
@@ -148,7 +142,7 @@ export function reportOf(
 type Verdict = Pick<MutationReport, 'exit_code' | 'meaning'>;
 const verdict = (exit_code: number, meaning: string): Verdict => ({ exit_code, meaning });
 
-/** Exit code with its reason. Missed defects outrank undecided subjects. */
+/** Missed defects outrank undecided subjects. */
 function verdictOn(
   report: Omit<MutationReport, 'exit_code' | 'meaning'>,
   kind: ReportFacts['kind'],

@@ -1,16 +1,16 @@
-/** Selects the defects and variants that meet the tests, and their order. */
+/** Selects the defects and variants to run, and their order. */
 import { nearest, UsageError } from '../common/usage.ts';
 import { SUBJECT_KINDS } from '../reports/mutation/report.ts';
 import type { Subject } from './subject.ts';
 
 export interface Selection {
-  /** Names; `*` matches anything. */
+  /** Names of subjects; `*` matches anything. */
   readonly only?: readonly string[];
   readonly sections?: readonly string[];
   readonly kind?: Subject['kind'];
 }
 
-/** Requested subjects. Throws UsageError for an unknown name or section. */
+/** Throws UsageError for an unknown name or section. */
 export function selectedSubjects(
   subjects: readonly Subject[],
   { only = [], sections = [], kind: wantedKind }: Selection,
@@ -45,10 +45,7 @@ const fits = (pattern: string, name: string): boolean =>
 const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 
-/**
- * Order with one subject of each section in turn, and variants spread among defects, so that a run that is cut short
- * has looked everywhere. Within section and kind, the most telling first, as declared.
- */
+/** Takes one subject of each section in turn, so that a run cut short has tried every section. */
 export const inSectionOrder = (subjects: readonly Subject[]): Subject[] => interleaved(byKind(subjects).map(inTurn));
 
 const byKind = (subjects: readonly Subject[]): Subject[][] =>
@@ -60,14 +57,13 @@ function inTurn(subjects: readonly Subject[]): Subject[] {
   return Array.from({ length: longest }, (_, at) => queues.flatMap((queue) => queue.slice(at, at + 1))).flat();
 }
 
-/** Interleaves lists in proportion to their lengths. */
 const interleaved = (lists: readonly Subject[][]): Subject[] =>
   lists
     .flatMap((list) => list.map((subject, at) => ({ subject, place: (at + 0.5) / list.length })))
     .toSorted((a, b) => a.place - b.place)
     .map(({ subject }) => subject);
 
-/** Sample of at most `count` of each kind, evenly from the sections. `next`: random numbers from 0 to 1. */
+/** Draws at most `count` subjects of each kind, spread over the sections. `next`: random numbers from 0 to 1. */
 export function sampleOf(subjects: readonly Subject[], count: number, next: () => number): Subject[] {
   const chosen = new Set(byKind(subjects).flatMap((kind) => inTurn(shuffled(kind, next)).slice(0, count)));
   return subjects.filter((subject) => chosen.has(subject));

@@ -1,4 +1,4 @@
-/** Runs against servers that are no more than an exit code. */
+/** Runs of the user's tests, simulated by exit codes. */
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { type MutateOptions, type Outlook, runMutation } from './run.ts';
@@ -18,7 +18,6 @@ const subject = (name: string, start: Subject['start'] = async () => server(1)):
   start,
 });
 
-/** `faithful`: servers of successive starts; the last one is for all further starts. */
 function worldOf(subjects: readonly Subject[], ...faithful: (() => Server)[]) {
   let starts = 0;
   const world: SubjectSource = {
@@ -80,7 +79,7 @@ test('as many faithful servers are tried at once as there are others, and none w
   await runMutation(one.world, optionsFor({ jobs: 8, listener }));
   const [begin] = begun;
   expect(begin).toMatchObject({ count: 1, jobs: 1 });
-  // Itself, and the faithful one at the end.
+  // Two runs: on the subject, and at the end on the faithful server.
   expect(begin?.expectedMs).toBeCloseTo(2 * (begin?.first.durationMs ?? 0));
   expect(one.starts()).toBe(2);
   const none = worldOf([subject('a')], () => server(0));

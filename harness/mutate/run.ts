@@ -1,7 +1,4 @@
-/**
- * Runs the user's tests on the faithful server, then on each defect and variant, several at a time, and collects the
- * outcomes.
- */
+/** Runs the user's tests against a faithful server, then against each defect and variant. */
 import { inParallel } from '../common/parallel.ts';
 import { printable } from '../common/terminal.ts';
 import type { MutationState, MutationSubject } from '../reports/mutation/report.ts';
@@ -9,47 +6,45 @@ import { inSectionOrder } from './plan.ts';
 import type { Server, Subject, SubjectSource } from './subject.ts';
 import { type Ended, runTests } from './tests.ts';
 
-/** Minimum time limit of the tests; it grows with their time on the faithful server. */
+/** Least time limit of the tests; a slow first run raises the limit. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** Minimum time limit on a variant, since slow is not wrong. */
+/** Variants get more time, because a slow variant is still correct. */
 const LEAST_ON_VARIANT_MS = 60_000;
-/** Servers between two runs on the faithful one, which show flaky tests before much time is lost. */
+/** Servers between two runs on the faithful server, which reveal flaky tests early. */
 const GUARD_EVERY = 25;
 
 export interface MutateOptions {
   readonly line: string;
   readonly setup?: string | undefined;
-  /** Environment of the tests, beside the server's variables. */
+  /** Environment of the tests, besides the variables of the server. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly jobs: number;
-  /** Limit of one run, on a variant too; undefined: derived from the first run. */
+  /** Milliseconds for one run of the tests; undefined: derived from the first run. */
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
-  /** Chooses among the subjects that the tests can see. */
+  /** Chooses among the subjects whose difference the tests can notice. */
   choose(subjects: readonly Subject[]): Subject[];
   readonly listener: MutateListener;
 }
 
 export interface MutateListener {
-  /** Receives secrets of a server that has started, to be redacted. */
+  /** Receives the secrets of a started server, for redaction. */
   onSecrets(secrets: readonly string[]): void;
   /** Called when the tests have passed on the faithful server. */
   onBegin(begin: Outlook): void;
   onResult(result: MutationSubject): void;
-  /** Called when a process in a session of its own has outlived the tests. */
+  /** Called when a process in its own session has outlived the tests. */
   onLeftBehind(): void;
 }
 
-/** Outlook after the first run. */
 export interface Outlook {
   readonly first: Ended;
   readonly timeoutMs: number;
-  /** Number of servers to come. */
   readonly count: number;
   readonly jobs: number;
-  /** Milliseconds for all of them at the pace of the first one. */
+  /** Estimated milliseconds for all servers, by the first run. */
   readonly expectedMs: number;
 }
 
@@ -57,13 +52,11 @@ export interface MutationResults {
   readonly first: Ended;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
-  /** Reason why the results are void: the tests failed later on the faithful server, or it could not be started. */
+  /** Why the results are void: the faithful server failed the tests later, or did not start. */
   readonly flaky: string | undefined;
 }
 
-/**
- * Resolves with partial results when the signal ends it; rejects with the signal's reason before the first run is over.
- */
+/** On abort, resolves with partial results; rejects if the first run is not over. */
 export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);
@@ -98,7 +91,7 @@ interface Running extends MutateOptions {
   run(server: Server, kind?: Subject['kind']): Promise<Ended>;
 }
 
-/** Resolves with the reason why the results are void, if so. */
+/** Resolves with the reason why all results are void, if any. */
 async function runOnSubjects(
   world: SubjectSource,
   chosen: readonly Subject[],
@@ -121,7 +114,7 @@ async function runOnSubjects(
       const how = await flakyOnFaithful(world, options);
       flaky ??= how;
     });
-    // The last run on the faithful server: flaky tests have killed by chance.
+    // Tests that now fail on the faithful server may have killed defects by chance.
     flaky ??= await flakyOnFaithful(world, options);
   });
   return flaky;
@@ -133,7 +126,6 @@ async function runOn(server: Server, { line, setup, env, signal, listener }: Mut
   return ended;
 }
 
-/** Resolves with the end of the run, and with the decisions that the tests called for. */
 async function firstRun(world: SubjectSource, options: MutateOptions) {
   await using server = await world.faithful(options.signal);
   options.listener.onSecrets(server.secrets);
@@ -141,9 +133,7 @@ async function firstRun(world: SubjectSource, options: MutateOptions) {
   return { first, taken: server.taken };
 }
 
-/**
- * Whether the tests pass on faithful servers in as many parallel runs as planned; otherwise the end of one that failed.
- */
+/** Describes how the tests fail in parallel on faithful servers; undefined if they pass. */
 async function flakyInParallel(world: SubjectSource, options: Running): Promise<string | undefined> {
   const { jobs, signal } = options;
   if (jobs === 1) return undefined;
@@ -158,14 +148,13 @@ async function flakyInParallel(world: SubjectSource, options: Running): Promise<
   return how && `${how}, with ${jobs} of them at a time: give --jobs 1 if they share something`;
 }
 
-/** Failure on the faithful server, or to start it; undefined when the tests passed. */
 async function flakyOnFaithful(world: SubjectSource, { signal, listener, run }: Running): Promise<string | undefined> {
   let faithful: Server;
   try {
     faithful = await world.faithful(signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) throw error;
-    // The results so far are reported all the same.
+    // Returned instead of thrown, so that the results so far are reported.
     return `the faithful server could not be started again: ${messageOf(error)}`;
   }
   await using server = faithful;
@@ -187,7 +176,7 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
   }
 }
 
-/** Outcome of the tests on a subject. Brittle needs two failures, since it accuses tests that may have been unlucky. */
+/** Calls tests brittle only after two failures, because a single failure may be bad luck. */
 async function runOnSubjectTwice(subject: Subject, options: Running): Promise<MutationSubject> {
   const first = await runOnSubject(subject, options);
   if (first.state !== 'brittle') return first;
@@ -217,7 +206,7 @@ async function runOnSubject(subject: Subject, { signal, listener, run }: Running
     if (signal.aborted && error === signal.reason) return resultOf(subject, 'not_run');
     throw error;
   } finally {
-    // A defect may keep a server from ending in order, which says nothing about the tests.
+    // A defect may prevent an orderly stop, which says nothing about the tests.
     await Promise.resolve(server[Symbol.asyncDispose]()).catch(() => {});
   }
 }

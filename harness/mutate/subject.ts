@@ -1,4 +1,4 @@
-/** Subjects of a user's tests: servers, each in a place of its own, that are correct or wrong in one known way. */
+/** Subjects of the user's tests: servers that are correct, or wrong in one known way. */
 import type { MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
 export interface Server extends AsyncDisposable {
@@ -6,35 +6,33 @@ export interface Server extends AsyncDisposable {
   readonly secrets: readonly string[];
 }
 
-/** Defect or variant. */
 export interface Subject {
   readonly name: string;
   readonly kind: (typeof SUBJECT_KINDS)[number];
-  /** Its difference, in one sentence. */
+  /** Difference from the faithful server, in one sentence. */
   readonly summary: string;
-  /** Section of the first requirement that it breaks. */
+  /** Section of the first requirement that the subject breaks. */
   readonly section: string;
   readonly requirements: MutationSubject['requirements'];
-  /** Names of the simulator's decisions that it changes. */
+  /** Names of the simulator's decisions that the subject changes. */
   readonly decisions: readonly string[];
-  /** File that declares it, from the root of the repository. */
+  /** File that declares the subject, relative to the root of the repository. */
   readonly file: string;
-  /** Command line that starts a server with this deviation. */
+  /** Command line that starts the server by hand. */
   readonly byHand: string;
-  /** Rejects when it cannot be started, which is not the tests' doing, or with the signal's reason. */
+  /** Rejects if the server cannot be started, or with the signal's reason. */
   start(signal: AbortSignal): Promise<Server>;
 }
 
-/** A faithful server cannot be started, for the reason in the message, outside of Muster. */
+/** Something outside Muster prevents the start of a faithful server; the message says what. */
 export class CannotStart extends Error {
   override name = 'CannotStart';
 }
 
-/** Faithful server, and all subjects that can be derived from it. */
 export interface SubjectSource {
   readonly subjects: readonly Subject[];
-  /** Secrets to redact before any server is up. */
+  /** Secrets known before any server runs. */
   readonly secrets?: readonly string[];
-  /** Starts the faithful server; `taken` are its decisions so far. Rejects with CannotStart, or as a subject does. */
+  /** `taken`: decisions that the server has made so far. Rejects with CannotStart, or with the signal's reason. */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;
 }

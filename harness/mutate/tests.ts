@@ -1,11 +1,11 @@
-/** Runs the user's tests once. */
+/** Runs the user's tests once against a server. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { readableDuration } from '../common/durations.ts';
 import { ProcessGroup } from '../targets/launch/process.ts';
 import type { Server } from './subject.ts';
 
-/** Milliseconds for tests to end by themselves after SIGTERM. */
+/** Milliseconds for tests to end after SIGTERM. */
 const GRACE_MS = 2000;
 const KEPT_CHARACTERS = 8000;
 const LAST_LINES = 30;
@@ -15,27 +15,22 @@ export interface TestCommand {
   readonly setup?: string | undefined;
   readonly line: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Limit of both together. */
+  /** Milliseconds for `setup` and `line` together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** End of a run of the tests. */
 export interface Ended {
   readonly outcome: 'passed' | 'failed' | 'timed_out';
-  /** In words. */
   readonly how: string;
   readonly durationMs: number;
-  /** Last lines of its output. */
+  /** Last lines of the tests' output. */
   readonly wrote: string;
-  /** Whether a process in a session of its own still runs and holds the output. */
+  /** True if a process in its own session still runs and holds the output open. */
   readonly leftBehind: boolean;
 }
 
-/**
- * Runs the tests to their end. Rejects with the reason of the signal. Ends all processes that it started, apart from
- * those in a session of their own.
- */
+/** Rejects with the reason of the signal. Ends all started processes, except processes in a session of their own. */
 export async function runTests(server: Server, { setup, line, env, timeoutMs, signal }: TestCommand): Promise<Ended> {
   const started = performance.now();
   const lines =
@@ -62,7 +57,7 @@ export async function runTests(server: Server, { setup, line, env, timeoutMs, si
   throw new Error('no tests to run');
 }
 
-/** `how` is undefined when the time limit came first. */
+/** `how` is undefined if the time limit came first. */
 async function runLine(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -75,7 +70,7 @@ async function runLine(
   await Promise.race([group.exited, late.catch(() => {})]);
   bell.abort();
   const { how, code } = group;
-  // Remains of a test in its group must not meet the next server.
+  // Processes left by a test must not reach the next server.
   await group.stop();
   return { how, code, wrote: lastOf(group), leftBehind: group.leftBehind };
 }
