@@ -1,4 +1,4 @@
-/** Checks whose requests are written in an unusual form. */
+/** Checks whose requests Muster writes in an unusual form. */
 import { expect, test } from 'vitest';
 import { EQUIVALENT_FORMS, type Form } from '../client/equivalent-forms.ts';
 import { FormVariation } from './form-variation.ts';
@@ -8,7 +8,6 @@ import { declared, run } from './testing/checks.ts';
 import type { CheckContext, CheckResult, Outcome } from './types.ts';
 
 const SEED = 1;
-/** Results by form and attempt; `asked`: names of the forms, in order. */
 function scripted(outcome: (form: Form | undefined, time: number) => Outcome) {
   const asked: (string | undefined)[] = [];
   const once = async (form?: Form): Promise<CheckResult> => {
@@ -20,7 +19,6 @@ function scripted(outcome: (form: Form | undefined, time: number) => Outcome) {
   return { asked, once };
 }
 
-/** Ids of checks that a run without experience asks in an unusual form. */
 async function inForms(forms = new FormVariation(SEED)): Promise<[string, Form][]> {
   const found: [string, Form][] = [];
   for (let at = 0; at < 200; at += 1) {
@@ -93,7 +91,7 @@ test('what sees too little is asked again in the usual form, unless it took long
   await forms.run(id, once);
   await forms.run(id, async (form) => ({ ...(await once(form)), duration_ms: 10_001 }));
   expect(asked.length).toBe(3);
-  // Nothing is known against the target yet.
+  // The slow results say nothing against the forms, so all forms are still in use.
   expect((await inForms(forms)).length).toBeGreaterThan(60);
 });
 

@@ -1,4 +1,4 @@
-/** Two targets in one process: two runs at the same time, each without a trace of the other. */
+/** Two runs at the same time in one process, each without a trace of the other target. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';
@@ -12,7 +12,7 @@ import type { CheckContext, Report } from './types.ts';
 interface Target {
   name: string;
   recorder: Recorder;
-  /** Resolves when the same check runs against the other target too. */
+  /** Resolves when the same check runs against both targets. */
   together(): Promise<void>;
 }
 
@@ -37,7 +37,6 @@ const all = suite(
   ]),
 );
 
-/** Rendezvous of two for each check: the first waits for the second. */
 function meetings(): (id: string) => Promise<void> {
   const waiting = new Map<string, PromiseWithResolvers<void>>();
   return (id) => {

@@ -130,7 +130,7 @@ describe('premises', () => {
       { id: 'test.first.again', consequence_of: 'test.first' },
       { id: 'test.blind', outcome: 'fail' },
     ]);
-    // A deviation that no reader met follows from something else.
+    // The check did not tolerate the deviation, so its finding has a different cause.
     expect(report.checks.at(-1)).not.toHaveProperty('consequence_of');
     expect(report.checks.at(-1)).not.toHaveProperty('allowed_for');
   });
@@ -259,7 +259,7 @@ describe('the end of a run', () => {
       declared('test.hangs', { sharing: 'exclusive', turn: 'first' }, slowToStop),
       declared('test.next', { sharing: 'exclusive' }, async () => void order.push('next')),
     ];
-    // One check may take half of the run's time.
+    // A check gets half of the run's time.
     const report = await run(checks, { maxTimeMs: 2000 });
     expect(order).toEqual(['stopped', 'next']);
     expect(report.checks[0]?.reason).toBe('did not end within 1 s');

@@ -1,4 +1,4 @@
-/** Requirements of a run: its profile, the sightings that each check needs, and the SHOULDs that can fail it. */
+/** Profile of a run, sightings that checks need, and SHOULDs that can fail the run. */
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../reports/github.ts';
 import { htmlFormat } from '../reports/html.ts';
@@ -143,7 +143,7 @@ describe('a SHOULD', () => {
 
   it.each([
     [['*'], 'fail_on of the target file'],
-    // Patterns for another suite.
+    // Patterns for a different suite.
     [['platform.ping', '9', '6.2', 'client.*'], 'fail_on of the target file: 6.2'],
     [['test.polite'], 'fail_on of the target file: test.polite'],
   ])('fails the run that a target file names it for, by %j', (filedFailOn, words) => {

@@ -108,7 +108,7 @@ describe('properties', () => {
     const again = await run([two], { replays, tries: NO_TRIES });
     expect([values, again.checks[0]?.path, others.length]).toEqual([[10], result?.path, 25]);
     values.length = 0;
-    // Fixed now: that value passes, and no other is tried.
+    // The target is fixed now: the value passes, and the replay tries no further value.
     least = 11;
     await run([two], { replays, tries: NO_TRIES });
     expect(values).toEqual([10]);

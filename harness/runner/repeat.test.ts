@@ -1,4 +1,4 @@
-/** `--repeat N`: one result and failure rate for several runs of a check. */
+/** `--repeat N` gives one result and a failure rate for several runs of a check. */
 import { describe, expect, it } from 'vitest';
 import { NO_TRIES } from './plan.ts';
 import { declared, run } from './testing/checks.ts';
@@ -7,7 +7,6 @@ import { Blocked, TooLittleSeen } from './violation.ts';
 
 const never = { tries: NO_TRIES };
 
-/** Check that fails in the runs of these numbers, from 1; `how`: its words, or the error it throws. */
 function failing(runs: readonly number[], how: (run: number) => string | Error = String, options = {}): Check<object> {
   let count = 0;
   return declared('test.counted', options, async (t: CheckContext) => {
@@ -60,7 +59,7 @@ describe('a check that is run several times', () => {
     const reader = declared('test.reader', {}, async (t) =>
       t.must(t.allowsFor(deviation), { expected: 'even', actual: 'odd' }),
     );
-    // One lane at a time: the reader ends before the deviation is known.
+    // Checks run one at a time, so the reader ends before the deviation is known.
     const report = await run([reader, odd], { repeat: 3, concurrency: 1, ...never });
     expect(report.checks[0]).toMatchObject({ outcome: 'fail', rate: { times: 3, failed: 3 } });
   });

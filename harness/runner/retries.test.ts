@@ -1,4 +1,4 @@
-/** Retrying findings alone before the run ends: their rates in the report, and the time limit. */
+/** Retries of findings at the end of a run: failure rates and the time limit. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rateInWords } from './attempts.ts';
@@ -11,7 +11,6 @@ const broken = (t: Pick<CheckContext, 'must'>, actual: unknown = 'none'): void =
 
 type Given = Parameters<typeof declared>[1] & { id?: string; level?: Level };
 
-/** Check that fails in the runs of these numbers, from 1; by default in all of them. */
 function failing(runs?: readonly number[], { id = 'test.counted', level = 'MUST', ...options }: Given = {}) {
   const seen = { runs: 0 };
   const body = async (t: CheckContext): Promise<void> => {
@@ -153,7 +152,7 @@ describe('the time for it', () => {
   const many = (body: Check<object>['run']): Check<object>[] =>
     Array.from({ length: MANY }, (_, index) => declared(`test.number-${index}`, { sharing: 'exclusive' }, body));
   const tries = (mostMs: number) => ({ tries: { times: 2, leastMs: 0, mostMs } });
-  /** Distinct words for each finding, since numbers do not tell findings apart. */
+  /** Words must differ, because numbers do not tell findings apart. */
   const words = (count: number): string => String.fromCodePoint(97 + (count % 26)).repeat(1 + Math.floor(count / 26));
 
   it('is bounded, whatever fails, and what it leaves out says so', async () => {
@@ -169,7 +168,7 @@ describe('the time for it', () => {
     expect(runs).toBeGreaterThan(MANY);
     expect(runs).toBeLessThan(2 * MANY);
     const left = wordsOf(report).filter((text) => text?.startsWith('not tried again: no time left'));
-    // The end of the run may cut off the retry that began last.
+    // The end of the run may cut off the last retry.
     expect([2 * MANY - runs, 2 * MANY - runs + 1]).toContain(left.length);
   });
 
@@ -191,7 +190,7 @@ describe('the time for it', () => {
       if (runs > 1) await new Promise(() => {});
       broken(t);
     });
-    // A busy machine is slow in the first run too.
+    // A busy machine slows the first run too, so the count of retries varies.
     expect(wordsOf(await run([check], tries(500)))[0]).toMatch(/^not tried again: no time left/);
   });
 

@@ -10,7 +10,6 @@ const answered = (text: string): Happening => ({
   answer: { status: 200, headers: {}, text, json: undefined },
 });
 
-/** Rule: the same path is always answered with a text of the same length. */
 const sameLength = (): Rule => {
   let before: (Sighting & { length: number }) | undefined;
   return (seen: Happening, judge: Judge): void => {

@@ -8,7 +8,6 @@ const call = (line: string, ids: Record<string, string> = {}): Step => ({ drive:
 const asked = (curl: string): Step => ({ exchange: sampleExchange({ curl }) });
 const url = 'http://localhost/v0.2/events';
 
-/** Output of the script with a `curl` that prints its arguments, and gives the answer of control. */
 function ran(script: string | undefined, answer: string): string {
   const cases = `*control*) printf '%s' '${answer}';; *) echo "asked $*";;`;
   const curl = `curl() { case "$*" in ${cases} esac; }; sleep() { :; }\n`;

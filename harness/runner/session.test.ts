@@ -1,4 +1,4 @@
-/** Lessons of a run about its target: waits, amounts and pauses. */
+/** What a run learns about its target: waits, amounts of work, and pauses. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Fact, Gate, retryThrottled, Session } from './session.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
@@ -6,7 +6,6 @@ import { WAIT_POLICIES, Waits } from './waits.ts';
 const PATIENCE = 10_000;
 const { signal } = new AbortController();
 
-/** Session whose clock stands still until it is set. */
 function sessionAt() {
   const clock = { ms: 0 };
   return { clock, session: new Session(() => clock.ms) };
@@ -54,7 +53,7 @@ describe('a wait for a device', () => {
     expect(waits.within('replay', PATIENCE)).toBe(PATIENCE / 2);
     waits.timedOut('event');
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, PATIENCE / 4]);
-    // Each of these may be slow, even where events are quick.
+    // Deployments and answers may be slow, even if events are quick.
     expect([waits.within('deployed', PATIENCE), waits.within('answer', PATIENCE)]).toEqual([PATIENCE, PATIENCE]);
     waits.succeeded('replay', 900);
     expect([waits.within('event', PATIENCE), waits.within('replay', PATIENCE)]).toEqual([500, 4500]);
@@ -156,7 +155,7 @@ describe('what a target takes', () => {
     expect(session.isSlow('publish')).toBe(false);
     for (const ms of [900, 100, 100, 100, 100, 100]) session.took('publish', ms);
     expect([session.isSlow('publish'), session.typicalMs('publish')]).toEqual([true, 900]);
-    // The agent may be right and quick: slow control gets the whole of the run.
+    // The agent may be quick, so a slow control may use the whole run.
     expect(session.whyTooMuch('publish', 300, 600_000)).toBeUndefined();
     expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
   });

@@ -8,7 +8,6 @@ import type { Capability, Check, Level, Report, TargetDescription } from '../typ
 const target: TargetDescription = { kind: 'test', address: 'nowhere', capabilities: [], control: 'none' };
 const define = checks<object>();
 
-/** Check of a requirement of its own; by default of section 6.2, and one that passes. */
 export const declared = (
   id: string,
   { section = '6.2', ...options }: Parameters<typeof define>[1] & { section?: string } = {},
@@ -49,7 +48,6 @@ export function run(
 export const outcome = async (check: Check<object>): Promise<string | undefined> =>
   (await run([check])).checks[0]?.outcome;
 
-/** Plan of these checks, all of which count for a profile. */
 export const planOf = <C extends { id: string }>(checks: readonly C[]) => ({
   size: checks.length,
   profileSize: checks.length,
