@@ -2,7 +2,6 @@
 import { CLIENT_JOBS, type ClientJob, JOB_TABLE } from './client.ts';
 import { SUPPORTED_CODENAMES, type SupportedCodename, versionNamed } from './versions.ts';
 
-/** `unix` and `loopback` are transports (section 5). */
 const DEVICE_CAPABILITIES = {
   unix: 'the Device API is on a unix socket',
   loopback: 'the Device API is on loopback TCP, with a discovery file',

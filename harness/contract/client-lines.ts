@@ -32,7 +32,6 @@ const LINES = {
   }),
   /** Events were lost, because the cursor had expired. */
   gap: Type.Object({ saw: Type.Literal('gap') }),
-  /** The stream ended, or the client stopped trying. */
   end: Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) }),
   deployment: Type.Object({
     saw: Type.Literal('deployment'),

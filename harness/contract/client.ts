@@ -48,7 +48,6 @@ interface Job {
   /** End of a sentence that begins with `the client`. */
   readonly means: string;
   readonly api: 'device' | 'platform';
-  /** Further variables of the job, with their usual values. */
   readonly given: ClientValues;
   /** `{device}` stands for the value of the variable `device`. */
   readonly request: {
@@ -60,7 +59,6 @@ interface Job {
     /** Never repeated, because a request without an answer may have been carried out. */
     readonly isOnce?: true;
   };
-  /** Default answer of a server; undefined for a stream and for pages. */
   readonly answer: object | undefined;
   readonly lines: readonly string[];
   /** Line by which a client that does nothing claims success. */

@@ -19,7 +19,6 @@ export const controlInfo = objectShape('ControlInfo', {
 });
 export type ControlInfo = Static<typeof controlInfo.schema>;
 
-/** Body of `POST /deployments`; the answer is the Deployment. */
 export const controlDeployment = objectShape('ControlDeployment', {
   description: Type.Optional(Type.String()),
   release_id: Type.Optional(Type.String()),

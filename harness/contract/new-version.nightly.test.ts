@@ -15,7 +15,6 @@ interface Outcome {
   pass: string[];
   fail: string[];
   blocked: string[];
-  /** Values of the new field in the previous version and in the new version. */
   sites: unknown[];
   target: { capabilities: string[] };
 }

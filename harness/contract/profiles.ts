@@ -16,7 +16,6 @@ export interface Profile {
 
 type Target = 'device' | 'platform' | 'system' | 'client';
 
-/** Smallest profile first. */
 export const PROFILES: Readonly<Record<Target, readonly Profile[]>> = {
   device: [
     { name: 'observed', about: 'what any client sees of a device that nobody drives', has: [] },

@@ -8,7 +8,6 @@ export interface Sentence {
   readonly text: string;
   /** Ids of deciding requirements whose clause quotes a different sentence. */
   readonly by?: readonly string[];
-  /** Reason why no requirement decides the sentence. */
   readonly open?: string;
 }
 
@@ -208,7 +207,6 @@ interface Citing {
   readonly clause?: string;
 }
 
-/** Separates the parts of a quotation, or the cells of a table row. */
 const BETWEEN = / … | \| /;
 /** Characters; a shorter part, such as a number, matches by accident. */
 const LEAST_CHARACTERS = 12;
@@ -227,7 +225,6 @@ function parts(text: string): readonly string[] {
   return found;
 }
 
-/** True if the clause quotes a part of the sentence, or the sentence within a longer text. */
 function quotes({ clause = '' }: Citing, { text }: Sentence): boolean {
   const own = parts(text);
   return parts(clause).some(

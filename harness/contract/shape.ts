@@ -72,7 +72,6 @@ interface ErrorLike {
   params: object;
 }
 
-/** Reports an unknown member once, at its own path instead of the object's. */
 function placed(errors: ErrorLike[]): ErrorLike[] {
   const others = errors.filter(({ keyword }) => keyword !== 'additionalProperties');
   return others.length > 0 ? others : errors;

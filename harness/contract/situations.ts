@@ -25,7 +25,6 @@ export const payload = (id: string): DeployedPayload => ({
 export function event(id: number | string, { type = 'deployment.deployed', data }: Partial<SentEvent> = {}): SentEvent {
   const name = String(id);
   const content = data ?? payload(name);
-  // Assembled as text, because JSON.stringify has no integers beyond 2^53.
   const rest = `"type":${JSON.stringify(type)},"occurred_at":"${MOMENT}","data":${numbered(content)}`;
   const json = `{"object":"event","id":${name},${rest}}`;
   return { id: name, type, data: content, json };
@@ -160,14 +159,12 @@ export type Answer = ScriptedStream | { refusal: Refusal } | 'cut';
 
 export interface Situation {
   summary: string;
-  /** Answers in order; the last answer repeats for later requests. */
   answers: readonly Answer[];
 }
 
 const before = eventsFrom(1001, 2);
 const after = eventsFrom(1003, 2);
 
-/** Two events, then `answers` to the next requests, then the missing events. */
 const between = (last: ScriptedStream['last'], ...answers: readonly Answer[]): readonly Answer[] => [
   { pieces: [frames(before)], last },
   ...answers,
@@ -183,7 +180,6 @@ const tornAfter = ({ summary, piece, last }: TornFrame): Situation => ({
 const bytesOf = (text: string): Buffer[] => [...Buffer.from(text)].map((byte) => Buffer.of(byte));
 const refused = (refusal: Refusal, times: number): Answer[] => Array.from({ length: times }, () => ({ refusal }));
 
-/** Named as `muster simulate device --scenario` takes them. */
 export const SITUATIONS: Readonly<Record<string, Situation>> = {
   ...Object.fromEntries(
     Object.entries(STREAMS).map(([name, { summary, bytes }]): [string, Situation] => [

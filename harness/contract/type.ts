@@ -2,7 +2,6 @@ import type TypeBox from 'typebox';
 
 type Schema = Record<string, unknown>;
 
-/** Hidden mark of an optional member, as in TypeBox. */
 const OPTIONAL = '~optional';
 
 const simple =

@@ -34,7 +34,6 @@ export function codenameOf<Id extends PlatformVersion>(version: Id): CodenameOf<
   return version.slice(version.indexOf('.') + 1) as CodenameOf<Id>;
 }
 
-/** `rainier` → `2026-05-06.rainier`. */
 export function versionNamed(codename: SupportedCodename): SupportedVersion {
   return SUPPORTED_VERSIONS[SUPPORTED_CODENAMES.indexOf(codename)] ?? NEWEST_VERSION;
 }

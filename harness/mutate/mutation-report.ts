@@ -25,7 +25,6 @@ export type ReportFacts = Pick<
   'muster' | 'side' | 'api' | 'command' | 'repeat' | 'seed' | 'started_at' | 'duration_ms' | 'jobs'
 > & {
   readonly minScore: number | undefined;
-  /** Requested kind; undefined for both. */
   readonly kind: Subject['kind'] | undefined;
 };
 
@@ -38,7 +37,6 @@ export interface BaselineUse {
   readonly baseline: Baseline;
   /** YYYY-MM-DD */
   readonly today: string;
-  /** All names, even of subjects that did not run. */
   readonly names: readonly string[];
 }
 
@@ -85,7 +83,6 @@ export const updatedMutationBaseline = (
     scopeOf(sides, names),
   );
 
-/** Marks excused findings as `known`, and lists useless entries as `stale`. */
 export function applyMutationBaseline(
   sides: TestedSide,
   subjects: readonly MutationSubject[],
@@ -98,7 +95,6 @@ export function applyMutationBaseline(
     subjects: subjects.map((subject) => {
       const { outcome, reason } = byId.get(`${prefixOf(sides)}.${subject.name}`) ?? {};
       const isKnown = outcome === 'known' || (outcome === 'flaky' && isFinding(subject));
-      // The reason says since when the entry for a finding has expired.
       const why = isKnown || isFinding(subject) ? reason : undefined;
       return { ...subject, ...(isKnown ? { state: 'known' } : {}), ...(why === undefined ? {} : { reason: why }) };
     }),

@@ -4,7 +4,6 @@ import { SUBJECT_KINDS } from '../reports/mutation/report.ts';
 import type { Subject } from './subject.ts';
 
 export interface Selection {
-  /** Names of subjects; `*` matches anything. */
   readonly only?: readonly string[];
   readonly sections?: readonly string[];
   readonly kind?: Subject['kind'];

@@ -79,7 +79,6 @@ test('as many faithful servers are tried at once as there are others, and none w
   await runMutation(one.world, optionsFor({ jobs: 8, listener }));
   const [begin] = begun;
   expect(begin).toMatchObject({ count: 1, jobs: 1 });
-  // Two runs: on the subject, and at the end on the faithful server.
   expect(begin?.expectedMs).toBeCloseTo(2 * (begin?.first.durationMs ?? 0));
   expect(one.starts()).toBe(2);
   const none = worldOf([subject('a')], () => server(0));

@@ -17,14 +17,12 @@ const GUARD_EVERY = 25;
 export interface MutateOptions {
   readonly line: string;
   readonly setup?: string | undefined;
-  /** Environment of the tests, besides the variables of the server. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly jobs: number;
   /** Milliseconds for one run of the tests; undefined: derived from the first run. */
   readonly testTimeoutMs: number | undefined;
   readonly firstTimeoutMs: number;
   readonly signal: AbortSignal;
-  /** Chooses among the subjects whose difference the tests can notice. */
   choose(subjects: readonly Subject[]): Subject[];
   readonly listener: MutateListener;
 }
@@ -32,7 +30,6 @@ export interface MutateOptions {
 export interface MutateListener {
   /** Receives the secrets of a started server, for redaction. */
   onSecrets(secrets: readonly string[]): void;
-  /** Called when the tests have passed on the faithful server. */
   onBegin(begin: Outlook): void;
   onResult(result: MutationSubject): void;
   /** Called when a process in its own session has outlived the tests. */
@@ -44,7 +41,6 @@ export interface Outlook {
   readonly timeoutMs: number;
   readonly count: number;
   readonly jobs: number;
-  /** Estimated milliseconds for all servers, by the first run. */
   readonly expectedMs: number;
 }
 
@@ -91,7 +87,6 @@ interface Running extends MutateOptions {
   run(server: Server, kind?: Subject['kind']): Promise<Ended>;
 }
 
-/** Resolves with the reason why all results are void, if any. */
 async function runOnSubjects(
   world: SubjectSource,
   chosen: readonly Subject[],
@@ -133,7 +128,6 @@ async function firstRun(world: SubjectSource, options: MutateOptions) {
   return { first, taken: server.taken };
 }
 
-/** Describes how the tests fail in parallel on faithful servers; undefined if they pass. */
 async function flakyInParallel(world: SubjectSource, options: Running): Promise<string | undefined> {
   const { jobs, signal } = options;
   if (jobs === 1) return undefined;
@@ -167,7 +161,6 @@ async function flakyOnFaithful(world: SubjectSource, { signal, listener, run }: 
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Swallows the abort only. */
 async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -9,16 +9,13 @@ export interface Server extends AsyncDisposable {
 export interface Subject {
   readonly name: string;
   readonly kind: (typeof SUBJECT_KINDS)[number];
-  /** Difference from the faithful server, in one sentence. */
   readonly summary: string;
-  /** Section of the first requirement that the subject breaks. */
   readonly section: string;
   readonly requirements: MutationSubject['requirements'];
   /** Names of the simulator's decisions that the subject changes. */
   readonly decisions: readonly string[];
   /** File that declares the subject, relative to the root of the repository. */
   readonly file: string;
-  /** Command line that starts the server by hand. */
   readonly byHand: string;
   /** Rejects if the server cannot be started, or with the signal's reason. */
   start(signal: AbortSignal): Promise<Server>;
@@ -31,7 +28,6 @@ export class CannotStart extends Error {
 
 export interface SubjectSource {
   readonly subjects: readonly Subject[];
-  /** Secrets known before any server runs. */
   readonly secrets?: readonly string[];
   /** `taken`: decisions that the server has made so far. Rejects with CannotStart, or with the signal's reason. */
   faithful(signal: AbortSignal): Promise<Server & { readonly taken: ReadonlySet<string> }>;

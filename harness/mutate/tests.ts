@@ -24,7 +24,6 @@ export interface Ended {
   readonly outcome: 'passed' | 'failed' | 'timed_out';
   readonly how: string;
   readonly durationMs: number;
-  /** Last lines of the tests' output. */
   readonly wrote: string;
   /** True if a process in its own session still runs and holds the output open. */
   readonly leftBehind: boolean;

@@ -53,7 +53,6 @@ export function createReporters(specs: readonly string[], options: ReporterOptio
   });
 }
 
-/** First JSON report with a file, which `muster replay` can read. */
 export function jsonReportFile(specs: readonly string[]): string | undefined {
   return specs.map(parse).find(({ format, file }) => format === jsonFormat && file !== undefined)?.file;
 }

@@ -126,7 +126,6 @@ function inRows(text: string, columns: number): Row[] {
 }
 const LEAST_ROW = 0.6;
 
-/** Rows around the relevant part of a body, else the first rows. */
 function rowsAbout(body: string, columns: number, about: Telling): string[] {
   const text = printable(body.replaceAll('\r\n', '\n'))
     .split('\n')

@@ -9,7 +9,6 @@ import { countInWords } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
 import { exchangesOf, shortened } from './exchanges.ts';
 
-/** Up to three failures are shown open; of more, only the first. */
 export const AT_ONCE = 3;
 
 export interface SectionGroup {
@@ -49,7 +48,6 @@ export interface FindingGroup {
   blocked: CheckResult[];
 }
 
-/** Groups findings with the same cause, the most telling group first. */
 export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
   const findings = new Map(checks.filter(isFinding).map((result) => [result.id, result]));
   const leadOf = (id: string): string => {
@@ -172,7 +170,6 @@ export const lines = (...parts: readonly (string | readonly string[] | false | u
 
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** For formats with a single text field. */
 export function findingText(result: CheckResult): string {
   const line = (label: string, text: string | undefined): string | undefined =>
     text === undefined ? undefined : `${label.padEnd(10)} ${printable(text)}`;

@@ -17,7 +17,6 @@ export interface ReporterOptions {
   verbose?: boolean;
 }
 
-/** Format for programs: a single text, written when the run has ended. */
 export interface DocumentFormat {
   readonly name: string;
   document(report: Report): string;

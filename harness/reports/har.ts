@@ -1,4 +1,4 @@
-/** HAR 1.2 with a page for each finding; every time is the start of the run, since exchanges record none. */
+/** HAR 1.2 with a page for each finding; exchanges record no time, so every time is the start of the run. */
 import { harEntry } from '../client/har-entry.ts';
 import { printableJson } from '../common/terminal.ts';
 import type { Report } from '../runner/types.ts';

@@ -121,7 +121,6 @@ function streamName(number: number, marks: readonly Mark[]): string {
 
 function drawn(mark: Mark, end: number, place: (ms: number) => string): Markup {
   const { at_ms, until_ms, kind } = mark;
-  // A stream without an end is still open.
   const until = until_ms ?? (kind === 'stream' ? end : at_ms);
   const at = `left:${place(at_ms)};right:calc(100% - ${place(until)})`;
   return html`<i class="${kind}" style="${at}" title="${described(mark)}"></i>`;
@@ -297,7 +296,6 @@ function observed(report: Report): Markup {
   )}</dl>`;
 }
 
-/** Characters of an inline counterexample, and of a closed card's line. */
 const SHORT = 120;
 const BRIEF = 120;
 

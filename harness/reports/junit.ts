@@ -85,7 +85,6 @@ function testCase(result: CheckResult, report: Report): string {
   ]);
 }
 
-/** `by`: cause or option that lets the check fail the run. */
 function failure(result: CheckResult, detail: string, by: string | undefined): string {
   const { expected = 'the requirement to hold', actual = 'it does not', level, section } = result;
   const rate = howOften(result);
@@ -116,7 +115,6 @@ function verdict(result: CheckResult, detail: string): string[] {
   }
 }
 
-/** `undecided`: added cases for a run that decided too little. */
 function totals(checks: readonly CheckResult[], undecided = 0): Record<string, string | number> {
   const count = (...outcomes: string[]): number => checks.filter((check) => outcomes.includes(check.outcome)).length;
   const faults = checks.filter(({ fault }) => fault === true).length;

@@ -44,7 +44,6 @@ import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
 const REDRAW_MS = 100;
 const REMIND_MS = 15_000;
-/** Columns of the spinner and of the sign for more checks. */
 const SPARE = 8;
 
 /** Progress of a run: one redrawn line on a terminal, elsewhere a line every 15 s. */
@@ -125,7 +124,6 @@ const NOTED = 2;
 
 const REASONS = 5;
 
-/** Outcomes listed even without `--verbose`. */
 const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn', 'undecided']);
 
 /** A file gets the whole output, without colours. */
@@ -170,7 +168,6 @@ export function prettyReporter(
     onTryAgain: (check) => progress.again(check.id),
     onEnd(report) {
       progress.stop();
-      // A report rendered after the run had no `onStart`.
       const about = [`seed ${report.seed}`, `requirements of ${report.requirements_version}`, report.started_at];
       const what = `${report.watched === undefined ? 'check' : 'watch'} ${report.api}`;
       const first = begun ? '' : head(what, report.target, about, paint);
@@ -195,7 +192,6 @@ export function prettyText(given: Report, options: PrettyOptions): string {
     .join('\n');
 }
 
-/** Fields that keep line breaks, because renderers indent each line. */
 const LINES = ['requirement', 'clause', 'expected', 'actual', 'reason', 'script'] as const;
 
 const printableReport = ({ checks, unreachable, ...report }: Report): Report => ({

@@ -23,7 +23,6 @@ it.each<[Rate, string]>([
   [rate(3, 3, [3, 3]), 'always: 3 of 3 times'],
   [rate(3, 2, [2, 1]), '2 of 3 times (alone 1 of 2)'],
   [rate(3, 1, [2, 0]), 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone'],
-  // The first attempt ran alone, too.
   [rate(3, 1, [3, 1]), '1 of 3 times'],
   [rate(5, 2, [2, 0]), 'only beside other requests: 2 of 3 times, and 0 of 2 alone'],
   // A rare failure may miss a few attempts alone by chance.

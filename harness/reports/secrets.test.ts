@@ -28,7 +28,6 @@ const FORMS = [
 ];
 
 const folder = temporaryFolder();
-/** Echoes the request in headers and body. */
 const echo: RequestListener = (request, response) => {
   let body = '';
   request.on('data', (part: Buffer) => (body += part.toString()));

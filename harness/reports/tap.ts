@@ -49,5 +49,5 @@ function written({ isOk, name, skip, detail }: Point, number: number): string[] 
 
 const block = (text: string): string => printable(text).replaceAll(/^/gm, '    ');
 
-/** On one line, with TAP's directive character `#` escaped. */
+/** On one line, with TAP's special characters `\` and `#` escaped. */
 const line = (text: string): string => printable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

@@ -76,7 +76,6 @@ function troubleOf(report: Report): string[] {
   const faults = checks.filter(({ fault }) => fault === true).length;
   const blocked = summary.blocked - faults;
   const { undecided } = report.profile_coverage;
-  // The reason `blocked` is already listed.
   const open = undecided.filter(({ why }) => why !== 'blocked');
   return lines(
     faults > 0 && `Muster itself failed in ${plural(faults, 'check')}`,

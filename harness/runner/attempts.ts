@@ -4,7 +4,6 @@ import type { CheckResult, Outcome, Rate } from './types.ts';
 
 interface Attempt {
   result?: CheckResult;
-  /** True if no other check ran during the attempt. */
   isAlone: boolean;
 }
 
@@ -12,7 +11,6 @@ export class Attempts {
   readonly #ended = new Map<string, Required<Attempt>[]>();
   readonly #underWay = new Set<Attempt>();
 
-  /** The end of the run cuts checks off, so `counts` may reject their results. */
   async make(attempt: () => Promise<CheckResult>, counts: (result: CheckResult) => boolean): Promise<CheckResult> {
     const own: Attempt = { isAlone: this.#underWay.size === 0 };
     for (const other of this.#underWay) other.isAlone = false;
@@ -70,7 +68,6 @@ const WEIGHTS: Readonly<Record<Outcome, number>> = {
   // An undecided attempt saw too little, so a pass outranks it.
   undecided: 0,
   not_applicable: -1,
-  // Only a baseline sets `flaky` and `fixed`, after the attempts are merged.
   flaky: -2,
   fixed: -2,
 };
@@ -83,7 +80,7 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const isBoth = alone.times > 0 && beside.times > 0;
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
   if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
-  // A rare failure may miss the few attempts alone by chance, so only a frequent failure blames concurrency.
+  // A rare failure may be absent by chance from the few attempts alone.
   if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
     // A single failure may come from the order of checks instead of concurrency.
     const or = beside.times === 1 ? ' or in an earlier state' : '';

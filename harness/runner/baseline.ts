@@ -89,7 +89,6 @@ export function applyBaseline(
     if (!suite.ids.includes(check))
       return [complaint(entry, `no check has this id: correct or remove ${placeOf(entry, baseline)}`)];
     const expired = entries.get(check)?.find((each) => isOver(each, today));
-    // A warning alone lets the run pass, so an expired entry adds an error.
     return settled.get(check)?.outcome === 'warn' && expired !== undefined
       ? [complaint(entry, expiredOn(expired))]
       : [];

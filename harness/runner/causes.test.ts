@@ -20,7 +20,6 @@ const result = ({ premises: _, ...given }: Given): CheckResult => ({
   ...given,
 });
 
-/** E.g. `id <- cause`, or `id` for a leading finding. */
 function groups(...given: Given[]): string[] {
   const checks = given.map(({ id, requirement_id = id, premises = [] }) => {
     return { id, premises, requirement: { id: requirement_id } };

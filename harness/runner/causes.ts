@@ -34,7 +34,6 @@ export function groupByCause(results: readonly CheckResult[], checks: readonly G
   });
 }
 
-/** Sorts failures before warnings, then by number of premises; keeps findings of one requirement together. */
 function plainestFirst(
   findings: readonly CheckResult[],
   below: ReadonlyMap<string, readonly Grouped[]>,
@@ -82,7 +81,6 @@ const severity = ({ outcome }: CheckResult): number => (outcome === 'fail' ? 0 :
 
 function allPremises(checks: readonly Grouped[]): Map<string, Grouped[]> {
   const all = new Map<string, Grouped[]>();
-  // The order puts premises first, so the map already holds the premises of each premise.
   for (const check of inOrder(checks)) {
     const direct = premisesOf(check, checks);
     all.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(all.get(premise.id) ?? [])]))]);

@@ -9,7 +9,6 @@ import { scriptOf } from './script.ts';
 import type { Check, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, TooLittleSeen, type Violation } from './violation.ts';
 
-/** Lines of the target's standard error in a result. */
 const WRITTEN_LINES = 20;
 const SHOWN_EXCHANGES = 8;
 
@@ -21,7 +20,6 @@ export interface CheckRecord {
   seenBy?: string[];
   warning?: Violation;
   standardError?: TargetHooks['standardError'];
-  /** Exchanges up to each finding, by the finding's error; the check may go on afterwards. */
   seen: WeakMap<object, Snapshot>;
 }
 
@@ -72,7 +70,6 @@ export function standardErrorOf(
 ): Pick<CheckResult, 'stderr'> {
   if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
   const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
-  // The finding may already quote standard error.
   const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
   return isTold ? {} : { stderr: lines.join('\n') };
 }
@@ -123,7 +120,6 @@ const NOT_DECIDED = [Blocked, Unreachable, LimitReached, Unfinished];
 /** An unexpected error is a bug in Muster, so the reason names its place in the code. */
 function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   if (NOT_DECIDED.some((kind) => error instanceof kind)) return { reason: (error as Error).message };
-  // Any file access may meet the limit of open files.
   const limit = limitIn(error);
   if (limit !== undefined) return { reason: limit };
   const place =

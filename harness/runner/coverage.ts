@@ -80,7 +80,6 @@ function mostFrequent(members: readonly Reason[]): Reason {
 const agreeing = (why: string, count: number): string =>
   count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
 
-/** `because`: detail of one check, dropped when several checks share the reason. */
 type Reason = Undecided & { because?: string };
 
 /** A target has one transport, so no option adds the missing transport. */
@@ -98,7 +97,6 @@ function whyUndecided(
   const missing = needs.filter((need) => !capabilities.includes(need));
   if (missing.some((need) => TRANSPORTS.has(need)))
     return { checks: 1, why: 'are about another transport', needs: missing };
-  // The first missing capability is a precondition of the rest.
   const [first] = missing.toSorted((left, right) => CAPABILITIES.indexOf(left) - CAPABILITIES.indexOf(right));
   if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
   const add = CAPABILITY_OPTIONS[first];

@@ -13,7 +13,6 @@ export class Declarations {
   readonly #seen = new Map<string, Declaration>();
   readonly #worked = new Set<string>();
 
-  /** A recorded difference stays, even if later observations agree. */
   saw(declaration: Declaration): void {
     if (this.#seen.get(declaration.name)?.holds !== false) this.#seen.set(declaration.name, declaration);
   }
@@ -43,7 +42,6 @@ const nameOf = (capability: Capability): string => `capability ${capability}`;
 const TIMES_THE_RETENTION = 3;
 const MORE_EVENTS = 100;
 
-/** Fewer events than declared are allowed. */
 export const retentionSeen = (declared: number, kept: number): Declaration => ({
   name: 'retention',
   declared: `at most ${declared} events`,

@@ -24,7 +24,6 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
 
 /** Characters; people read the text in a baseline file. */
 const LONGEST = 300;
-/** Characters to mask, more than LONGEST because masking shortens the text. */
 const READ = 4000;
 
 const inWords = (text: string, due: string, named: (number: string) => string): string => {
@@ -42,7 +41,6 @@ const inWords = (text: string, due: string, named: (number: string) => string): 
   return words.length <= LONGEST ? words : `${words.slice(0, LONGEST)}…`;
 };
 
-/** E.g. `[first … last]`: tells only which ends agree with the expected list, because lengths vary. */
 function partOf(due: string, numbers: string): string {
   const [first = '', last = ''] = [/^\d+/.exec(numbers)?.[0], /\d+$/.exec(numbers)?.[0]];
   if (first === '') return '[]';
@@ -54,21 +52,16 @@ function partOf(due: string, numbers: string): string {
 /** JSON to the end of the text, because a cut text has no closing brace. */
 const OBJECT = /\{".*/s;
 const BEFORE = /(?<=last events: |events before it: |last lines that it wrote:).*/s;
-/** Quoted string with an escape inside, i.e. a body, which varies between runs. */
 const ESCAPED = /"[^"\\]*\\.(?:[^"\\]|\\.)*(?:"|$)/gs;
-/** Standalone number, outside ids, times and versions. */
 const NUMBER = /(?<![\w.:-])\d+(?![\w:-]|\.\d)/g;
 const TEMPORARY = /(?:\/private)?\/(?:tmp|var\/tmp|var\/folders)\/[^\s"',;:)]+/g;
 const DAYS_AND_MONTHS = /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b/g;
-/** Phrase that repeats for each file or event. */
 const AGAIN = /(?<=^|[;:,] )([^;:,]+)(?:[;,] \1)+(?=[;,]|$)/g;
 const VARYING = new RegExp(
   [
     // Keeps an HTTP status, because answers of 500 and 200 are different findings.
     String.raw`((?<=^|[\s(])[1-5]\d\d(?= (?:["{[]|[a-z]+/[a-z]))|^[1-5]\d\d(?=$|[,;:]| (?:with|and|for) ))`,
-    // Prefixed ids, e.g. `dep_…`, even without a digit.
     String.raw`\b[a-z]{3}(?:_[a-z]{3,4})?_[a-z\d]{10,}\b`,
-    // UUIDs, tokens and other mixes of letters and digits.
     String.raw`\b(?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z\d_-]{6,}\b`,
     String.raw`\d+(?:\.\d+)*`,
   ].join('|'),

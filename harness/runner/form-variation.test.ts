@@ -91,7 +91,6 @@ test('what sees too little is asked again in the usual form, unless it took long
   await forms.run(id, once);
   await forms.run(id, async (form) => ({ ...(await once(form)), duration_ms: 10_001 }));
   expect(asked.length).toBe(3);
-  // The slow results say nothing against the forms, so all forms are still in use.
   expect((await inForms(forms)).length).toBeGreaterThan(60);
 });
 

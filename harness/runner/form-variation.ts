@@ -14,13 +14,11 @@ type RunCheck = (form?: Form) => Promise<CheckResult>;
 
 interface VariedResult {
   result: CheckResult;
-  /** Results of the retries, set if the finding comes and goes in either form. */
   others?: readonly CheckResult[];
 }
 
 export class FormVariation {
   readonly #seed: number;
-  /** Forms that have changed no result yet. */
   readonly #left = new Set(EQUIVALENT_FORMS);
   #alike = 0;
 
@@ -37,7 +35,6 @@ export class FormVariation {
     if (!isRight(usual)) {
       // An undecided result says nothing about the target.
       if (usual.outcome !== 'undecided') this.#alike += 1;
-      // The target may have ended between the attempts, so a finding wins.
       return { result: isFinding(first) && !isFinding(usual) ? first : usual };
     }
     const others = [usual];
@@ -68,7 +65,6 @@ const inThatForm = (found: CheckResult, { name, promise }: Form): CheckResult =>
   expected: `${found.expected}, also when asked ${name} (${promise})`,
 });
 
-/** A remark instead of a finding, because the specification promises nothing about the form. */
 function formObservation(
   { observations = [], observed = [] }: CheckResult,
   form: Form,

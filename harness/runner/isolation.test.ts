@@ -12,7 +12,6 @@ import type { CheckContext, Report } from './types.ts';
 interface Target {
   name: string;
   recorder: Recorder;
-  /** Resolves when the same check runs against both targets. */
   together(): Promise<void>;
 }
 

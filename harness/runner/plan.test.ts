@@ -33,7 +33,6 @@ describe('plan', () => {
     const platform = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });
     expect(platform.checks.map(({ skip }) => skip)).toEqual([expect.stringContaining('--read-only')]);
     expect(platform).toMatchObject({ narrowedBy: [], profile: { name: 'read-only' } });
-    // Every profile of a system needs writes.
     const system = makePlan(suite<object>('system', [[writing]]), { capabilities: none, readOnly: true });
     expect(system.narrowedBy).toEqual(['--read-only']);
   });
@@ -130,7 +129,6 @@ describe('premises', () => {
       { id: 'test.first.again', consequence_of: 'test.first' },
       { id: 'test.blind', outcome: 'fail' },
     ]);
-    // The check did not tolerate the deviation, so its finding has a different cause.
     expect(report.checks.at(-1)).not.toHaveProperty('consequence_of');
     expect(report.checks.at(-1)).not.toHaveProperty('allowed_for');
   });

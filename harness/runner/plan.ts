@@ -39,7 +39,6 @@ export interface PlanOptions {
 export interface Planned<Context> {
   check: Check<Context>;
   inProfile: boolean;
-  /** Option or profile that fails the run if the check warns. */
   failsBy?: string;
   skip?: string;
   leftOutBy?: string;
@@ -47,17 +46,13 @@ export interface Planned<Context> {
 
 export interface Plan<Context> {
   checks: Planned<Context>[];
-  /** Checks in the requirement set, chosen or not. */
   size: number;
   profile: Profile;
-  /** Checks in the profile, chosen or not. */
   profileSize: number;
   requirements: RequirementSet;
   narrowedBy: string[];
-  /** Default factor for the number of property inputs. */
   runs: number;
   tries: Tries;
-  /** Milliseconds for shrinking the counterexamples of all findings together. */
   shrinkMs: number;
 }
 
@@ -176,7 +171,6 @@ function isHeldBy(api: Api, profile: Profile, { requirement, needs = [] }: Held)
 
 type Held = Pick<Check<never>, 'requirement' | 'needs'>;
 
-/** Profiles that demand the check, smallest first. */
 export const profilesOf = (api: Api, check: Held): string[] =>
   PROFILES[api].filter((profile) => isHeldBy(api, profile, check)).map(({ name }) => name);
 
@@ -279,7 +273,6 @@ export async function runInLanes<Context>(
   const ordered = inOrder(checks);
   const results = new Map(ordered.map((check) => [check, Promise.withResolvers<CheckResult>()]));
   const start = async (check: Check<Context>): Promise<void> => {
-    // Premises start earlier, so waiting checks cannot fill a lane.
     const premises = await Promise.all(
       premisesOf(check, ordered).map((premise) => results.get(premise)?.promise as Promise<CheckResult>),
     );
@@ -310,7 +303,6 @@ async function pool<T>(items: readonly T[], width: number, work: (item: T) => Pr
 
 const PUBLISHING_AT_ONCE = 4;
 
-/** Runs checks one at a time, but publishing checks in parallel if `together` allows. */
 async function driveInTurn<Context>(
   checks: readonly Check<Context>[],
   together: () => boolean,
@@ -335,7 +327,6 @@ async function driveInTurn<Context>(
 
 const ORDER: readonly Lane[] = ['slow', 'shared', 'exclusive', 'disruptive', 'rules'];
 
-/** Describes unknown premises, circles, and premises in a later lane than their dependants. */
 export function premiseProblems<Context>(checks: readonly Check<Context>[]): string[] {
   const place = (check: Check<Context>): number => Math.max(ORDER.indexOf(laneOf(check)), 1);
   const problems = checks.flatMap((check) => [

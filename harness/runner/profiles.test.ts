@@ -143,7 +143,6 @@ describe('a SHOULD', () => {
 
   it.each([
     [['*'], 'fail_on of the target file'],
-    // Patterns for a different suite.
     [['platform.ping', '9', '6.2', 'client.*'], 'fail_on of the target file: 6.2'],
     [['test.polite'], 'fail_on of the target file: test.polite'],
   ])('fails the run that a target file names it for, by %j', (filedFailOn, words) => {

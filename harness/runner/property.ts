@@ -17,7 +17,6 @@ export interface PropertyRun {
 }
 
 const DEFAULT_RUNS = 25;
-/** Characters of a counterexample in a finding. */
 const SHOWN = 2000;
 
 /**
@@ -32,7 +31,6 @@ export async function runProperty<T>(
 ): Promise<void> {
   const details = await fc.check(fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound)), {
     seed: run.seed,
-    // A replay runs one counterexample, without shrinking.
     ...(run.path === undefined
       ? { numRuns: numberOfRuns(options, run.runs) }
       : { path: run.path, numRuns: 1, endOnFailure: true }),
@@ -81,14 +79,12 @@ function strength(error: unknown): number {
   return error instanceof NoAnswer ? 1 : 0;
 }
 
-/** Undefined for an error that says nothing about the target. */
 export function findingOf(error: unknown): Finding | undefined {
   if (error instanceof Violation) return error.finding;
   return error instanceof NoAnswer ? { expected: 'an answer to every request', actual: error.message } : undefined;
 }
 
 export interface PropertyBounds {
-  /** Milliseconds for shrinking after the first counterexample. */
   shrinkMs: number;
   /** Milliseconds after which no new input starts. Default: no bound. */
   tryMs?: () => number;
@@ -96,7 +92,6 @@ export interface PropertyBounds {
   least?: number;
   /** Number of examples tried first, in parallel. Default: none. */
   examplesAtOnce?: number;
-  /** Note for the report when time ran out. */
   describeLeftOut(tried: number, all: number): string;
 }
 
@@ -146,11 +141,9 @@ export function boundedProperty(
       if (failedAt !== undefined) t.session.shrinkMs -= performance.now() - failedAt;
     });
     if (leftOut > 0) {
-      // Skipped inputs sent no request.
       t.saw('inputs', -leftOut);
       t.note(describeLeftOut(tried, tried + leftOut));
     }
-    // The example failed in parallel and passed alone.
     if (failure !== undefined) throw failure;
   };
 }

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { UsageError } from '../common/usage.ts';
 import type { Requirement, RequirementSet, Suite } from './types.ts';
 
-/** Dates of all sets, oldest first. */
 export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23', '2026-11-25'];
 
 /** Requirement set of a date (YYYY-MM-DD), by default the newest. Throws UsageError for an unknown date. */

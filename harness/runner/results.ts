@@ -75,7 +75,6 @@ const LIMITS: Readonly<Record<string, number>> = {
   request_body: 5000,
 };
 const ANY = 4000;
-/** Most characters of a text in the target's description. */
 const NAME = 500;
 /** Characters; a longer command is left out, since a cut command does not run. */
 const LONGEST_COMMAND = 20_000;

@@ -190,7 +190,6 @@ describe('the time for it', () => {
       if (runs > 1) await new Promise(() => {});
       broken(t);
     });
-    // A busy machine slows the first run too, so the count of retries varies.
     expect(wordsOf(await run([check], tries(500)))[0]).toMatch(/^not tried again: no time left/);
   });
 

@@ -15,7 +15,6 @@ import type { Check, CheckResult } from './types.ts';
 
 export interface RoundsOptions<Context> {
   plan: Plan<Context>;
-  /** Reason that blocks every check, set if the target does not answer. */
   unreachable?: string;
   repeat?: number;
   tries?: Tries;
@@ -33,13 +32,11 @@ export interface RoundsOptions<Context> {
 
 interface CheckTurn {
   retry?: { finding: CheckResult; signal: AbortSignal };
-  /** True if a failed premise may have caused the finding. */
   follows?: boolean;
   form?: Form;
 }
 
 export interface Rounds {
-  /** Results in the order of the plan. */
   results: CheckResult[];
   rounds: number;
 }
@@ -167,7 +164,6 @@ function roundRunner<Context>(
   const shaky = new Set<string>();
   return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     const follows = premises.some(({ id }) => shaky.has(id));
-    // A result that the end of the run cut off must not replace an earlier result.
     const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
     let others: readonly CheckResult[] = [];
     const result = await attempts.make(async () => {
@@ -188,7 +184,6 @@ function roundRunner<Context>(
   };
 }
 
-/** Essential check that failed: a premise, or the check that blocked a premise. */
 function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
   const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
   for (const { id, outcome, blocked_by } of premises) {

@@ -4,11 +4,9 @@
  */
 import type { Asked, Happening } from '../client/happening.ts';
 
-/** Evidence for a rule: the check, its exchange and a quote. */
 export interface Sighting {
   readonly check: string;
   readonly asked: Asked;
-  /** Quote for a finding, formatted only when needed. */
   readonly text: () => string;
 }
 
@@ -97,7 +95,6 @@ class RuleInUse implements Judge {
   }
 }
 
-/** Rules of a run; a broken rule does not disturb the check in progress. */
 export class History {
   readonly #rules = new Map<string, RuleInUse>();
   readonly #ended: (id: string, outcome: RuleOutcome) => void;

@@ -29,11 +29,9 @@ import {
 
 export interface CheckRun<Context> {
   check: Check<Context>;
-  /** `signal` aborts when the check is over. */
   context(signal: AbortSignal): Context | Promise<Context>;
   recorder: Recorder;
   session: Session;
-  /** True if a failed premise may have caused the finding. Default: false. */
   follows?: boolean;
   seed: number;
   runs: number;
@@ -46,7 +44,6 @@ export interface CheckRun<Context> {
 }
 
 export interface Replay extends Pick<Finding, 'seed' | 'path' | 'replay_path'> {
-  /** Id of the check, because coordinates are meaningless to other checks. */
   check?: string;
 }
 
@@ -60,7 +57,6 @@ export const CHECK_LIMIT_MS = 300_000;
 const GRACE_MS = 1000;
 /** A standstill of the machine may spoil the first two attempts. */
 const MOST_ATTEMPTS = 3;
-/** Most characters of an actual value in a finding. */
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
 /** Interprets an error by the state of the target, e.g. an ended target. `standing`: keeps the error as it is. */
@@ -87,7 +83,6 @@ export async function runCheck<Context>(run: CheckRun<Context>): Promise<CheckRe
     });
     ended = record.warning === undefined ? passedOrUndecided(run, record) : warnedResult(record.warning, run, record);
   } catch (error) {
-    // A check that stops early keeps its warning.
     const isOpen = error instanceof TooLittleSeen || error instanceof NotApplicable;
     ended =
       isOpen && record.warning !== undefined ? warnedResult(record.warning, run, record) : endedBy(error, run, record);
@@ -149,7 +144,6 @@ function reconsiderOnce(hooks: TargetHooks): Reconsider {
   };
 }
 
-/** A violated SHOULD counts only if the target is at fault. */
 async function expectStanding(warning: Violation, reconsider: Reconsider): Promise<void> {
   const meant = await reconsider(warning);
   if (meant !== warning) throw meant;
@@ -230,7 +224,6 @@ function propertyFor<Context>(
     let isOver = false;
     const recorded: typeof predicate = async (value) => {
       if (signal.aborted) throw new Blocked('the check is over');
-      // Shrinking would end the target again.
       if (isOver) return;
       // A finding shows only the exchanges of the failing input.
       recorder.restore(kept);

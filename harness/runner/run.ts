@@ -40,11 +40,9 @@ export interface RunListener {
 export interface RunOptions<Context> {
   plan: Plan<Context>;
   target: TargetDescription;
-  /** Builds the context of a check. `signal` aborts when the check has ended. */
   context(recorder: Recorder, signal: AbortSignal): Context | Promise<Context>;
   redactor: Redactor;
   seed: number;
-  /** Factor for the number of property inputs. Default: the plan's. */
   runs?: number;
   version: string;
   /** Interrupts the run and blocks unfinished checks; a `RunOver` as abort reason gives the message. */
@@ -53,21 +51,15 @@ export interface RunOptions<Context> {
   maxTimeMs?: number;
   /** Number of failed MUSTs that ends the run. Default: never. */
   bail?: number;
-  /** Number of rounds. Default: 1. */
   repeat?: number;
-  /** Number and time of the retries of findings. Default: the plan's. */
   tries?: Tries;
   /** An excused failure does not count for `bail`. */
   excuses?(result: CheckResult): boolean;
-  /** Reason that blocks every check, set if the target does not answer. */
   unreachable?: string;
   demands?: Demands;
-  /** Report that the run replays. */
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
-  /** Applies a baseline, once all outcomes are known. */
   settle?(results: CheckResult[]): CheckResult[];
-  /** Counterexamples to run again, at most one per check. */
   replays?: readonly Replay[];
   /** Command that repeats one check; undefined if none does. Default: a template. */
   replayCommand?(result: CheckResult): string | undefined;
@@ -78,7 +70,6 @@ export interface RunOptions<Context> {
   concurrency?: number;
   /** Sends some requests in unusual equivalent forms. Default: true, except for a suite about clients. */
   varied?: boolean;
-  /** Traffic that rules judge. Default: all traffic of the checks. */
   history?: History;
   /** Recorded traffic that rules judge. `began`: milliseconds since 1970. */
   watched?: Watched & { began: number };
@@ -125,7 +116,6 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   return report;
 }
 
-/** Keeps errors of listeners until the report is written. */
 class RunListeners {
   readonly #listeners: readonly RunListener[];
   readonly #failures: unknown[] = [];
@@ -198,7 +188,6 @@ async function runChecks<Context>(
   });
 }
 
-/** Ends a run by interrupt, time limit or `bail`; disposing of it stops the timer. */
 function endOfRun({
   signal,
   maxTimeMs = MAX_TIME_MS,

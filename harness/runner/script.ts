@@ -8,7 +8,6 @@ import { LONGEST_LINE } from '../client/request-forms.ts';
 /** Cursors within this distance of a known id are written relative to the known id. */
 const NEAR = 100_000n;
 
-/** Value that the script reads from an answer of control into a shell variable. */
 interface Known {
   variable: string;
   field: string;
@@ -115,7 +114,6 @@ const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
 
 const CURSOR = /(?<=[?&]after=|last-event-id: )\d+/g;
 
-/** Replaces ids of control by shell variables, and nearby cursors by a variable plus or minus a number. */
 function withVariables(line: string, known: readonly Known[], used: Set<Known>): string {
   const ids = known.filter(({ field }) => field === 'id');
   const withCursors = replaceAll(line, CURSOR, (text) => {

@@ -4,7 +4,6 @@ import { Declarations } from './declarations.ts';
 import { History } from './rules.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
 
-/** Key of a fact about the target that checks share. */
 export class Fact<T> {
   readonly initial: () => T;
   constructor(initial: () => T) {
@@ -35,7 +34,6 @@ const MEASURES = {
 } as const;
 export type Measure = keyof typeof MEASURES;
 
-/** Number of durations kept of each kind. */
 const KEPT_MEASUREMENTS = 5;
 /** An agent that syncs once a second publishes some events at once and some late, so more durations are kept. */
 const KEPT_PUBLISHED = 20;
@@ -51,7 +49,6 @@ const LATE_RUN_MS = 80_000;
 /** Milliseconds; smaller efforts are always allowed. */
 const SMALL_EFFORT_MS = 200;
 
-/** Milliseconds for shrinking counterexamples in a run. */
 const SHRINK_MS = 8000;
 
 interface Measured {
@@ -61,7 +58,6 @@ interface Measured {
 
 export class Session {
   readonly waits: Readonly<Record<'device' | 'platform' | 'effect', Waits>>;
-  /** Tolerated deviations, each with the id of the requirement that reports the deviation. */
   readonly deviations = new Map<Deviation, string>();
   /** Milliseconds left for shrinking; the first findings get most, so that a broken target takes little longer. */
   shrinkMs: number;
@@ -81,7 +77,6 @@ export class Session {
   readonly #startedAt: number;
   readonly #shrinkMs: number;
 
-  /** `before`: earlier session, whose measured durations are kept. */
   constructor(now = () => performance.now(), before?: Session, shrinkMs = SHRINK_MS, history = new History([])) {
     const { device, platform, effect } = WAIT_POLICIES;
     const policies = { device: new Waits(device), platform: new Waits(platform), effect: new Waits(effect) };
@@ -116,7 +111,6 @@ export class Session {
     this.#facts.set(fact, value);
   }
 
-  /** `ms` is the average if `count` events came at once. */
   took(what: Measure, ms: number, count = 1): void {
     const recent = this.#recent(what);
     recent.push({ ms, count });
@@ -160,7 +154,6 @@ export class Session {
   /** On a slow target, publishing checks run in parallel, so that all wait for the same events. */
   readonly publishesTogether = (): boolean => !this.isSmall && this.isMostlySlow('publish');
 
-  /** A slow target gets a single round. */
   rounds(count: number): number {
     return this.isSlow() ? 1 : count;
   }
@@ -182,14 +175,12 @@ export class Session {
     return `not decided: ${amount} at ${seconds(each)} each take ${seconds(needed)}, and ${time}`;
   }
 
-  /** Requests with the same gate pause together when throttled. */
   gate(name = ''): Gate {
     const gate = this.#gates.get(name) ?? new Gate();
     this.#gates.set(name, gate);
     return gate;
   }
 
-  /** Makes driving checks wait while other checks watch idle streams. */
   askForQuiet(until: Promise<void>): void {
     this.#quiet.add(until);
     void until.finally(() => this.#quiet.delete(until));
@@ -216,7 +207,6 @@ export class Session {
 const seconds = (ms: number): string =>
   ms > 0 && ms < 100 ? `${Math.ceil(ms)} ms` : `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 
-/** Holds requests back for the pause that the target last asked for. */
 export class Gate {
   #opensAt = 0;
 
@@ -236,13 +226,11 @@ const LONGEST_THROTTLING_MS = 60_000;
 export const SHORTEST_PAUSE_MS = 50;
 
 export interface Throttling<A> {
-  /** Default: a new gate, shared with no other request. */
   gate?: Gate;
   signal: AbortSignal;
   isThrottled(answer: A): boolean;
   /** Milliseconds before the next attempt; undefined if a retry cannot help. */
   pauseMs(answer: A, attempt: number): number | undefined;
-  /** Receives every answer but the last. */
   discard?(answer: A): Promise<void>;
 }
 

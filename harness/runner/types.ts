@@ -27,7 +27,6 @@ export interface Requirement {
   until?: string;
   /** Quoted sentence of the specification; absent if the specification is silent. */
   clause?: string;
-  /** One sentence, in Muster's words. */
   text: string;
   /** Marks a SHOULD of the profile `full`, which protects secrets or prevents request storms. */
   protective?: true;
@@ -41,7 +40,6 @@ export interface Requirement {
  */
 export type Sharing = 'shared' | 'publishing' | 'exclusive' | 'disruptive';
 
-/** The runner decides when, how often and with which seed a check runs. */
 export interface Check<Context> {
   /** Id of the requirement, followed by an aspect if several checks decide the requirement. */
   id: string;
@@ -134,7 +132,6 @@ export interface Finding {
   timeline?: Mark[];
 }
 
-/** Failures among the decided attempts at a check. */
 export interface Rate {
   times: number;
   failed: number;
@@ -226,7 +223,6 @@ export interface CheckResult extends Partial<Finding> {
   level: Level;
   section: string;
   requirement: string;
-  /** Quoted sentence of the specification. */
   clause?: string;
   requirement_id: string;
   outcome: Outcome;
@@ -252,7 +248,6 @@ export interface CheckResult extends Partial<Finding> {
   fails_by?: string;
   /** A bug in Muster blocked the check; the exit code is 3. */
   fault?: true;
-  /** Failure rate over retries or rounds. */
   rate?: Rate;
   /** Remarks and violated SHOULDs, in words. */
   observations?: string[];
@@ -264,7 +259,6 @@ export interface CheckResult extends Partial<Finding> {
 }
 
 export interface Observed {
-  /** Question, the same for every implementation. */
   name: string;
   value: string;
 }
@@ -273,10 +267,8 @@ export type Summary = Record<Outcome, number>;
 
 /** Decided part of a requirement set; `decided` and all undecided checks add up to `checks`. */
 export interface Coverage {
-  /** Number of checks in the requirement set, even if options narrowed the run. */
   checks: number;
   decided: number;
-  /** Most frequent reason first. */
   undecided: Undecided[];
 }
 
@@ -308,7 +300,6 @@ export interface Report {
   complete: boolean;
   started_at: string;
   duration_ms: number;
-  /** Arguments of the command, without secrets. */
   arguments?: string[];
   /** Options by name, without secrets and defaults; `muster replay` starts from these options. */
   options?: Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
@@ -320,7 +311,6 @@ export interface Report {
   unmet?: string[];
   /** Declarations of the target that the run observed; a false one makes the run incomplete. */
   declarations?: Declaration[];
-  /** Why the target could not be reached, with advice. */
   unreachable?: string;
   interrupted?: true;
   replay_of?: ReplayOf;
@@ -339,7 +329,6 @@ export interface Watched {
 
 export interface ReplayOf {
   file: string;
-  /** Outcomes in the replayed report, by check id. */
   outcomes: Record<string, Outcome>;
 }
 
@@ -355,7 +344,6 @@ export interface TargetDescription {
   dialect?: string;
   name?: string;
   version?: string;
-  /** Platform of a system run, as the tester names the platform. */
   platform?: { name: string; version?: string };
   /** `sha256:…` of the implementation, if Muster ran and measured it. */
   digest?: string;

@@ -24,12 +24,10 @@ export class NotApplicable extends Error {
   override name = 'NotApplicable';
 }
 
-/** Ends a check as `undecided`, with the message as reason. */
 export class TooLittleSeen extends Error {
   override name = 'TooLittleSeen';
 }
 
-/** Ends a check as `blocked`, with the message as reason. */
 export class Blocked extends Error {
   override name = 'Blocked';
 }
@@ -47,7 +45,6 @@ export class Standstill extends AttemptCutOff {
 /** Abort reason of a run that ends early; its message becomes the reason of blocked checks. */
 export class RunOver extends Error {
   override name = 'RunOver';
-  /** True if Muster itself failed. */
   readonly fault: boolean;
   constructor(message: string, { fault = false, ...options }: ErrorOptions & { fault?: boolean } = {}) {
     super(message, options);

@@ -7,26 +7,21 @@ export interface WaitPolicy {
   ofAnyKind?: boolean;
   /** Shortest wait in milliseconds after a timeout. `isKnown`: enough successes have shown the target's speed. */
   shortestMs(patienceMs: number, isKnown: boolean): number;
-  /** A success restores the full wait of its kind. */
   forgives?: boolean;
-  /** Waits become longer on a slow target and shorter on a quick one. */
   adapts?: boolean;
   /** Kinds whose durations vary, so that quick successes shorten no wait. */
   varying?: readonly string[];
   /** Kinds that take equally long, so that a success of any tells the speed of all. */
   alike?: readonly string[] | 'all';
-  /** Share of the patience by kind. Default: 1. */
   shares?: Readonly<Record<string, number>>;
 }
 
 const SHORTEST_WAIT_MS = 1000;
-/** Successes needed to know the target's speed. */
 const KNOWN_AFTER = 10;
 /** Multiple of the slowest success within which a healthy but delayed target answers. */
 const KNOWN_FACTOR = 50;
 /** Shares of the full wait once the target's speed is known; `alike`: after a timeout of a similar kind. */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
-/** On a slowing target, the wait is at least this multiple of the slowest success. */
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
@@ -49,7 +44,6 @@ export const WAIT_POLICIES = {
 interface Experience {
   successes: number;
   slowestMs: number;
-  /** Timeouts in checks of a MUST (`strict`) and in all checks (`inVain`). */
   strict: number;
   inVain: number;
 }
@@ -103,7 +97,6 @@ export class Waits {
     for (const seen of this.#experiences.values()) Object.assign(seen, { strict: 0, inVain: 0 });
   }
 
-  /** Timeouts of a kind; since its last success if the policy `forgives`. */
   inVain(kind: string): number {
     return this.#experiences.get(kind)?.inVain ?? 0;
   }

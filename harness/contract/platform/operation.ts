@@ -29,15 +29,12 @@ export const inVersion = (span: Span, version: SupportedVersion): boolean =>
 
 /** Field that an answer contains only on request, by `expand`. */
 export interface Expansion extends Span {
-  /** Resource in the field, whose own expansions may follow after a dot. */
   kind?: ResourceKind;
-  /** Schema of a value that is no resource. */
   schema?(version: SupportedVersion): TSchema;
   many?: boolean;
   nullable?: boolean;
 }
 
-/** `values`: accepted values; default: any text. */
 export interface Filter extends Span {
   values?(version: SupportedVersion): readonly string[];
 }
@@ -50,7 +47,6 @@ export interface Resource {
   fields(version: SupportedVersion): TProperties;
   expansions: Record<string, Expansion>;
   filters: Record<string, Filter>;
-  /** Sortable fields besides `id` and `created_at`. */
   orders: Record<string, Span>;
 }
 

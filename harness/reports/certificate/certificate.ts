@@ -124,7 +124,6 @@ function complete({ predicate }: Statement): void {
   if (predicate.muster.verdicts.every(isOpen)) throw new Refused('no check ran');
 }
 
-/** The wanted digest may be that of the subject or of the artifact that the certificate names. */
 function subject({ subject: [what], predicate: { muster } }: Statement, wanted: string | undefined): void {
   const digest = what?.digest.sha256;
   const named = muster.artifact?.digest.sha256;
@@ -356,7 +355,6 @@ const BADGES: Record<Verdict['kind'], [words: string, colour: string]> = {
 };
 const HEIGHT = 20;
 
-/** SVG image for a README. */
 export function badge(report: Report): string {
   const { kind, meaning } = verdict(report);
   const left = `muster ${report.api}`;

@@ -89,7 +89,6 @@ export function parseStrict(text: string): unknown {
 }
 
 function repeatedName(text: string): string | undefined {
-  /** Member names of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let nameIsNext = false;
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {

@@ -204,7 +204,6 @@ function hexOf(digest: string): string {
   return hex;
 }
 
-/** Prefers a measured digest, then a file of the tester, then name and version. */
 function subjectOf(target: TargetDescription): Statement['subject'][number] {
   const label = [target.name ?? target.executable ?? target.artifact?.name ?? target.kind, target.version];
   const name = label.filter((part) => part !== undefined).join(' ');
@@ -253,7 +252,6 @@ function untrueIn({ declarations }: Report): Pick<Own, 'declarations'> {
 }
 
 export interface SuitesDigest {
-  /** Lowercase hex. */
   sha256: string;
   files: number;
   /** `source`: TypeScript of a checkout; `package`: compiled files, whose digest differs. */

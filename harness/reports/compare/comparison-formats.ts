@@ -18,7 +18,6 @@ import {
 } from './comparison.ts';
 import type { Said } from './entries.ts';
 
-/** Columns: text of a row besides its marks, and least width of a column's heading. */
 const ROW = 56;
 const HEAD = 8;
 const SAYS = 22;
@@ -132,7 +131,6 @@ const valuesOf = ({ values }: ChoiceRow, columns: number): string[] =>
     ([numbers, value = '– not observed']) => `${numbers}  ${cutTo(printable(value), columns)}`,
   );
 
-/** `lacks`: offset from the later entry to the entry that did not decide. */
 const CHANGES = [
   { of: 'regressions', symbol: '✗', tone: 'fail', words: 'hold no longer' },
   { of: 'undecided', symbol: '?', tone: 'blocked', words: 'not decided any more', lacks: 0 },
@@ -167,7 +165,6 @@ function whyOpen({ outcomes, findings }: RequirementRow, index: number): string 
 const headingOf = ({ entries }: Comparison, { to }: Changes): string =>
   `From ${[entries[to - 1], entries[to]].map((entry) => cutTo(printable(entry?.label ?? ''), LABEL)).join(' to ')}`;
 
-/** The closing lines already show the share of a single step. */
 function changes(comparison: Comparison, step: Changes, paint: Paint, columns: number): string[] {
   const said = changesIn(step).flatMap(({ symbol, words, names }) => {
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more (--report html)` : '';
@@ -186,7 +183,6 @@ const closing = ({ word, tone, share, code, meaning }: GateVerdict, paint: Paint
   ...wrap(`exit ${code}: ${meaning}`, columns).map((line) => paint('dim', line)),
 ];
 
-/** Characters of a column's label, and of a value. */
 const LABEL = 60;
 const VALUE = 400;
 

@@ -34,7 +34,6 @@ export interface ChoiceRow {
 
 export interface Changes {
   to: number;
-  /** `both`: checks that both entries decided; `flaky`: part of `both`. */
   checks: number;
   both: number;
   flaky: number;
@@ -113,7 +112,6 @@ const differencesFirst = <T extends { differs: boolean }>(
   return rows.toSorted((a, b) => weight(b) - weight(a));
 };
 
-/** Higher comes first; consequences of a finding come late. */
 const tellingOf = (row: RequirementRow): number =>
   judgedApart(row) ? (row.findings.some((said) => said?.consequence_of !== undefined) ? 1 : 2) : 0;
 
@@ -176,7 +174,6 @@ function choiceRows(entries: readonly Entry[]): ChoiceRow[] {
   });
 }
 
-/** Joins several values of a choice, sorted, into one text. */
 function choicesOf({ checks }: Entry): Map<string, { check: string; name: string; value: string }> {
   const all = checks.flatMap(({ id, observed }) => (observed ?? []).map((choice) => ({ check: id, ...choice })));
   const groups = Map.groupBy(all, ({ check, name }) => `${check}\n${name}`);

@@ -9,12 +9,10 @@ import { type Statement, statement } from '../certificate/statement.ts';
 import { looksLikeReport, readJson, reportFrom } from '../json.ts';
 
 export interface Entry {
-  /** Heading of the column, e.g. `agent 1.3.0`, or the distinct part of the file or command. */
   label: string;
   name?: string;
   source: string;
   api: Api;
-  /** `size`: checks in the requirement set; a narrowed run lists fewer. */
   requirementsVersion: string;
   size: number;
   startedAt: string;
@@ -69,7 +67,6 @@ function commonStart([first, ...others]: readonly Entry[]): string {
   return starts.findLast((start) => others.every(({ source }) => `${source} `.startsWith(start))) ?? '';
 }
 
-/** `source`: file, checked image or command. */
 export function entryOf(report: Report, source: string): Entry {
   const { api, target, started_at: startedAt, checks, coverage, requirements_version: requirementsVersion } = report;
   // A stale baseline entry has no section, because it is no check.

@@ -13,11 +13,9 @@ export type Answer = 'yes' | 'no' | 'unknown';
 export interface Subject {
   name: string;
   version?: string;
-  /** `sha256:…` of the executed program, or of a file that the tester names. */
   digest?: string;
 }
 
-/** `platform`: set for a run of a whole system with a named platform. */
 export interface Evidence {
   file: string;
   api: Api;
@@ -27,7 +25,6 @@ export interface Evidence {
   apiVersion?: string;
   capabilities: readonly string[];
   answer: Answer;
-  /** Verdict in words, e.g. `CONFORMANT: full, 2026-11-25`. */
   words: string;
 }
 

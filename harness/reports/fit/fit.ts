@@ -20,7 +20,6 @@ export interface Piece extends Subject {
 export interface Pair {
   pieces: readonly [Piece, Piece];
   answer: Answer;
-  /** Names the files that decided. */
   why: string;
 }
 
@@ -48,7 +47,6 @@ export function fitOf(evidence: readonly Evidence[], wanted: Wanted): Fit {
   return { pairs, answer: 'unknown', code: EXIT.incomplete, meaning };
 }
 
-/** A selector without evidence still gives a piece, whose pairs are unknown. */
 function piecesOf(role: Role, evidence: readonly Evidence[], selectors: readonly string[] | undefined): Piece[] {
   const newestFirst = evidence.flatMap((each) => subjectIn(role, each) ?? []).toReversed();
   const names = [...new Set(newestFirst.map(({ name }) => name))].sort();

@@ -62,7 +62,6 @@ function mutant(subject: MutationSubject, source: string) {
   };
 }
 
-/** From the name to the end of its line; lines and columns count from 1. */
 function locationOf(name: string, source: string) {
   const lines = source.split('\n');
   const line = lines.findIndex((text) => text.includes(`'${name}'`));

@@ -10,7 +10,6 @@ export interface MutationWriting {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly columns: number;
   readonly verbose: boolean;
-  /** Text of the file that declares a defect; '' if missing. */
   sourceOf(file: string): string;
 }
 

@@ -113,7 +113,6 @@ export type MutationReport = Static<typeof mutationReportShape.schema>;
 const KILLED: readonly MutationState[] = ['killed', 'timed_out'];
 export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean => KILLED.includes(state);
 
-/** Characters of output that show the failed test; a report holds hundreds of outputs. */
 const KILLED_CHARACTERS = 2000;
 
 /** Call after redaction, because a cut may split a secret. */
@@ -165,7 +164,6 @@ export function sectionsOf(subjects: readonly MutationSubject[]): MutationSectio
 export const inPercent = (score: number | undefined): string =>
   score === undefined ? '–' : `${Math.floor(score * 10) / 10} %`;
 
-/** E.g. `120 killed · 3 survived`, without zeros. */
 export const countsOf = ({ summary }: Pick<MutationReport, 'summary'>): string =>
   MUTATION_STATES.filter((state) => summary[state] > 0)
     .map((state) => `${summary[state]} ${STATE_WORDS[state]}`)

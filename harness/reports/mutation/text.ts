@@ -94,7 +94,6 @@ function finding(subject: MutationSubject, paint: Paint, columns: number): strin
       ]),
     ...(state === 'brittle' && how !== undefined ? line('tests', how) : []),
     ...(reason === undefined ? [] : line('baseline', printable(reason))),
-    // Unwrapped, so that a copied command is whole.
     ...hanging(paint('dim', 'by hand'), [byHand], 4, LABEL),
     ...(state === 'brittle' ? wroteLines(wrote, paint, WROTE.brittle) : []),
   ];

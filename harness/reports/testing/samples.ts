@@ -149,7 +149,6 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
   };
 }
 
-/** A deviation that later checks tolerate: one check passes, and one fails all the same. */
 export function sampleAllowing(): Report {
   const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out of a replay' };
   const allowing = { allowed_for: [deviation.name] };
@@ -177,7 +176,6 @@ export function poisoned(value: unknown, text: () => string, inHeaders = false):
   );
 }
 
-/** Reports with every field set: of a reached target, of an unreachable target, and of a replay. */
 export const fullReports = (): Report[] => {
   const full = [
     ...sampleChecks(),

@@ -16,7 +16,6 @@ export class Budget {
   readonly #now: () => number;
   readonly #began: number;
   requests = 0;
-  /** Set after the last draw, because cleaning up has no time limit. */
   isClosed = false;
 
   constructor(bounds: Bounds, now = runningMs) {
@@ -25,18 +24,15 @@ export class Budget {
     this.#began = now();
   }
 
-  /** True if no new input may be drawn. */
   get isOver(): boolean {
     const { ms, requests, least } = this.#bounds;
     return this.requests >= requests || (this.requests >= least && this.#spentMs >= ms) || this.isLate;
   }
 
-  /** True if the exploration must end, however few requests it made. */
   get isLate(): boolean {
     return this.#spentMs >= this.#bounds.lateMs;
   }
 
-  /** True if even a part begun in time must stop. */
   get isOverdue(): boolean {
     return !this.isClosed && this.#spentMs >= OVERDUE * this.#bounds.lateMs;
   }

@@ -1,4 +1,4 @@
-/** Combination of values that an exploration visits, e.g. of operation, version and key. */
+/** Counts the combinations of values that an exploration has visited, e.g. of operation, version and key. */
 import type { Draw } from './draw.ts';
 
 export type Cell = Readonly<Record<string, string>>;

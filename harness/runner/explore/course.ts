@@ -11,7 +11,6 @@ export class Course {
     this.#steps = steps;
   }
 
-  /** An aborted `signal` marks the error as a timeout of the check. */
   async until(isEnough: () => boolean | Promise<boolean>, signal: AbortSignal): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     try {
