@@ -30,7 +30,6 @@ const LINES = {
     type: Type.String({ description: 'The type by which it was dispatched' }),
     data: Type.Unknown({ description: 'The payload: member data of the envelope' }),
   }),
-  /** Events were lost, because the cursor had expired. */
   gap: Type.Object({ saw: Type.Literal('gap') }),
   end: Type.Object({ saw: Type.Literal('end'), reason: Type.Optional(Type.String()) }),
   deployment: Type.Object({

@@ -61,7 +61,6 @@ interface Job {
   };
   readonly answer: object | undefined;
   readonly lines: readonly string[];
-  /** Line by which a client that does nothing claims success. */
   readonly claim: { readonly saw: string; readonly [member: string]: unknown };
   /** Id of the simplest check, on which the other checks of the job rest. */
   readonly plainest: string;

@@ -47,7 +47,6 @@ export const frames = (events: readonly SentEvent[]): string => events.map(frame
 
 export const HEARTBEAT = ': heartbeat\n\n';
 
-/** Header names are in lower case. */
 export interface Refusal {
   status: number;
   headers: Readonly<Record<string, string>>;

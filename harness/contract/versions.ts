@@ -62,7 +62,6 @@ export interface DialectNames {
   agentHeaderPrefix: string;
   /** `iss` claim of a device token. */
   tokenIssuer: string;
-  /** Folder of the default path for a config schema without slots. */
   configRoot: string;
 }
 

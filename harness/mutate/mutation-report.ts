@@ -52,7 +52,6 @@ const OUTCOMES: Readonly<Record<MutationState, Outcome>> = {
   not_run: 'undecided',
 };
 
-/** Expresses the subject as the result of a check, because a baseline excuses results of checks. */
 const resultOf = (sides: TestedSide, subject: MutationSubject): CheckResult => ({
   id: `${prefixOf(sides)}.${subject.name}`,
   level: 'MUST',

@@ -28,11 +28,9 @@ export interface MutateOptions {
 }
 
 export interface MutateListener {
-  /** Receives the secrets of a started server, for redaction. */
   onSecrets(secrets: readonly string[]): void;
   onBegin(begin: Outlook): void;
   onResult(result: MutationSubject): void;
-  /** Called when a process in its own session has outlived the tests. */
   onLeftBehind(): void;
 }
 

@@ -14,7 +14,6 @@ export interface Subject {
   readonly requirements: MutationSubject['requirements'];
   /** Names of the simulator's decisions that the subject changes. */
   readonly decisions: readonly string[];
-  /** File that declares the subject, relative to the root of the repository. */
   readonly file: string;
   readonly byHand: string;
   /** Rejects if the server cannot be started, or with the signal's reason. */

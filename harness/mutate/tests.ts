@@ -11,7 +11,6 @@ const KEPT_CHARACTERS = 8000;
 const LAST_LINES = 30;
 
 export interface TestCommand {
-  /** Shell line before each run of the tests, e.g. to fill a database. */
   readonly setup?: string | undefined;
   readonly line: string;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -64,7 +64,6 @@ function asked({ method, url, raw, request_body = '' }: Recorded): string {
 
 const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 
-/** The headline already shows the request. */
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 

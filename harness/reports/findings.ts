@@ -17,7 +17,6 @@ export interface SectionGroup {
   checks: CheckResult[];
 }
 
-/** Stale baseline entries have no section, and come last. */
 export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
   const groups = Map.groupBy(checks, (check) => check.section);
   return [...groups]
@@ -54,7 +53,6 @@ export function findingGroups(checks: readonly CheckResult[]): FindingGroup[] {
     const seen = new Set([id]);
     for (let at = id; ; ) {
       const next = findings.get(at)?.consequence_of;
-      // A consequence of an excused finding becomes a lead itself.
       if (next === undefined || !findings.has(next) || seen.has(next)) return at;
       seen.add(next);
       at = next;

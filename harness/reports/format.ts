@@ -22,7 +22,6 @@ export interface DocumentFormat {
   document(report: Report): string;
 }
 
-/** Format that follows the run; receives redacted reports. */
 export interface LiveFormat {
   readonly name: string;
   /** @param file absolute path that replaces the usual destination */

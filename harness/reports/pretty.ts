@@ -126,7 +126,6 @@ const REASONS = 5;
 
 const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn', 'undecided']);
 
-/** A file gets the whole output, without colours. */
 export const prettyFormat: LiveFormat = {
   name: 'pretty',
   reporter(options, file) {

@@ -151,7 +151,6 @@ const reasonsOf = (undecided: Coverage['undecided']): string[] =>
 export const isUndriven = ({ undecided }: Coverage): boolean =>
   undecided.some(({ needs }) => needs?.includes('drive') === true);
 
-/** A good headline is not green if nothing was driven. */
 export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
   good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 

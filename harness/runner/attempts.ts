@@ -65,7 +65,6 @@ const WEIGHTS: Readonly<Record<Outcome, number>> = {
   known: 3,
   warn: 2,
   pass: 1,
-  // An undecided attempt saw too little, so a pass outranks it.
   undecided: 0,
   not_applicable: -1,
   flaky: -2,

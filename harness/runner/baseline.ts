@@ -150,7 +150,6 @@ function complaint(entry: BaselineEntry, reason: string): CheckResult {
   };
 }
 
-/** An entry may quote a report, so its ids and numbers are masked for the comparison. */
 function isEntryFor({ finding }: BaselineEntry, result: CheckResult): boolean {
   if (finding === undefined) return true;
   const found = inWords(comparableText(result));

@@ -56,7 +56,6 @@ function plainestFirst(
 const compare = (left: readonly number[], right: readonly number[]): number =>
   left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
-/** A tolerated deviation causes only findings of checks that met the deviation. */
 const mayCause = ({ outcome, deviation }: CheckResult, { allowed_for = [] }: CheckResult): boolean =>
   outcome === 'fail' && (deviation === undefined || allowed_for.includes(deviation.name));
 

@@ -5,7 +5,7 @@ import { choicesInWords } from './results.ts';
 import { seedOf } from './run-check.ts';
 import type { CheckResult } from './types.ts';
 
-/** Findings in both forms after which the run keeps to the usual form. */
+/** After two findings in both forms, the run sends the usual form only. */
 const MOST_ALIKE = 2;
 /** Milliseconds; a slower result is not retried in the usual form, to save time. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
@@ -33,7 +33,6 @@ export class FormVariation {
     if (form === undefined || isRight(first) || isLong) return { result: first };
     const usual = await once();
     if (!isRight(usual)) {
-      // An undecided result says nothing about the target.
       if (usual.outcome !== 'undecided') this.#alike += 1;
       return { result: isFinding(first) && !isFinding(usual) ? first : usual };
     }

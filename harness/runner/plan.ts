@@ -198,7 +198,6 @@ type PatternsByOption = Readonly<Record<string, readonly string[]>>;
 const each = (given: PatternsByOption): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([option, values]) => values.map((value) => [option, value] as const));
 
-/** E.g. ` of 2026-11-21`; empty for the newest set. */
 const ofSet = ({ requirementSets }: Suite<never>, set: string): string =>
   set === requirementSets.at(-1) ? '' : ` of ${set}`;
 

@@ -12,7 +12,6 @@ export interface PropertyRun {
   path?: string;
   runs: number;
   redactor: Redactor;
-  /** Called for each failing input, while fast-check looks for a smaller one. */
   onFound(): void;
 }
 

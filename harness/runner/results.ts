@@ -53,7 +53,6 @@ export interface ReplayOptions {
   /** Command that opens the same target and selects no check: `muster check device --socket /run/agent.sock`. */
   command: string;
   seed: number;
-  /** Path of the JSON report that `muster replay` reads. */
   file?: string | undefined;
 }
 

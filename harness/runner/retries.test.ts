@@ -168,7 +168,6 @@ describe('the time for it', () => {
     expect(runs).toBeGreaterThan(MANY);
     expect(runs).toBeLessThan(2 * MANY);
     const left = wordsOf(report).filter((text) => text?.startsWith('not tried again: no time left'));
-    // The end of the run may cut off the last retry.
     expect([2 * MANY - runs, 2 * MANY - runs + 1]).toContain(left.length);
   });
 

@@ -160,7 +160,6 @@ function roundRunner<Context>(
   session: Session,
   isFirst: boolean,
 ) {
-  /** Failed checks and their dependants, whose findings may be consequences. */
   const shaky = new Set<string>();
   return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
     const follows = premises.some(({ id }) => shaky.has(id));

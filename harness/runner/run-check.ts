@@ -35,7 +35,7 @@ export interface CheckRun<Context> {
   follows?: boolean;
   seed: number;
   runs: number;
-  /** Interrupts the check, which ends as `blocked` with the message of a `RunOver`. */
+  /** Interrupts the check, which ends as `blocked`. */
   signal: AbortSignal;
   limitMs: number;
   /** End of the whole run, in milliseconds of `performance.now()`. Default: never. */
@@ -59,7 +59,7 @@ const GRACE_MS = 1000;
 const MOST_ATTEMPTS = 3;
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** Interprets an error by the state of the target, e.g. an ended target. `standing`: keeps the error as it is. */
+/** Interprets an error by the state of the target, e.g. an ended target. */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
 /** Never rejects. Masks secrets in exchanges and actual values only, so the caller redacts the rest. */
@@ -133,7 +133,6 @@ async function attempt<Context>(run: CheckRun<Context>, record: CheckRecord, sig
   if (ending !== undefined) throw ending;
 }
 
-/** Interprets each error once, because later drives change the state of the target. */
 function reconsiderOnce(hooks: TargetHooks): Reconsider {
   const known = new WeakSet<object>();
   return async (error, standing = false) => {

@@ -53,7 +53,6 @@ export interface RunOptions<Context> {
   bail?: number;
   repeat?: number;
   tries?: Tries;
-  /** An excused failure does not count for `bail`. */
   excuses?(result: CheckResult): boolean;
   unreachable?: string;
   demands?: Demands;
@@ -61,7 +60,7 @@ export interface RunOptions<Context> {
   listeners?: readonly RunListener[];
   settle?(results: CheckResult[]): CheckResult[];
   replays?: readonly Replay[];
-  /** Command that repeats one check; undefined if none does. Default: a template. */
+  /** Command that repeats one check; undefined if no command does. */
   replayCommand?(result: CheckResult): string | undefined;
   arguments?: readonly string[];
   /** Options that `muster replay` reads from the report; must hold no secret. */
@@ -104,7 +103,7 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const { history = new History(plan.checks.map(({ check }) => check)) } = options;
   const session = new Session(undefined, undefined, plan.shrinkMs, history);
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
-  // Muster sends a client no requests that it could vary.
+  // Muster only answers a client, so no request can vary.
   const { varied = suite.api !== 'client' } = options;
   const { results, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
   const settled = withFailing(group(options.settle?.(results) ?? results), plan as Plan<never>);

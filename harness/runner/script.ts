@@ -74,7 +74,6 @@ const driving = ({ what }: DriveStep, line: string, number: number): string[] =>
 
 const isStream = ({ curl }: Recorded): boolean => curl.startsWith('curl -sN');
 
-/** Seconds to read a stream. */
 const STREAM = '--max-time 10';
 
 /** A stream stays open in the background and is printed at the end. `remark`: a quoted shell word. */

@@ -65,9 +65,7 @@ export class Session {
   readonly history: History;
   /** True if the target keeps few events or serves few streams, so that publishing checks run one at a time. */
   isSmall = false;
-  /** Settles once all checks except the slow ones have ended; at once in a retry. */
   others: Promise<unknown> = Promise.resolve();
-  /** Milliseconds after which an open stream fell silent; a retry watches as long. */
   silentAfterMs = 0;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
@@ -92,12 +90,10 @@ export class Session {
     this.shrinkMs = shrinkMs;
   }
 
-  /** Keeps durations and drops facts, so that a retry looks anew. */
   forRetry(): Session {
     return new Session(this.#now, this, this.#shrinkMs);
   }
 
-  /** Forgets timeouts, because the target or Muster stood still. */
   forgive(): void {
     for (const waits of Object.values(this.waits)) waits.forgive();
   }
@@ -160,7 +156,6 @@ export class Session {
 
   /** Reason why too little time is left for `count` events or drives; undefined if the time suffices. */
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
-    // A refused effort is never measured again, so one quick event is enough to try a few.
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
@@ -214,7 +209,6 @@ export class Gate {
     this.#opensAt = Math.max(this.#opensAt, performance.now() + ms);
   }
 
-  /** Loops, because a different request may lengthen the pause. */
   async pass(signal: AbortSignal): Promise<void> {
     for (let left = this.#opensAt - performance.now(); left > 0; left = this.#opensAt - performance.now())
       await sleep(Math.ceil(left), undefined, { signal });

@@ -65,7 +65,6 @@ export interface Check<Context> {
   premises?: readonly string[];
   /** Sightings needed to pass, e.g. `{ compactions: 1 }`; fewer end the check as `undecided`. Default: one answer. */
   least?: Readonly<Record<string, number>>;
-  /** Advice to the reader after too few sightings. */
   orElse?: string;
   /** A failure blocks all dependants, because the target can no longer be asked. */
   essential?: boolean;
@@ -128,14 +127,12 @@ export interface Finding {
   /** POSIX shell script that drives the target and repeats the requests of the check. */
   script?: string;
   exchanges?: Recorded[];
-  /** Actions and observations of the check in order of time. */
   timeline?: Mark[];
 }
 
 export interface Rate {
   times: number;
   failed: number;
-  /** Attempts during which no other check ran. */
   alone: { times: number; failed: number };
   not_tried?: string;
 }
@@ -149,7 +146,6 @@ export interface TargetHooks {
   prepare?(requirement: Requirement, id: string): Promise<void>;
   /** Interprets an error that ended the check by the state of the target; may return the same error. */
   reconsider?(error: unknown): Promise<unknown>;
-  /** Called after the check with its error; returns an error to fail a passing check. */
   afterCheck?(error?: unknown): Error | undefined;
   standardError?(): string;
 }
@@ -169,7 +165,6 @@ export interface CheckContext {
   observe(name: string, value: string | number): void;
   /** Ends the check as `not_applicable`: the specification leaves the target free. */
   notApplicable(reason: string): never;
-  /** Ends the check as `undecided`: it saw too little. */
   undecided(reason: string): never;
   /** Counts sightings for `least`; answers, events and inputs are counted automatically. */
   saw(what: string, count?: number): void;
@@ -249,7 +244,6 @@ export interface CheckResult extends Partial<Finding> {
   /** A bug in Muster blocked the check; the exit code is 3. */
   fault?: true;
   rate?: Rate;
-  /** Remarks and violated SHOULDs, in words. */
   observations?: string[];
   /** Choices that the specification leaves open, for `muster compare`. */
   observed?: Observed[];
@@ -288,11 +282,9 @@ export interface Report {
   seed: number;
   target: TargetDescription;
   profile: string;
-  /** Date of the requirement set (YYYY-MM-DD). */
   requirements_version: string;
   /** `sha256:…` of the whole requirement set of the API. */
   requirements_digest?: string;
-  /** Number of rounds; absent for one. */
   repeat?: number;
   /** Options that excluded checks, e.g. `--only`, `--fast`. */
   narrowed_by: string[];
@@ -323,7 +315,6 @@ export interface Watched {
   connections: number;
   exchanges: number;
   events: number;
-  /** Traffic that was unknown or could not be judged, a sentence each. */
   gaps: string[];
 }
 

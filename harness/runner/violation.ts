@@ -2,7 +2,7 @@
 import type { Redactor } from '../common/redact.ts';
 import type { Finding } from './types.ts';
 
-/** Ends a check by the level of its requirement: as `fail`, as `warn`, or with a remark. */
+/** Ends a check as `fail` or `warn`, by the level of its requirement. */
 export class Violation extends Error {
   override name = 'Violation';
   readonly finding: Finding;

@@ -20,7 +20,6 @@ const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 10;
 /** Multiple of the slowest success within which a healthy but delayed target answers. */
 const KNOWN_FACTOR = 50;
-/** Shares of the full wait once the target's speed is known; `alike`: after a timeout of a similar kind. */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 4 };
 const FACTOR_WHERE_SLOW = 3;
 
@@ -34,9 +33,7 @@ export const WAIT_POLICIES = {
     alike: ['event', 'replay'],
     shares: { files: 0.5 },
   },
-  /** A kind of a platform is a method with a path, ids left out. */
   platform: { timesSlowest: 5, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, forgives: true },
-  /** A single deployment may never take effect while later deployments do. */
   effect: { timesSlowest: 2, ofAnyKind: true, shortestMs: () => SHORTEST_WAIT_MS, adapts: true, alike: 'all' },
   control: { timesSlowest: 0, shortestMs: () => 6000, forgives: true },
 } as const satisfies Record<string, WaitPolicy>;
@@ -117,7 +114,6 @@ export class Waits {
       all.slowestMs = Math.max(all.slowestMs, slowestMs);
       all.strict += strict;
     }
-    // With all kinds alike, one timeout and one success tell the speed.
     const isTold = alike === 'all' && all.strict > 0 && all.successes > 0;
     return all.successes >= KNOWN_AFTER || isTold ? all : undefined;
   }

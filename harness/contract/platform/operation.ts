@@ -27,7 +27,6 @@ export const inVersion = (span: Span, version: SupportedVersion): boolean =>
   (span.since === undefined || atLeast(version, span.since)) &&
   (span.last === undefined || version === versionNamed(span.last) || !atLeast(version, span.last));
 
-/** Field that an answer contains only on request, by `expand`. */
 export interface Expansion extends Span {
   kind?: ResourceKind;
   schema?(version: SupportedVersion): TSchema;
@@ -112,7 +111,6 @@ export const refTo = (name: string): TSchema => Type.Ref(`#/components/schemas/$
 /** Refuses unknown fields, so that a typing error is not taken for an omission. */
 export const body = exact;
 
-/** `since`: first version of each field that came later. */
 export const fieldsIn = <P extends TProperties>(
   version: SupportedVersion,
   fields: P,

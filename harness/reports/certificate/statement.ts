@@ -25,7 +25,6 @@ import { Refused } from './envelope.ts';
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
-/** YYYY-MM-DD in UTC. */
 export const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 const text = Type.String();
@@ -137,7 +136,6 @@ export interface SignersWords {
   signer?: string | undefined;
 }
 
-/** Default validity of a certificate: a year. */
 function lastDay({ started_at: started }: Report): string {
   const day = new Date(started);
   day.setUTCFullYear(day.getUTCFullYear() + 1);

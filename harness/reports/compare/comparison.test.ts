@@ -29,7 +29,6 @@ it('never says NO REGRESSION without the share that both decided', () => {
   expect(page).toMatch(
     /<title>NO REGRESSION, 1 of 3 checks decided by both, 2 by neither: device[\s\S]*<h1>.*1 of 3 checks/,
   );
-  // A narrowed run reports fewer checks than its requirement set has.
   const coverage = { checks: 90, decided: 1, undecided: [] };
   const narrow = entryOf(sampleReport([sampleResult()], { coverage }), 'narrow');
   expect(shown(compare([narrow, narrow])).text).toContain('1 of 90 checks decided by both, 89 by neither');

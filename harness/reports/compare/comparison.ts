@@ -40,7 +40,6 @@ export interface Changes {
   regressions: RequirementRow[];
   undecided: RequirementRow[];
   undecidedBefore: RequirementRow[];
-  /** Checks that only one entry decided, because they are not in both requirement sets. */
   inOneSet: RequirementRow[];
   mended: RequirementRow[];
   behaviour: ChoiceRow[];
@@ -115,7 +114,6 @@ const differencesFirst = <T extends { differs: boolean }>(
 const tellingOf = (row: RequirementRow): number =>
   judgedApart(row) ? (row.findings.some((said) => said?.consequence_of !== undefined) ? 1 : 2) : 0;
 
-/** Ignores undecided outcomes, which tell less. */
 export const judgedApart = ({ outcomes }: RequirementRow): boolean =>
   new Set(outcomes.filter((outcome) => DECIDED.has(outcome))).size > 1;
 

@@ -53,7 +53,6 @@ export function labelled(given: readonly Entry[]): Entry[] {
   });
 }
 
-/** Characters; a longer shared start is left out of the labels. */
 const LONGEST_START = 24;
 
 function shortened(source: string, start: string): string {
@@ -69,7 +68,6 @@ function commonStart([first, ...others]: readonly Entry[]): string {
 
 export function entryOf(report: Report, source: string): Entry {
   const { api, target, started_at: startedAt, checks, coverage, requirements_version: requirementsVersion } = report;
-  // A stale baseline entry has no section, because it is no check.
   const own = checks.filter(({ section }) => section !== '');
   const name = named(target.name, target.version);
   return {

@@ -16,7 +16,6 @@ export class Draw {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Integer from 0 to `count` - 1. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
