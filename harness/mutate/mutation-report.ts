@@ -30,7 +30,7 @@ export type ReportFacts = Pick<
 
 export type TestedSide = Pick<MutationReport, 'side' | 'api'>;
 
-/** Prefix of names in a baseline, e.g. `mutate-device.replay-inclusive`; it tells apart sides with equal names. */
+/** The prefix of names in a baseline tells the side, because defects of both sides share names. */
 const prefixOf = ({ side, api }: TestedSide): string => (side === 'client' ? `mutate-${api}` : `mutate-system-${api}`);
 
 export interface BaselineUse {

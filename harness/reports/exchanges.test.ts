@@ -1,4 +1,4 @@
-/** Exchanges of a finding as every report shows them to people. */
+/** Reports show the exchanges of a finding to people. */
 import { describe, expect, it, test } from 'vitest';
 import type { Recorded } from '../client/recorder.ts';
 import type { CheckResult } from '../runner/types.ts';

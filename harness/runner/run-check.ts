@@ -1,4 +1,4 @@
-/** Runs one check, and maps every end of it to an outcome. */
+/** Runs one check, and maps every end of the check to an outcome. */
 import { createHash } from 'node:crypto';
 import type { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';

@@ -11,9 +11,7 @@ export class Fact<T> {
   }
 }
 
-/**
- * Deviation from the specification that checks tolerate after its own check failed, so that one finding hides no other.
- */
+/** Deviation that checks tolerate once reported, so that a single finding does not hide the rest. */
 export interface Deviation {
   /** E.g. `cursor-repeated`. */
   name: string;

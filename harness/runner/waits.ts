@@ -11,7 +11,7 @@ export interface WaitPolicy {
   adapts?: boolean;
   /** Kinds whose durations vary, so that quick successes shorten no wait. */
   varying?: readonly string[];
-  /** Kinds that take equally long, so that a success of any tells the speed of all. */
+  /** Kinds that take equally long, so that each kind tells the speed of the rest. */
   alike?: readonly string[] | 'all';
   shares?: Readonly<Record<string, number>>;
 }
