@@ -8,7 +8,7 @@ export interface Profile {
   readonly name: string;
   /** End of a sentence that begins with `holds the target to`. */
   readonly about: string;
-  /** Required capabilities; a capability in no profile, e.g. a transport, is a condition of single checks. */
+  /** Capabilities that a target needs for a complete verdict. */
   readonly has: readonly Capability[];
   /** Adds the SHOULDs that protect secrets and servers. */
   readonly protects?: true;
