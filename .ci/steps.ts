@@ -36,7 +36,7 @@ const TIMED_TESTS = ['harness/cli/readme.nightly.test.ts'];
 /** The test mostly waits, so it runs beside all other steps. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
-/** The matrix runs one of four similar subjects, but a defect of every requirement and a subject of every kind. */
+/** The matrix runs one in four similar subjects, and at least one defect per requirement and one subject per kind. */
 const SHARE = 4;
 
 /** Derived from the suites' folder in git, so a repeated run draws the same sample. */

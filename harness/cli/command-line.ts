@@ -66,7 +66,7 @@ export async function parseCommandLine(words: readonly string[], folder?: string
   };
 }
 
-/** Makes typed paths absolute, because a command with a config file runs in the folder of the file. */
+/** Makes paths of the command line absolute, because a command with a config file runs in the folder of the file. */
 const fromFolder = (given: GivenOptions, table: OptionTable, folder = '.'): GivenOptions =>
   Object.fromEntries(
     Object.entries(given).map(([name, value]) => {

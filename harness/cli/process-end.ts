@@ -42,7 +42,7 @@ export function outputsMayFail(): Disposable {
   };
 }
 
-/** Passes the first unhandled error to `take` until disposal; `take` must end the work. */
+/** Until disposal, the first unhandled error goes to `take`, which must end the work. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
   return {

@@ -208,7 +208,7 @@ interface Citing {
 }
 
 const BETWEEN = / … | \| /;
-/** Characters; a shorter part, such as a number, matches by accident. */
+/** Minimum length of a quoted part, characters; a shorter part, such as a number, matches by accident. */
 const LEAST_CHARACTERS = 12;
 
 /** Cache, because every sentence is compared with every clause. */

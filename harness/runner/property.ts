@@ -87,7 +87,7 @@ export interface PropertyBounds {
   shrinkMs: number;
   /** Milliseconds after which no new input starts. Default: no bound. */
   tryMs?: () => number;
-  /** Inputs tried even after `tryMs`. Default: 1. */
+  /** Minimum number of inputs to try, even after `tryMs`. Default: 1. */
   least?: number;
   /** Number of examples tried first, in parallel. Default: none. */
   examplesAtOnce?: number;

@@ -1,4 +1,4 @@
-/** Checks users' schemas and content within seconds each, because a slow schema blocks all other requests. */
+/** Checks each user schema and content within seconds, because a slow schema blocks all other requests. */
 
 import { createRequire } from 'node:module';
 import { createContext, Script } from 'node:vm';

@@ -96,7 +96,7 @@ function listedTo({ store }: Core, deviceId: string, activity: readonly string[]
   const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
   return rows.filter((row) => {
     const known = activityForAgent(row);
-    // Lists a deployment under removal too, because an agent may have stopped before its report of the removal.
+    // Lists a deployment that is being removed too, because its agent may have stopped before it reported the end.
     return activity.includes(known === 'removing' ? 'deployed' : known);
   });
 }

@@ -4,7 +4,7 @@ import { runSystemSuite } from '../../harness/tools/subjects/run.ts';
 import { behavioursWith, startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 import { systemDefects } from '../../simulators/defects/platform/index.ts';
 
-/** Milliseconds; the suite waits four times as long for an effect. */
+/** Milliseconds of patience for an answer; the suite waits four times this value for an effect. */
 const IMPATIENT_MS = 3000;
 
 it('a device that hears of no deployment is connected anew, and shown to do the rest', async () => {

@@ -73,7 +73,7 @@ async function startRobot(
   try {
     await inTime(device.uplink?.start(), signal);
   } catch (error) {
-    // Closes first, because the uplink awaits requests that a platform may never answer.
+    // Closes the HTTP server before the uplink, which waits for requests that a platform may never answer.
     await http.close();
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);

@@ -53,7 +53,7 @@ export interface Subject {
   seldom?: true;
   file?: string;
   reason?: RegExp;
-  /** Ids of checks that may be not applicable on a reference; default: all. */
+  /** Ids of checks that a reference may report as not applicable; default: all. */
   notApplicable?: RegExp;
   /** Ids of checks that must not pass on a null server; default: all. */
   proves?: RegExp;
@@ -101,7 +101,7 @@ const RUN_WITH: Record<Api, RunWith> = {
     ),
 };
 
-/** The only transport on which the defect or variant shows; otherwise undefined. */
+/** Transport of a defect or variant that shows on one alone; undefined if it shows on every transport. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';

@@ -1,6 +1,6 @@
 /**
- * Draws a random perturbation of a Platform API; other answers of the server must show a client that the answer is
- * wrong.
+ * Draws a random change of a Platform API's answers that a client can recognise as wrong from the server's other
+ * answers.
  */
 import type { Random } from '../../../simulators/common/random.ts';
 import type { Operation } from '../../contract/platform/operation.ts';

@@ -72,7 +72,7 @@ async function reconnectStorms(options: StormOptions): Promise<string[]> {
   for (const [number, how] of SIGNALS.entries()) {
     await allOnline();
     await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-    // Stops the platform early in the roll-out, or at once if a slow machine has posted more already.
+    // Stops the platform once a share of the deployments is posted; a slow machine may have posted more.
     const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
     await reach(posted, 'deployments posted', () => totalOf(platform.url));
     const down = await platform.restart(how);

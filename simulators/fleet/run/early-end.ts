@@ -87,8 +87,8 @@ class Window {
   }
 
   /**
-   * Returns the window and its halves, older half first; undefined until the window is full. A short window is its own
-   * half.
+   * Returns the window and its halves, older half first; undefined until the window is full. A window too short to
+   * split is returned as its only half.
    */
   push(standing: Standing, atMs: number): { whole: Standing; halves: Standing[] } | undefined {
     const marks = this.#marks;

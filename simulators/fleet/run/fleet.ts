@@ -23,7 +23,7 @@ import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 const leadMs = (phase: Phase, robots: number): number =>
   LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
-/** Milliseconds to draw one stream of actions before the code is optimized. */
+/** Milliseconds to draw one stream of actions while the JIT compiler has not yet optimized the code. */
 const STREAM_MS = 0.02;
 
 /** Bytes of answers per second for the judge, which limits its processor time. */

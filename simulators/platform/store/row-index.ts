@@ -4,7 +4,7 @@ import type { Filters } from './order.ts';
 import type { BaseRow, TableSpec } from './rows.ts';
 
 const NONE = 0;
-/** Most cached results of filters, each of four bytes a row. */
+/** Maximum number of cached filter results; each takes four bytes per row. */
 const KEPT_FILTERS = 32;
 
 /** Values of a column as small integers, by row number. */

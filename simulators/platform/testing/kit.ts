@@ -189,7 +189,8 @@ interface Known {
 }
 
 /**
- * Imitates the published agent: remembers every deployment, applies none while two are targets, and retries for ever.
+ * Imitates the published agent: remembers every deployment, applies none while the device has two targets, and retries
+ * without end.
  */
 export function keepingAgent(source: DeploymentSource): TestAgent {
   const known = new Map<string, Known>();

@@ -12,7 +12,7 @@ import { afterEach, watched } from './support.ts';
 
 /** Milliseconds; a request that follows an answer sooner counts as sent without a pause. */
 const AT_ONCE_MS = WATCHED_MS / MOST_REFUSED;
-/** Divides `AT_ONCE_MS` for requests on different connections, whose clients may take turns. */
+/** Divisor of `AT_ONCE_MS` for requests on different connections: several clients may ask one after another. */
 const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);

@@ -30,7 +30,7 @@ function retentionOf({ info, session }: Device): number {
 /** Number of events that surely remain after a cursor: a quarter of the retention, because others publish, too. */
 const certainlyKept = (t: Device): number => Math.floor(retentionOf(t) / 4);
 
-/** Number of events that may follow a cursor before compaction removes it; up to 3 on a small log. */
+/** Maximum number of events that may follow a cursor while the log still has its event. */
 export const mostEvents = (t: Device): number =>
   Math.max(certainlyKept(t), Math.min(3, Math.floor(retentionOf(t) / 2)));
 

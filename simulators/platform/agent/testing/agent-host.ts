@@ -1,4 +1,4 @@
-/** Agent side on real sockets over an in-memory platform, for tests and benches. */
+/** Serves the platform's agent API on real sockets, over an in-memory platform, for tests and benches. */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
