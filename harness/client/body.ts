@@ -31,34 +31,32 @@ export class BothEnds {
     this.#tail.append(last);
   }
 
-  /** Whole content, or both ends with `…` between and the total length. */
+  /** Returns the whole content, or its first and last bytes with `…` between them. */
   known(): { body: Buffer | string; size?: string } {
     const tail = this.#tail.view();
     const beyond = this.#length - this.#head.length;
     if (tail.length >= beyond) return { body: Buffer.concat([this.head, tail.subarray(tail.length - beyond)]) };
-    // Starts at a character boundary: half a character would hide a secret from the redactor.
+    // The redactor misses a secret after a broken UTF-8 character, so the tail starts at a whole one.
     const whole = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80));
     return { body: `${this.head.toString()}…${whole.toString()}`, size: `${this.#length} bytes` };
   }
 }
 
 const MIB = 1024 * 1024;
-/** Bytes of a body: more than a list of a hundred items with a config of 150 KiB each. */
+/** Bytes; a list of 100 items with configs of 150 KiB each fits. */
 const LARGEST_BODY = 16 * MIB;
-/** Bytes up to which bodies are read side by side. */
+/** Bytes; larger bodies are read one at a time. */
 const SMALL_BODY = MIB;
-/** Levels and values of JSON, far above any answer: larger values would fill the memory. */
+/** Nesting levels; deeper JSON is not parsed, to bound memory. */
 const DEEPEST_JSON = 500;
 const MOST_VALUES = 250_000;
 
-/** Reads bodies of one target, large ones in turn so that many do not fill the memory. */
+/** Reads bodies of one target, large bodies one at a time to bound memory. */
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
-  /**
-   * Reads the whole body; every chunk renews `patience`. Throws NoAnswer for a large body, and the body's own error.
-   */
+  /** Throws NoAnswer if the body exceeds 16 MiB; each chunk renews `patience`. */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -95,8 +93,8 @@ export class BodyReader {
 }
 
 /**
- * Decodes content codings, which a server may choose if the request names none (RFC 9110, section 12.5.3), up to an
- * unknown coding. Throws NoAnswer if the body is too large or invalid.
+ * Decodes content codings (RFC 9110, section 8.4.1) up to the first unknown coding. Throws NoAnswer if the body is
+ * invalid or exceeds 16 MiB.
  */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
@@ -115,7 +113,7 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
   return body;
 }
 
-/** Parses JSON; undefined for invalid text, and above the limits of levels and values. */
+/** Returns undefined for invalid JSON, and above the limits of levels and values. */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
   try {

@@ -37,7 +37,7 @@ export const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ['zstd', { unpack: promisify(zstdDecompress), unpackSync: zstdDecompressSync, decoder: createZstdDecompress }],
 ]);
 
-/** Decodes a body as it comes, if its one content coding is known. */
+/** Returns the body unchanged if the content coding is unknown. */
 export function decoded(body: Readable, contentEncoding = ''): Readable {
   const coding = CODINGS.get(contentEncoding.trim().toLowerCase());
   return coding === undefined ? body : pipeline(body, coding.decoder(), () => {});

@@ -1,4 +1,4 @@
-/** Connections to a listener that lets few of them wait. */
+/** Tests connecting to a listener with a short backlog. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -8,7 +8,7 @@ import { scratch } from '../../simulators/common/testing/scratch.ts';
 import { Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
 
-/** As many as Python's `socketserver` lets wait. */
+/** Default backlog of Python's `socketserver`. */
 const BACKLOG = 5;
 const AT_ONCE = 40;
 
@@ -24,7 +24,6 @@ function clientOf(socketPath: string, timeoutMs = 10_000): HttpClient {
   return http;
 }
 
-/** What becomes of so many requests at once, each on a connection of its own, and of as many bare connections. */
 async function crowd(http: HttpClient): Promise<(number | string)[]> {
   const told = (error: Error): string => error.message;
   const requests = Array.from({ length: AT_ONCE }, () => http.get('/').then(({ status }) => status, told));
@@ -48,7 +47,7 @@ it('wait for a listener in this process that is full', async () => {
   expect(await crowd(clientOf(path))).toEqual([204]);
 });
 
-/** The plainest server of Python's standard library, with its own backlog. */
+/** HTTP server with the default backlog of Python's `socketserver`. */
 const PYTHON = `
 import http.server, socketserver, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -67,7 +66,6 @@ with Server(sys.argv[1], Handler) as server:
     server.serve_forever()
 `;
 
-/** Resolves with its first line. */
 async function firstLine({ stdout }: ChildProcess): Promise<string> {
   const [chunk] = (await once(stdout ?? process.stdin, 'data')) as [Buffer];
   return chunk.toString().trim();
@@ -83,7 +81,7 @@ it('wait for the listener of Python’s socketserver', async () => {
 
 it('are given up in time when the listener stays full', async () => {
   const path = temporarySocket();
-  // It never accepts: its process is stopped as soon as it listens.
+  // The process stops itself after `listen`, so the listener never accepts.
   const source = `
     const server = require('node:net').createServer().listen({ path: process.argv[1], backlog: 1 }, () => {
       process.stdout.write('ready', () => process.kill(process.pid, 'SIGSTOP'));

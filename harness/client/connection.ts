@@ -9,23 +9,22 @@ import { entranceOf } from './entrance.ts';
 import { classify, errorOf, notConnected, Unreachable } from './errors.ts';
 
 export interface Endpoint {
-  /** `http://host:port` or `https://…`; a socket path makes the host a mere name. */
+  /** `http://host:port` or `https://…`; with a socket path, the host is only a name. */
   origin: string;
   socketPath?: string;
   /** PEM of certificate authorities to trust besides the system's. */
   ca?: string;
-  /** File of `ca`, for `curl` lines. */
   caFile?: string | undefined;
 }
 
-/** Host as a socket takes it (IPv6 without brackets), and port. */
+/** Strips the brackets of an IPv6 address, which sockets do not accept. */
 function hostAndPort(origin: string): { host: string; port: number; secure: boolean } {
   const { hostname, port, protocol } = new URL(origin);
   const secure = protocol === 'https:';
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (secure ? 443 : 80)), secure };
 }
 
-/** Address for `socat`, which sends bytes that no HTTP client would send. */
+/** Address argument of `socat`, for reproducing raw requests. */
 export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
   if (socketPath !== undefined) return `UNIX-CONNECT:${socketPath}`;
   const { host, port, secure } = hostAndPort(origin);
@@ -34,16 +33,12 @@ export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
 }
 
 export interface Connecting {
-  /** Milliseconds until connected, TLS included. */
+  /** Milliseconds to connect, including the TLS handshake. */
   timeoutMs: number;
-  /** Destroys the socket, even once connected. */
   signal?: AbortSignal | undefined;
 }
 
-/**
- * Bare connection. Throws Unreachable, NoAnswer, or the reason of an aborted signal. `where` names the target in
- * errors.
- */
+/** Throws Unreachable, LimitReached or the reason of the aborted signal; `where` names the target in errors. */
 export function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
   const connect = (): Promise<Socket> => connectOnce(endpoint, where, connecting);
   return entranceOf(endpoint).enter(connect, connecting.timeoutMs, connecting.signal);
@@ -67,7 +62,7 @@ function connectOnce(endpoint: Endpoint, where: string, { timeoutMs, signal }: C
     socket.once(ready, () => {
       stop();
       socket.off('error', fail);
-      // Without a listener, the error of an abort would end the process.
+      // Node ends the process on an 'error' event without a listener.
       socket.on('error', () => {});
       resolve(socket);
     });
@@ -78,17 +73,16 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   if (socketPath !== undefined) return { socket: connectTcp({ path: socketPath }), ready: 'connect' };
   const { host, port, secure } = hostAndPort(origin);
   if (!secure) return { socket: connectTcp({ host, port }), ready: 'connect' };
-  // TLS forbids an address as a server name.
+  // TLS forbids an IP address as server name (RFC 6066, section 3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = tls.connect({ host, port, ...servername, ...defined({ ca }) });
   return { socket, ready: 'secureConnect' };
 }
 
-/** Pool of connections that clients of one target share. */
 export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
   return new Agent({
-    // A server that closes a kept connection just as a request goes out looks broken, so connections close at once.
-    // Over https, where a handshake costs round trips, they stay open briefly.
+    // HTTP connections are not reused, as a server may close an idle connection while a request arrives. HTTPS
+    // connections stay open for a second to save handshakes.
     pipelining: keepsAlive || endpoint.origin.startsWith('https:') ? 1 : 0,
     keepAliveTimeout: 1000,
     connections: 128,
@@ -99,7 +93,6 @@ export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent
 
 const CONNECT_MS = 10_000;
 
-/** Makes undici's connections, and waits if the listener is full. */
 function connectorFor(endpoint: Endpoint): buildConnector.connector {
   const { origin, socketPath, ca } = endpoint;
   const secure = origin.startsWith('https:');
@@ -113,7 +106,7 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
       .enter(once, CONNECT_MS)
       .then(
         (socket) => {
-          // After an alert a TLS socket goes on, and undici would report the later end instead.
+          // After a TLS alert undici reports the later end; destroying the socket reports the alert.
           if (secure) socket.once('error', (error) => socket.destroy(error));
           done(null, socket);
         },
@@ -122,7 +115,7 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
   };
 }
 
-/** Calls `connected` just before the request is sent: silence until then is not the target's doing. */
+/** Calls `connected` just before the request is sent, after waiting for a connection. */
 export const noteConnection =
   (connected: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>

@@ -1,23 +1,19 @@
-/**
- * Connects to one listener. A short backlog (5 in Python's `socketserver`) may overflow without fault, so refused
- * connections are tried again after a pause, one at a time.
- */
+/** Retries connecting to a listener whose short backlog is full (5 in Python's `socketserver`). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../common/waiting.ts';
 import { codeOf } from './errors.ts';
 
 const PAUSES = { firstMs: 5, longestMs: 200 };
-/** Milliseconds after a success in which a refusal means a full backlog; later, nothing listens. */
+/** Milliseconds after a success while a refusal means a full backlog, later no listener. */
 const MOMENT_MS = 1000;
 const MOST_REFUSALS = 4;
 
 export class Entrance {
-  /** Settles once the last waiter has connected or given up. */
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #lastEntered = Number.NEGATIVE_INFINITY;
 
-  /** Connects with `connect`, for at most `withinMs` milliseconds. Rejects like the last attempt. */
+  /** Throws the error of the last attempt after `withinMs` milliseconds. */
   async enter<T>(connect: () => Promise<T>, withinMs: number, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + withinMs;
     if (this.#waiting > 0) return this.#inTurn(() => this.#again(connect, deadline, signal));

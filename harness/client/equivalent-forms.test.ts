@@ -1,4 +1,4 @@
-/** Each form on the wire: other bytes, and the same request to whoever reads it by the rules of HTTP. */
+/** Tests that each form changes the bytes of a request and keeps its meaning. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

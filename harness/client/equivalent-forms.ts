@@ -1,21 +1,17 @@
-/**
- * Forms of a request that mean the same in HTTP (RFC 9110, RFC 3986), or add parts that a server may ignore. A target
- * that accepts only one form serves no other client.
- */
+/** Forms of a request with equal meaning in HTTP (RFC 9110, RFC 3986); a target must accept all. */
 type Headers = Record<string, string>;
 
 export interface Form {
-  /** E.g. "with header names in capitals". */
   readonly name: string;
   readonly headers?: (headers: Headers) => Headers;
-  /** Changes the query, without its question mark. */
+  /** Transforms the query string, without its `?`. */
   readonly query?: (query: string) => string;
   readonly chunked?: true;
-  /** Source that promises no difference; without it, a difference is an observation. */
+  /** Specification that demands equal answers; without one, a difference is only an observation. */
   readonly promise?: string;
 }
 
-/** Keeps the order of repeated parameters, which may have a meaning. */
+/** Keeps repeated parameters in order, since their order may matter. */
 const reversed = (query: string): string =>
   [...Map.groupBy(query.split('&'), (pair) => pair.split('=')[0]).values()].reverse().flat().join('&');
 

@@ -1,19 +1,16 @@
-/** Errors of requests without an answer, by fault. */
+/** Errors of requests without a complete answer, sorted by whose fault it is. */
 
-/** Failed connection: decides nothing about the target. */
+/** Connecting failed, so a check cannot judge the target. */
 export class Unreachable extends Error {
   override name = 'Unreachable';
 }
 
-/**
- * Fault of the target: the connection ended or fell silent before a whole answer, or the answer was no HTTP, or above
- * 16 MiB.
- */
+/** Fault of the target: no complete HTTP answer, or an answer above 16 MiB. */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
 }
 
-/** Limit of this machine, such as open files: decides nothing about the target. */
+/** Resource limit of this machine, e.g. open files, so a check cannot judge the target. */
 export class LimitReached extends Error {
   override name = 'LimitReached';
 }
@@ -22,15 +19,12 @@ export class NoAnswerInTime extends NoAnswer {
   override name = 'NoAnswerInTime';
 }
 
-/**
- * Answer in progress at the time limit, or event block above Muster's limit. Neither is wrong, so nothing is decided.
- * An answer above any size of the API is NoAnswer.
- */
+/** Answer still arriving at the time limit, or event above the size limit; a check cannot judge the target. */
 export class Unfinished extends Error {
   override name = 'Unfinished';
 }
 
-/** System calls that lacked a resource of this machine, with the remedy. */
+/** Error codes of exhausted resources on this machine, with the remedy for the user. */
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may open no more files; raise `ulimit -n`',
   ENFILE: 'this machine may open no more files; raise `fs.file-max`',
@@ -47,12 +41,11 @@ const CONNECT_CODES = new Set([
   ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
 ]);
 
-/** Codes of connections that the target ended, left silent, or used for other protocols. */
 const TARGET_CODES = new Set([
   ...['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_SOCKET'],
   ...['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_BODY_TIMEOUT'],
   ...['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_RES_EXCEEDED_MAX_SIZE'],
-  // undici's code for a status such as 000, and for an unrequested 101.
+  // undici reports an answer with status 000 or an unrequested 101 as ERR_ASSERTION.
   'ERR_ASSERTION',
 ]);
 
@@ -89,10 +82,8 @@ export const notConnected = (error: unknown): Unreachable =>
   new Unreachable(CONNECTING_WORDS[codeOf(error) ?? ''] ?? describe(error), { cause: error });
 
 /**
- * Sorts errors of Node and undici: connecting and TLS are Unreachable, limits of this machine LimitReached, the
- * target's treatment of the connection NoAnswer. Any other error is a fault in Muster and returned as it is.
- *
- * @param what request in words, such as `GET http://localhost/v0.2/health`
+ * Converts errors of Node and undici to Unreachable, LimitReached or NoAnswer; returns any other error (a defect of
+ * Muster) unchanged. `what` names the request, e.g. `GET http://localhost/v0.2/health`.
  */
 export function classify(error: unknown, what: string): Error {
   const code = codeOf(error) ?? '';
@@ -100,7 +91,7 @@ export function classify(error: unknown, what: string): Error {
   if (limit !== undefined) return new LimitReached(`${what}: ${limit}`, { cause: error });
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
-  // Includes a broken TLS record, and an alert in place of an answer.
+  // OpenSSL errors after connecting are a broken TLS record, or an alert in place of an answer.
   if (TARGET_CODES.has(code) || code.startsWith('ERR_SSL_') || isBadHttp(error))
     return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
   return errorOf(error);
@@ -108,7 +99,6 @@ export function classify(error: unknown, what: string): Error {
 
 export const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** Limit of this machine in an error or its cause, in words; otherwise undefined. */
 export function limitIn(error: unknown): string | undefined {
   const code = codeOf(error) ?? '';
   const limit = LIMITS[code];
@@ -129,13 +119,12 @@ export function codeOf(error: unknown): string | undefined {
 
 export const nothingListens = (error: unknown): boolean => ['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '');
 
-/** True if the other side closed before a whole answer. */
 export const wasClosed = (error: unknown): boolean => !isConnecting(error) && WORDS[codeOf(error) ?? ''] === CLOSED;
 
 const isConnecting = (error: unknown): boolean =>
   [...causesOf(error)].some((at) => at instanceof Unreachable || ('syscall' in at && at.syscall === 'connect'));
 
-/** Matches the name too: llhttp gives the parser's errors no code at times. */
+/** llhttp's errors sometimes lack a code, so the name counts too. */
 const isBadHttp = (error: unknown): boolean =>
   [...causesOf(error)].some(
     (at) => at.name === 'HTTPParserError' || ('code' in at && String(at.code).startsWith('HPE_')),
@@ -146,7 +135,7 @@ export function describe(error: unknown): string {
   const code = codeOf(error);
   const words = WORDS[code ?? ''];
   if (words !== undefined) return words;
-  // Takes the reason: the message has addresses and OpenSSL's lines.
+  // OpenSSL's message contains memory addresses and source lines; its reason does not.
   if (error instanceof Error && 'reason' in error && code?.startsWith('ERR_SSL_') === true)
     return `TLS: ${String(error.reason)}`;
   return error instanceof Error ? error.message || (code ?? error.name) : String(error);

@@ -1,4 +1,4 @@
-/** Event stream as a real client sees it: the `eventsource` package over the target's transport. */
+/** Event stream through the `eventsource` package, as a real client reads it. */
 import { Readable } from 'node:stream';
 import { EventSource, type FetchLike } from 'eventsource';
 import { Changes } from '../common/waiting.ts';
@@ -17,18 +17,19 @@ export interface OpenClient {
   path: string;
   types: readonly string[];
   /**
-   * Milliseconds before a reconnection; `retry` of the server replaces it. Default 20: the package's 3 s delay a check.
+   * Milliseconds before a reconnection, unless the server sends `retry`. Default 20, as the package's 3 s slow checks
+   * down.
    */
   reconnectMs?: number;
-  /** Opens each connection. Default: by the HTTP client. Any error but a missing answer ends the client. */
+  /** Opens each connection. `until` throws its errors other than NoAnswer and Unreachable. */
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
-/** Bytes until the client closes, above the need of a check: no server fills the memory. */
+/** Bytes; the client closes after more, so that no server fills the memory. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MESSAGE_BYTES = 500;
 
-/** Drives one EventSource. It reconnects until `close()`, or until its HTTP client's signal aborts. */
+/** Wraps one EventSource, which reconnects until `close()` or the HTTP client's signal aborts. */
 export class EventSourceClient {
   readonly messages: ClientMessage[] = [];
   readonly cursors: (string | undefined)[] = [];
@@ -77,7 +78,7 @@ export class EventSourceClient {
         this.#changes.announce();
       });
     }
-    // Closed here, or it would reconnect after the check.
+    // An EventSource left open reconnects after the check is over.
     http.signal?.addEventListener('abort', () => this.close(), { once: true });
     if (http.signal?.aborted === true) this.close();
     this.#source.addEventListener('error', (event) => {
@@ -86,14 +87,14 @@ export class EventSourceClient {
     });
   }
 
-  /** True if the client gave up, as on an answer that is no event stream. */
+  /** True if EventSource stopped reconnecting, e.g. after a wrong content type. */
   get closed(): boolean {
     return this.#source.readyState === this.#source.CLOSED;
   }
 
   /**
-   * Resolves with a matching message, even an earlier one. Each message renews the time. Throws StreamTimeout, or the
-   * error of `open`.
+   * Resolves with a matching message, past or future; each message restarts the time limit. Throws StreamTimeout, or
+   * the error of `open`.
    */
   async until(fits: (message: ClientMessage) => boolean, wait: StreamWait): Promise<ClientMessage> {
     const { messages, errors } = this;
@@ -115,10 +116,7 @@ export class EventSourceClient {
     }
   }
 
-  /**
-   * Breaks the connection as a restart of the agent does, and lets the client reconnect after `meanwhile`, whose error
-   * it throws.
-   */
+  /** Breaks the connection; the client reconnects once `meanwhile` settles. Throws the error of `meanwhile`. */
   async cut(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#mayConnect = promise;
@@ -146,12 +144,12 @@ export class EventSourceClient {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Puts a `retry` block before the body, and counts bytes. A `retry` of the server has precedence. */
+/** Prepends a `retry` block to the body; the server's own `retry` comes later and wins. */
 function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: number) => void): Readable {
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
-      // First bytes: a byte order mark must stay first.
+      // A byte order mark must come first, so its bytes are held until recognised.
       let mark: Buffer | undefined = Buffer.alloc(0);
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
@@ -167,9 +165,9 @@ function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: num
           yield isMark ? Buffer.concat([BOM, block, begun.subarray(BOM.length)]) : Buffer.concat([block, begun]);
         }
       } catch {
-        // The client handles a broken connection.
+        // EventSource reconnects after a broken connection.
       }
-      // Part of a mark holds no event, but `retry` still counts.
+      // A body that ends within the mark has no events, so only `retry` is sent.
       if (mark !== undefined) yield block;
     })(),
     { objectMode: true },

@@ -1,6 +1,4 @@
-/**
- * What is held of a target that never stops sending: counted, since the memory of a process depends on its collector.
- */
+/** Tests how many items and bytes Muster holds of a target that never stops sending. */
 import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { poll, socketsRead } from '../common/waiting.ts';
@@ -14,7 +12,6 @@ const within = 20_000;
 const MIB = 1024 * 1024;
 const CHUNK = 64 * 1024;
 
-/** A stream into which the server writes what `piece` makes for as long as anyone reads. */
 async function poured(piece: (index: number) => string): Promise<EventStream> {
   const stream = await openEvents(await pouring(piece));
   onTestFinished(() => stream.close());

@@ -1,6 +1,4 @@
-/**
- * Observations of a target for rules: whole answers and frames; of watched traffic also requests and ends of exchanges.
- */
+/** Observations of a target that rules judge: answers, frames, and requests of watched clients. */
 import type { SseFrame } from './sse-parser.ts';
 
 export interface Asked {
@@ -20,41 +18,37 @@ export interface AnswerSeen {
   readonly json: unknown;
 }
 
-/** Request of a watched client, with its secrets. */
+/** Request of a watched client, not redacted. */
 export interface RequestSeen {
   readonly method: string;
-  /** Path and query as received. */
   readonly target: string;
   readonly path: string;
-  /** Headers that rules read, names in lower case. */
+  /** Headers that rules read; names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined until whole, and if unknown. Empty without a body. */
+  /** Undefined until complete, or if unknown; empty for a request without a body. */
   readonly body?: string | undefined;
-  /** Object for each connection; behind a proxy for each request, and always open. */
+  /** Object shared by the requests of a connection; behind a proxy a new object per request, always open. */
   readonly connection: { readonly open: boolean };
-  /** Kind of client; several clients may share it. */
   readonly client: string;
   readonly at: number;
 }
 
-/** End of a watched exchange; nobody saw an `unseen` end. */
+/** End of a watched exchange; `unseen` if nobody observed the end. */
 export interface Over {
   readonly ended: 'whole' | 'server' | 'client' | 'unseen';
   readonly at: number;
   readonly status?: number;
-  /** Headers that rules read, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Incomplete last block of the event stream. */
   readonly torn?: string;
-  /** Beginning of an incomplete body, unless an event stream by content type. */
+  /** First part of an incomplete body; absent for event streams. */
   readonly began?: string;
 }
 
-/** `asked` is redacted, and updated as the answer comes. `request` is present for watched traffic. */
+/** `asked` is redacted, and updated as the answer arrives. Only watched traffic has `request`. */
 export type Happening =
-  /** Path of the request below the origin, with query. */
+  /** `path` includes the query. */
   | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
-  /** `stream`: the same object for each frame of a stream. */
+  /** `stream` is the same object for each frame of a stream. */
   | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }
   | { kind: 'asked'; asked: Asked; request: RequestSeen }
   | { kind: 'over'; asked: Asked; request: RequestSeen; over: Over };

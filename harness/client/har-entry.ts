@@ -2,7 +2,6 @@
 import { defined } from '../common/defined.ts';
 import type { Recorded } from './recorder.ts';
 
-/** `error`: reason for an incomplete answer. */
 export type HarExchange = Omit<Recorded, 'curl' | 'raw' | 'times'> & { curl?: string };
 
 const UNKNOWN = -1;
@@ -30,7 +29,7 @@ export function harEntry(exchange: HarExchange): object {
   };
 }
 
-/** Status 0 stands for no response. */
+/** HAR uses status 0 for a missing response. */
 function responseOf({ status = 0, response_headers: received = {}, response_body: body }: HarExchange): object {
   const size = body === undefined ? 0 : Buffer.byteLength(body);
   return {

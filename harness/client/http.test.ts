@@ -12,14 +12,12 @@ import { clientOf, listening } from './testing/served.ts';
 const SHORT = 40;
 const PAUSE = 20;
 
-/** A server that answers each request with `answer`. */
 const answering = (answer: (response: ServerResponse) => void, timeoutMs = SHORT): Promise<HttpClient> =>
   clientOf(
     createServer((_request, response) => answer(response.on('error', () => {}))),
     { timeoutMs },
   );
 
-/** Takes connections, and never says anything on them. */
 async function silent(): Promise<{ origin: string; ended: Promise<unknown> }> {
   const ended = Promise.withResolvers<unknown>();
   const server = createTcpServer((socket) => {
@@ -81,7 +79,7 @@ describe('an answer', () => {
   });
 
   it('that comes while this process is held up comes in time', async () => {
-    // Longer than a busy machine lets the server of this process wait.
+    // The server shares this process, and may be slow on a busy machine.
     const limitMs = 10 * SHORT;
     const http = await answering((response) => setTimeout(() => response.end('here'), 1), limitMs);
     const asked = http.get('/');
@@ -154,7 +152,7 @@ it('what went wrong is said of an address of any length', async () => {
 describe('without a connection', () => {
   it('silence is not the target’s doing: of a request, and of a bare socket', async () => {
     const { origin } = await silent();
-    // The handshake of TLS is never answered, which is like a host that drops packets.
+    // An unanswered TLS handshake looks like a host that drops packets.
     const http = await clientOf(origin.replace('http:', 'https:'), { timeoutMs: SHORT });
     await expect(http.get('/')).rejects.toBeInstanceOf(Unreachable);
     await expect(http.connect()).rejects.toBeInstanceOf(Unreachable);
@@ -216,7 +214,7 @@ describe('a large answer', () => {
     let held = 0;
     const http = await answering((response) => {
       if (!first) held += 1;
-      // The first takes several times the patience of the second.
+      // The first body takes longer than the second request may wait.
       void pieces(response, first ? 15 : 2);
       first = false;
     }, 20 * PAUSE);
@@ -257,7 +255,7 @@ describe('JSON', () => {
 });
 
 describe('a connection that was used before', () => {
-  /** Closes a connection as its second request comes, as a server does whose idle time has run out. */
+  /** Closes a connection at its second request, like a server whose idle timeout ran out. */
   const impatient = async (): Promise<{ http: HttpClient; methods: string[] }> => {
     const methods: string[] = [];
     const used = new WeakSet<object>();

@@ -14,12 +14,11 @@ import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, w
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
-/** Characters of an address in an error: a finding must have room for the problem. */
+/** Characters; a longer address in an error leaves no room for the problem. */
 const LONGEST_SHOWN_URL = 300;
-/** Time for a whole answer, as a multiple of its head's. */
+/** Multiple of `timeoutMs` for the whole answer. */
 export const LONGEST_ANSWER = 6;
 
-/** Unfinished request. */
 export interface Pending {
   request: Pick<Dispatcher.RequestOptions, 'method' | 'path' | 'headers' | 'body'>;
   timeoutMs: number;
@@ -27,18 +26,13 @@ export interface Pending {
   /** Milliseconds of `performance.now()`. */
   started: number;
   patience: Patience;
-  /** Aborts when the time is up, with the bound that has passed. */
+  /** Aborts when the time is up; the reason is an OutOfPatience. */
   over: AbortController;
-  /** Part last waited for. */
   stage: 'connecting' | 'head' | 'body';
-  /** Ends the clock. */
   stop(): void;
 }
 
-/**
- * Reason to give a request up. Without a connection the target did nothing wrong, and a slow answer is not wrong
- * either.
- */
+/** Silence after connecting is the target's fault; a missing connection or a slow answer is not. */
 export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatience, timeoutMs: number): Error {
   if (stage === 'connecting') return new Unreachable(`${what}: no connection within ${timeoutMs} ms`);
   if (stage === 'head') return new NoAnswerInTime(`${what}: no answer within ${timeoutMs} ms`);
@@ -47,7 +41,7 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
 
-/** Rejects at once when the signal aborts: undici waits for a connection before it looks at the signal. */
+/** Rejects on abort at once, while undici first waits for a connection. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -67,16 +61,16 @@ export interface HttpRequest {
   /** Encoded path, below the client's base path unless `absolute`. */
   path: string;
   absolute?: boolean;
-  /** Pairs, encoded here; a string is sent as it is. */
+  /** Pairs are encoded; a string is sent unchanged. */
   query?: Query;
   /** Added to the client's own; `undefined` removes a header. */
   headers?: Record<string, string | undefined>;
   /** Objects are sent as JSON, text and bytes as they are. */
   body?: unknown;
-  /** Sends the body in two pieces, cut within its first character of several bytes, or in its middle. */
+  /** Sends the body in two pieces, split within the first multi-byte character or in the middle. */
   isCut?: boolean | undefined;
   /**
-   * Milliseconds until the head of the answer, and for each pause in its body. The whole answer may take six times as
+   * Milliseconds until the head of the answer and between chunks of its body; the whole answer may take six times as
    * long.
    */
   timeoutMs?: number;
@@ -86,58 +80,46 @@ export interface HttpResponse {
   status: number;
   /** Names in lower case, repeated headers joined with `, `. */
   headers: Record<string, string>;
-  /** Body without its content codings. */
   bytes: Buffer;
   readonly text: string;
-  /** Body as JSON; `undefined` if it is not JSON, or exceeds 500 levels or 250,000 values, far above an answer. */
+  /** Undefined for invalid JSON, above 500 levels or above 250,000 values. */
   readonly json: unknown;
   durationMs: number;
   recorded: Recorded;
 }
 
-/** Answer whose body is read as it comes. */
 export interface OpenResponse {
   status: number;
   headers: Record<string, string>;
   body: Readable;
   recorded: Recorded;
-  /** Ends the connection at once. */
   abort(): void;
 }
 
 export interface HttpClientOptions {
   endpoint: Endpoint;
-  /** E.g. `/v0.2`. */
   basePath?: string;
   /** Sent with all requests: credentials, version. */
   headers?: Record<string, string>;
   recorder?: Recorder;
-  /** Default of `HttpRequest.timeoutMs`: 10 seconds. */
+  /** Milliseconds, by default 10,000; see `HttpRequest.timeoutMs`. */
   timeoutMs?: number;
   signal?: AbortSignal;
   /** Throws for any request but GET and HEAD, before it is sent. */
   readOnly?: boolean;
-  /**
-   * Keeps connections open for further requests of any client. Repeats a GET once if the server closes its connection
-   * at that moment.
-   */
+  /** Reuses connections; repeats a GET once if the server closed the connection just then. */
   keepsAlive?: boolean;
-  /** Form of the requests. Default: the recorder's. */
   form?: Form | undefined;
 }
 
-/** Shared by clients of one target. */
 interface Shared {
   agent: Agent;
-  /** Kept connections. */
+  /** Pool of reused connections. */
   kept: Agent;
   bodies: BodyReader;
 }
 
-/**
- * HTTP client of the checks. Follows no redirects and repeats nothing but a GET whose kept connection was closed, so
- * that a check sees what the target does. Connects again if the listener is full.
- */
+/** HTTP client of the checks; follows no redirects, so a check sees each answer of the target. */
 export class HttpClient {
   readonly endpoint: Endpoint;
   readonly basePath: string;
@@ -163,12 +145,10 @@ export class HttpClient {
     };
   }
 
-  /** Client of the same target and connections, e.g. with another recorder, no credentials or another base path. */
   with(change: Partial<Omit<HttpClientOptions, 'endpoint'>>): HttpClient {
     return new HttpClient({ ...this.#options, ...change }, this.#shared);
   }
 
-  /** Form of the requests; undefined for the usual one. */
   get form(): Form | undefined {
     return this.#options.form ?? this.recorder.form;
   }
@@ -177,7 +157,6 @@ export class HttpClient {
     return this.request({ ...options, path, method: 'GET' });
   }
 
-  /** Sends the body as JSON unless it is text or bytes; throws as `request` does. */
   post(
     path: string,
     body?: unknown,
@@ -187,8 +166,8 @@ export class HttpClient {
   }
 
   /**
-   * Reads the whole answer, up to 16 MiB. Throws Unreachable, NoAnswer, or Unfinished if bytes still come after six
-   * times `timeoutMs`.
+   * Reads the whole answer, up to 16 MiB. Throws Unreachable, LimitReached, NoAnswer, or Unfinished after six times
+   * `timeoutMs`.
    */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const exchange = this.#begin(request, LONGEST_ANSWER);
@@ -200,7 +179,7 @@ export class HttpClient {
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
-      // undici gives a connection back one turn after the end of its answer.
+      // undici frees the connection one turn of the event loop after its answer.
       if (this.#options.keepsAlive === true) await new Promise(setImmediate);
       const answer = wholeAnswer(open, bytes);
       this.recorder.happened({ kind: 'answer', asked: recorded, path: exchange.request.path, answer });
@@ -212,9 +191,7 @@ export class HttpClient {
     }
   }
 
-  /**
-   * Resolves at the head of the answer, which alone `timeoutMs` bounds: a body may never end. Throws as `request` does.
-   */
+  /** Resolves at the head of the answer; `timeoutMs` does not bound the body. Throws as `request` does. */
   async open(request: HttpRequest): Promise<OpenResponse> {
     const exchange = this.#begin(request, 1);
     try {
@@ -227,8 +204,8 @@ export class HttpClient {
   }
 
   /**
-   * Opens a bare connection, for bytes that no HTTP client would send. It ends with the client's signal. Throws
-   * Unreachable or NoAnswer.
+   * Opens a raw socket, for bytes that HTTP clients cannot send; the client's signal closes the socket. Throws
+   * Unreachable or LimitReached.
    */
   connect(options: Partial<Connecting> = {}): Promise<Socket> {
     return openSocket(this.endpoint, this.describe(), { timeoutMs: this.#timeoutMs, signal: this.signal, ...options });
@@ -240,7 +217,6 @@ export class HttpClient {
       : `unix:${this.endpoint.socketPath}`;
   }
 
-  /** Ends all connections, even of clients made by `with`. */
   async close(): Promise<void> {
     await Promise.all([this.#shared.agent.destroy(), this.#shared.kept.destroy()]);
   }
@@ -283,7 +259,7 @@ export class HttpClient {
         method: method as Dispatcher.HttpMethod,
         path,
         headers: isCut && !isChunked ? { ...headers, 'content-length': String(bytes.length) } : headers,
-        // A stream without a length is sent in chunks.
+        // undici sends a stream of unknown length in chunks.
         body: isCut || isChunked ? Readable.from(isCut ? piecesOf(bytes) : [bytes]) : (body ?? null),
       },
       timeoutMs,
@@ -296,7 +272,6 @@ export class HttpClient {
     };
   }
 
-  /** Sends the request. Resolves at the head of the answer. */
   async #head(exchange: Pending): Promise<OpenResponse> {
     const { request, over, recorded } = exchange;
     const ended = new AbortController();
@@ -312,7 +287,7 @@ export class HttpClient {
     const ask = (through: Agent) => unlessAborted(through.compose(connected).request(options), signal);
     const answer = await (this.#options.keepsAlive === true
       ? ask(kept).catch((error: unknown) => {
-          // A server may close an idle connection as a request goes out: every client asks once more.
+          // A server may close an idle connection as a request arrives, so a GET is sent again.
           if (signal.aborted || request.method !== 'GET' || !wasClosed(error)) throw error;
           return ask(kept);
         })
@@ -323,7 +298,7 @@ export class HttpClient {
     recorded.status = answer.statusCode;
     recorded.response_headers = this.recorder.headers(received);
     recorded.duration_ms = performance.now() - exchange.started;
-    // Without a reader of the body, an abort would end the process.
+    // Node ends the process on an 'error' event without a listener.
     answer.body.on('error', () => {});
     return { status: answer.statusCode, headers: received, body: answer.body, recorded, abort: () => ended.abort() };
   }
@@ -342,7 +317,7 @@ export class HttpClient {
   }
 }
 
-/** Milliseconds between two pieces: the system joins pieces without a pause. */
+/** Milliseconds between two pieces; the kernel joins pieces sent without a pause. */
 const PIECES_MS = 5;
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {
@@ -353,14 +328,13 @@ async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {
   yield bytes.subarray(place);
 }
 
-/** Leaves a query as it is if it is text, or part of the path. */
 function written({ path, query }: HttpRequest, form: Partial<Form>): string {
   const text = queryText(query);
   if (form.query === undefined || typeof query === 'string' || path.includes('?')) return text;
   return queryText(form.query(text.slice(1)));
 }
 
-/** Makes text and JSON on first use: many answers are only counted. */
+/** Decodes text and JSON only on use, since many answers are only counted. */
 function wholeAnswer({ status, headers, recorded }: OpenResponse, bytes: Buffer): HttpResponse {
   let text: string | undefined;
   let json: { value: unknown } | undefined;

@@ -90,7 +90,6 @@ it('sends a request in pieces to a real server, and leaves a line that sends it 
 
 describe('the record of an exchange', () => {
   const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab';
-  /** Resolves when everything that the closing of a connection causes here has happened. */
   const gone = (socket: Socket | undefined): Promise<unknown> =>
     socket === undefined || socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', resolve));
 
@@ -171,7 +170,6 @@ describe('chunks', () => {
 });
 
 describe('an answer without end', () => {
-  /** Writes until the connection is closed. */
   const pouring = (begin: string, piece: string) =>
     talking((socket) => {
       socket.write(begin);

@@ -1,7 +1,4 @@
-/**
- * HTTP/1.1 as bytes, for malformed, split or unfinished requests, which no client sends. Parses answers strictly (RFC
- * 9112): wrong framing must not pass for an answer.
- */
+/** HTTP/1.1 over a raw socket, for requests that no client sends; parses answers strictly (RFC 9112). */
 
 import type { Socket } from 'node:net';
 import { Bytes } from '../common/bytes.ts';
@@ -17,19 +14,19 @@ export interface RawResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** True if the server then closes the connection (RFC 9112, section 9.3). */
+  /** True if the server closes the connection after the answer (RFC 9112, section 9.3). */
   closes: boolean;
 }
 
 type Head = Omit<RawResponse, 'body'> & { length: number };
 
-/** Undefined: incomplete, or no HTTP/1.1. Malformed: wrong framing, so the end is unknown. */
+/** Undefined if incomplete or not HTTP/1.1; malformed if the framing is wrong. */
 type Parsed<T> = T | undefined | 'malformed';
 
 const CRLF = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** First answer in `bytes`, and its length. Without a length, an answer ends with the connection. */
+/** Parses the first answer in `bytes`; an answer without a length ends when the connection is `closed`. */
 export function parseResponse(
   bytes: Buffer,
   method: string,
@@ -40,11 +37,10 @@ export function parseResponse(
   const { length, ...rest } = head;
   const body = bodyOf(rest, bytes.subarray(length), method, closed);
   if (body === undefined || body === 'malformed') return body;
-  // Copied: the buffer is reused.
+  // A copy, because the receive buffer is overwritten later.
   return { response: { ...rest, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
-/** Head of the first answer, and its length; undefined if incomplete or no HTTP/1.1. */
 export function parseHead(bytes: Buffer): Head | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
@@ -87,11 +83,11 @@ function bodyOf(
   if (coded !== undefined) {
     const codings = coded.split(',').map((coding) => coding.trim().toLowerCase());
     const chunked = codings.filter((coding) => coding === 'chunked').length;
-    // RFC 9110, section 5.6.1.1, forbids an empty list member, and clients disagree about it.
+    // RFC 9110, section 5.6.1.1, forbids empty list members, which clients read differently.
     if (written !== undefined || chunked > 1 || codings.includes('')) return 'malformed';
     if (codings.at(-1) === 'chunked') return dechunk(bytes);
   }
-  // Without a length or an end of its own, a body lasts until the connection closes.
+  // A body without a length lasts until the connection closes (RFC 9112, section 6.3).
   if (written === undefined) return closed ? { content: bytes, length: bytes.length } : undefined;
   const length = numberOf(written, DECIMAL);
   if (length === undefined) return 'malformed';
@@ -101,16 +97,16 @@ function bodyOf(
 const DECIMAL = { digits: /^\d{1,15}$/, base: 10 };
 const HEXADECIMAL = { digits: /^[\da-f]{1,12}$/i, base: 16 };
 
-/** Undefined for anything but digits, and above the exact integers. */
+/** Limits the digits, so that the number stays an exact integer. */
 const numberOf = (text: string, { digits, base }: { digits: RegExp; base: number }): number | undefined =>
   digits.test(text) ? Number.parseInt(text, base) : undefined;
 
-/** Chunks up to size 0 with its trailers (RFC 9112, section 7.1). */
+/** Decodes chunks and skips trailers (RFC 9112, section 7.1). */
 function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = bytes.indexOf(CRLF, at);
-    // An unfinished line ends with the bytes so far.
+    // An endless size line must not fill the memory, so incomplete lines count.
     if ((end === -1 ? bytes.length : end) - at > LONGEST_SIZE_LINE) return 'malformed';
     if (end === -1) return undefined;
     const [written = ''] = bytes.subarray(at, end).toString('latin1').split(';');
@@ -145,26 +141,24 @@ export type RawEnd = 'answered' | 'refused' | 'closed' | 'timeout' | 'malformed'
 export interface RawExchange {
   responses: RawResponse[];
   /**
-   * `answered`: all answers came; `refused`: a status is not accepted; `closed`: the server closed before; `timeout`:
-   * nothing more came in time; `malformed`: wrong framing, or more than 4 MiB.
+   * `refused`: status not accepted; `closed`: by the server before all answers came; `timeout`: nothing for `within`
+   * milliseconds; `malformed`: wrong framing, or above 4 MiB.
    */
   end: RawEnd;
   rest: Buffer;
 }
 
 export interface RawOptions {
-  /** Milliseconds to connect, and then between bytes. */
+  /** Milliseconds to connect, and between bytes of the answers. */
   within: number;
   answers?: number;
-  /** Methods of the requests, since an answer to HEAD has no body. Default: all GET. */
+  /** Methods of the requests, as an answer to HEAD has no body. Default: GET. */
   methods?: readonly string[];
-  /**
-   * Any other status ends the exchange at the head, because the body may be an endless stream. Default: accepts all.
-   */
+  /** A refused status ends the exchange at the head, as the body may be an endless stream. */
   accepts?(status: number): boolean;
 }
 
-/** Bytes, above any answer to a raw request. */
+/** Bytes; every answer to a raw request is far smaller. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
@@ -174,8 +168,8 @@ const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
 };
 
 /**
- * Sends the parts in turn, and reads the answers. Throws Unreachable, Unfinished if bytes still come after six times
- * `within`, and the reason of the client's signal.
+ * Sends the parts one by one and reads the answers. Throws Unreachable, the reason of the client's signal, or
+ * Unfinished after six times `within`.
  */
 export async function exchange(
   http: HttpClient,
@@ -216,7 +210,6 @@ function keepAnswer({ recorder }: HttpClient, recorded: Recorded, answer: RawRes
   recorder.received(recorded, answer.body);
 }
 
-/** Ends at the last answer, the end of the connection, or the end of patience. */
 async function readAnswers(
   socket: Socket,
   { within, answers = 1, methods = [], accepts }: RawOptions,
@@ -272,11 +265,11 @@ function askedBy(text: string, origin: string): Pick<Recorded, 'method' | 'url'>
 
 function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
-  // Masks before it escapes.
+  // Masking comes first, because escaping can change a secret.
   const text = http.recorder.redactor.excerpt(sent.replaceAll(CREDENTIALS, '$1***'), LONGEST_LINE);
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll("'", "'\\''").replaceAll('%', '%%');
   const seconds = Math.max(1, Math.ceil(within / 1000));
-  // socat without timeouts stops reading once the request is sent, or never ends.
+  // Without timeouts, socat stops reading once the request is sent, or never ends.
   const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
   return http.recorder.add({
     ...askedBy(text, http.endpoint.origin),
@@ -292,12 +285,12 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   for (const part of parts) {
     if (socket.destroyed) return;
     await new Promise<void>((resolve) => socket.write(part, () => resolve()));
-    // Yields, so that each part may leave in its own segment.
+    // A turn of the event loop lets each part leave in its own TCP segment.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-/** Request text with the client's headers, credentials included, and a Host unless given. */
+/** Adds the client's headers with credentials, and `Host` unless given. */
 export function requestText(
   http: HttpClient,
   request: { method?: string; target: string; headers?: readonly string[]; version?: string; body?: string },

@@ -20,7 +20,7 @@ test('what drove the target stands between the exchanges, without secrets', () =
   recorder.drove({ what: 'POST /events s3cret-token', line: "curl -H 'x: s3cret-token' http://localhost/events" });
   recorder.add(sampleExchange({ url: 'http://localhost/2' }));
   expect(said(recorder)).toEqual(['http://localhost/1', 'POST /events ***', 'http://localhost/2']);
-  // A line without its secret would not work.
+  // A shell line with a masked secret fails, so no line is kept.
   expect(recorder.steps?.[1]).toEqual({ drive: { what: 'POST /events ***' } });
   recorder.drove({ what: 'x', line: 'curl http://localhost/' });
   expect(recorder.steps?.at(-1)).toEqual({ drive: { what: 'x', line: 'curl http://localhost/' } });
@@ -130,7 +130,7 @@ test('a check leaves what it drove, asked and saw on one axis', async () => {
   recorder.ended(recorder.drove({ what: 'stop the agent', restarts: true }));
   await stream.close();
   const order = ['drive', 'request', 'stream', 'heartbeat', 'frame', 'restart', 'cut'];
-  // On a busy machine, frames of one burst may lie apart.
+  // A busy machine may split a burst of frames.
   expect([...new Set(kinds(recorder))]).toEqual(order);
   const [drive, request, opened, , , , cut] = order.map((kind) => recorder.timeline.find((mark) => mark.kind === kind));
   const frames = recorder.timeline.filter(({ kind }) => kind === 'frame');
@@ -165,7 +165,7 @@ test('a run of a property forgets the marks of the run before it, and what still
 });
 
 test('a check that is the server adds what it sends and what the client prints, in bursts, redacted', () => {
-  // A burst ends with a pause, as a busy machine makes one anywhere.
+  // Fake time, because a pause of a busy machine ends a burst.
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const redactor = new Redactor();
@@ -180,7 +180,6 @@ test('a check that is the server adds what it sends and what the client prints, 
   for (const line of ['one', 'two', 'three']) axis.printed(line);
   stream.ended('end', 'closes the connection');
   axis.add('end', 'ended with exit code 3');
-  // What became of the exchange is told in its marks.
   const exchange = { method: 'GET', url: '/events', request_headers: {}, duration_ms: 1, curl: '' };
   recorder.add(exchange, { isOnAxis: true });
   expect(kinds(recorder)).toEqual(['restart', 'stream', 'sent', 'printed', 'end', 'end']);
@@ -229,7 +228,6 @@ test('evidence has the part of a body that a finding is about, masked', () => {
   }
   const [, second] = bodies('dvc_4321 has no name');
   expect(second).toMatch(/^….*"dvc_4321".*… \(\d+ characters\)$/);
-  // What the recorder has is unchanged.
   expect(recorder.exchanges[0]?.response_body).toMatch(/^\{"data":\[\{"id":"dvc_0"/);
 });
 

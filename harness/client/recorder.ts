@@ -1,4 +1,4 @@
-/** Records exchanges, so that a finding shows them with a `curl` line for the last. */
+/** Records exchanges with the target, as evidence for findings. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../common/defined.ts';
@@ -8,10 +8,7 @@ import type { Form } from './equivalent-forms.ts';
 import type { Happening } from './happening.ts';
 import { type Axis, cut, type Mark, type StreamMarks, Timeline } from './timeline.ts';
 
-/**
- * Redacted exchange. Bodies are cut to 4096 characters, from their beginning or around the finding; URLs to 2000,
- * header values to 1000.
- */
+/** Redacted exchange: bodies are cut to 4096 characters, URLs to 2000, header values to 1000. */
 export interface Recorded {
   method: string;
   url: string;
@@ -24,15 +21,15 @@ export interface Recorded {
   duration_ms: number;
   curl: string;
   raw?: true;
-  /** Repetitions with the same answer; absent for one. */
+  /** Number of equal exchanges in a row; absent for one. */
   times?: number;
 }
 
 export interface DriveStep {
   what: string;
-  /** Shell line that repeats the call, if any. */
+  /** Shell command that repeats the call. */
   line?: string;
-  /** Set if the exchange before was still without an answer. */
+  /** Set if the preceding request was still unanswered. */
   beside?: true;
   ids?: Readonly<Record<string, string>>;
 }
@@ -47,7 +44,7 @@ interface Kept {
 interface Whole {
   readonly body: string | Buffer;
   readonly ended: boolean;
-  /** Total length, if the body is only a beginning. */
+  /** Total length with its unit, if `body` is incomplete. */
   readonly size?: string | undefined;
 }
 
@@ -67,15 +64,15 @@ const COUNTED = {
 } as const;
 
 const BODY_LIMIT = 4096;
-/** Bytes decoded of a body: more than shown, since masks are shorter than secrets. */
+/** Bytes decoded of a body; exceeds BODY_LIMIT, as masks are shorter than secrets. */
 const DECODED = 64 * 1024;
 const URL_LIMIT = 2000;
 const HEADER_LIMIT = 1000;
 const MOST_HEADERS = 200;
-/** Exchanges kept of a long check, and bytes of whole bodies kept for the last. */
+/** Exchanges kept at most, and bytes of whole bodies kept among them. */
 const KEPT = 50;
 const KEPT_BYTES = 512 * 1024;
-/** Most steps of a readable script. */
+/** Steps; a longer script is not shown. */
 const MOST_STEPS = 100;
 
 function pathOf(url: string): string {
@@ -83,7 +80,7 @@ function pathOf(url: string): string {
   return parsed === null ? url : parsed.pathname + parsed.search;
 }
 
-/** Copies the beginning: a slice would keep the whole body in memory. */
+/** Copies bytes, because a slice keeps the whole body in memory. */
 function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, 'body'>): Whole {
   if (body.length <= length) return { body, ...about };
   const size = about.size ?? `${body.length} ${typeof body === 'string' ? 'characters' : 'bytes'}`;
@@ -94,7 +91,7 @@ function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, '
   };
 }
 
-/** Ignores durations and answer headers, which contain times. */
+/** Answer headers contain times, so equal exchanges may differ in them. */
 const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
 const withoutTimes = ({ duration_ms: _, response_headers: __, ...exchange }: Recorded): object => exchange;
 
@@ -124,10 +121,7 @@ export class Recorder {
     return this.#exchanges.map(({ exchange }) => exchange);
   }
 
-  /**
-   * Exchanges most relevant to `about`, with the relevant part of their bodies. Polls with the same answer count as
-   * one.
-   */
+  /** Exchanges most relevant to `about`, with the relevant parts of their bodies; equal polls count as one. */
   evidence(about: Telling, most: number): Recorded[] {
     const part = ({ body, ended, size }: Whole): string => {
       const text = body.toString();
@@ -153,9 +147,7 @@ export class Recorder {
     return this.#steps.length > MOST_STEPS ? undefined : this.#steps;
   }
 
-  /**
-   * Start of the first of the last `count` exchanges, milliseconds of `performance.now()`; with fewer, of the check.
-   */
+  /** Start of the first of the last `count` exchanges, else of the check, in milliseconds of `performance.now()`. */
   beginOfLast(count: number): number {
     const first = this.#exchanges.at(-count)?.exchange;
     const mark = first === undefined ? undefined : this.#markOf.get(first);
@@ -166,13 +158,13 @@ export class Recorder {
     return this.#timeline.marks;
   }
 
-  /** Counts of requests, events and so on, by the names in a check's `least`. */
+  /** Counts by the names that a check's `least` uses. */
   get counts(): Record<string, number> {
     const counts = Object.entries(COUNTED).map(([name, kind]) => [name, this.#timeline.counts.get(kind) ?? 0] as const);
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
-  /** Timeline for a check that is itself the server, and adds its own marks. */
+  /** Timeline for a check that acts as server and adds marks. */
   get axis(): Axis {
     return this.#timeline;
   }
@@ -193,7 +185,7 @@ export class Recorder {
     return this.#driven;
   }
 
-  /** Forgets all steps except drives, and returns those for `restore`. */
+  /** Removes requests from steps and timeline; the result holds the drives, for `restore`. */
   keepDrives(): Snapshot {
     const { exchanges, steps, marks } = this.snapshot();
     const drives: Snapshot = {
@@ -205,7 +197,7 @@ export class Recorder {
     return drives;
   }
 
-  /** Adds a drive, redacted, before its call. `restarts`: stops or starts the agent. The call adds ids later. */
+  /** Records a drive before its call. `restarts`: the call stops or starts the agent. */
   drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): DriveStep {
     const clean = line === undefined ? undefined : this.redactor.text(line);
     const last = this.#exchanges.at(-1)?.exchange;
@@ -221,7 +213,7 @@ export class Recorder {
     return drive;
   }
 
-  /** Adds an exchange, redacted; a stream fills it later. `isOnAxis`: its marks exist already. */
+  /** Records an exchange; a stream updates the result later. `isOnAxis`: the timeline already shows the exchange. */
   add(exchange: Recorded, { isOnAxis = false }: { isOnAxis?: boolean } = {}): Recorded {
     const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {
@@ -241,7 +233,7 @@ export class Recorder {
     return clean;
   }
 
-  /** Sets the body of an answer. `ended: false`: broken off; `size`: total length of an incomplete body. */
+  /** `ended: false` marks a broken-off body; `size` is the total length of an incomplete body. */
   received(
     exchange: Recorded,
     body: string | Buffer,
@@ -305,7 +297,7 @@ export class Recorder {
     this.#timeline.counts.clear();
   }
 
-  /** One step above the limit marks the list as incomplete. */
+  /** Keeps one step above the limit, which shows that steps are missing. */
   #step(step: Step): void {
     if (this.#steps.length <= MOST_STEPS) this.#steps.push(step);
   }

@@ -3,7 +3,7 @@
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
-/** Parameters are encoded; a string is sent as it is. */
+/** Parameters are encoded; a string is sent unchanged. */
 export type Query = Parameters | string;
 
 /** Lower-case names; `undefined` in `change` removes a header. */
@@ -47,7 +47,7 @@ export function flatten(headers: Record<string, string | string[] | undefined>):
   );
 }
 
-/** Query of `/events`. Keeps commas between types unescaped: an escaped comma belongs to a type. */
+/** Commas between types stay unescaped, as an escaped comma belongs to a type. */
 export function eventsQuery({ after, types }: { after?: string | number | bigint; types?: readonly string[] }): string {
   const pairs: string[] = [];
   if (after !== undefined) pairs.push(`after=${encodeURIComponent(String(after))}`);
@@ -64,9 +64,9 @@ export interface CurlParts {
   body?: string | undefined;
   /** Milliseconds that the request waited for its answer. */
   timeoutMs: number;
-  /** Keeps curl from buffering. */
+  /** Set for an event stream: curl does not buffer, and ends after 45 seconds. */
   stream?: boolean;
-  /** Environment variable of a secret; undefined for a secret wrong on purpose. */
+  /** Environment variable that holds a secret; undefined for a secret that is wrong on purpose. */
   variable(secret: string): string | undefined;
 }
 
@@ -74,7 +74,7 @@ export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
-/** Variable for a credential, so that the line works elsewhere and holds no secret. */
+/** Names an environment variable in place of the credential, so the line holds no secret. */
 function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
   if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
   const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
@@ -82,10 +82,10 @@ function credential(name: string, value: string, { variable }: CurlParts): strin
   return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
 }
 
-/** Seconds, enough for a heartbeat every 30 s on an endless stream. */
+/** Seconds; an endless stream sends a heartbeat every 30 s. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
-/** Characters; nobody can paste longer lines, and a shell may reject them. */
+/** Characters; shells may reject longer lines. */
 export const LONGEST_LINE = 4000;
 
 /** Shell line that repeats a request and ends by itself; a shell comment if too long. */

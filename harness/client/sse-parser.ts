@@ -1,7 +1,4 @@
-/**
- * Parses an event stream by the WHATWG standard. Keeps what parsers of clients drop: comments, offsets, line ends,
- * invalid bytes and unfinished blocks.
- */
+/** Parses event streams (WHATWG), and keeps what clients drop, e.g. comments, offsets and line ends. */
 
 import { Bytes } from '../common/bytes.ts';
 import { defined } from '../common/defined.ts';
@@ -13,27 +10,27 @@ export interface SseFrame {
   data?: string;
   retry?: string;
   fields: readonly { name: string; value: string }[];
-  /** Set only for blocks with `data`, which alone a client dispatches. */
+  /** True for blocks with `data`; clients ignore other blocks. */
   dispatched: boolean;
-  /** `Last-Event-ID` of a client from here on. */
+  /** `Last-Event-ID` that a client sends after the frame. */
   lastEventId: string;
   at: number;
-  /** Offset in the stream after the closing blank line. */
+  /** Byte offset in the stream after the closing blank line. */
   end: number;
 }
 
 export interface SseComment {
-  /** Text after the colon, without one leading space; at most 1000 characters. */
+  /** Text after the colon and one space, at most 1000 characters. */
   text: string;
   at: number;
   end: number;
 }
 
-/** Bytes of memory for a frame or comment beside its text. */
+/** Estimated bytes of memory for a frame or comment, besides its text. */
 const OBJECT_BYTES = 700;
 const FIELD_BYTES = 200;
 
-/** Bytes of memory, at two a character. */
+/** Estimated bytes of memory, at two per character. */
 export const frameBytes = ({ fields }: SseFrame): number =>
   fields.reduce((sum, { name, value }) => sum + FIELD_BYTES + 2 * (name.length + value.length), OBJECT_BYTES);
 
@@ -44,7 +41,7 @@ export interface SseFraming {
   lf: number;
   crlf: number;
   cr: number;
-  /** Lines of invalid UTF-8, read with replacement characters. */
+  /** Lines of invalid UTF-8, decoded with replacement characters. */
   invalidUtf8: number;
   /** Unknown field names, at most 100; clients ignore them. */
   unknownFields: Set<string>;
@@ -59,7 +56,7 @@ export interface SseSink {
   comment(comment: SseComment): void;
 }
 
-/** Bytes, 5000 times an event: an endless line or block must not fill the memory. */
+/** Bytes; an endless line or block must not fill the memory (an event has about 400). */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024;
 const LONGEST_COMMENT = 1000;
 const MOST_UNKNOWN_FIELDS = 100;
@@ -76,7 +73,6 @@ export class BlockTooLarge extends Error {
   }
 }
 
-/** Throws BlockTooLarge. */
 export class SseParser {
   readonly framing: SseFraming = {
     bom: false,
@@ -116,7 +112,7 @@ export class SseParser {
     return this.#carry.capacity + 2 * this.#blockBytes;
   }
 
-  /** True within a line or block, which a client drops at the end of the stream. */
+  /** True within an incomplete line or block, which clients drop at the end. */
   get unfinished(): boolean {
     return this.#dropped || this.#carry.length > 0 || this.#fields.length > 0;
   }
@@ -127,12 +123,12 @@ export class SseParser {
     this.#fields = [];
   }
 
-  /** Bytes of fields so far, unfinished lines included: progress towards a frame. */
+  /** Bytes of field lines, which measure progress towards the next frame. */
   get fieldBytes(): number {
     return this.#fieldBytes + (this.#inComment ? 0 : this.#carry.length);
   }
 
-  /** Bytes of fields and comments so far; empty lines do not count. */
+  /** Bytes of fields and comments; empty lines do not count. */
   get lineBytes(): number {
     return this.#fieldBytes + this.#commentBytes + this.#carry.length;
   }
@@ -141,7 +137,7 @@ export class SseParser {
     return this.#lastEventId;
   }
 
-  /** Parses the next chunk. `at`: arrival, milliseconds. */
+  /** `at`: arrival in milliseconds. Throws BlockTooLarge. */
   push(chunk: Uint8Array, at: number): void {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
@@ -158,7 +154,7 @@ export class SseParser {
       if (byte !== LF && byte !== CR) continue;
       const line = this.#line(chunk.subarray(start, index));
       start = index + 1;
-      // A carriage return ends the line at once; its line feed may come in the next chunk.
+      // A CR ends the line at once, since its LF may come in the next chunk.
       if (byte === CR) this.#afterCr = true;
       else this.framing.lf += 1;
       this.#take(line, at, this.#bytes + start);

@@ -8,7 +8,7 @@ import { type EventStream, type OpenEvents, openEvents, StreamEnded, StreamTimeo
 import { clientOf } from './testing/served.ts';
 
 const PATIENCE = 20_000;
-/** For what must not happen: the wait ends by itself as soon as the bound has passed. */
+/** Milliseconds to wait for events that must not happen. */
 const SHORT = 40;
 
 let http: HttpClient;
@@ -33,7 +33,6 @@ async function open(options: OpenEvents = {}): Promise<EventStream> {
   return stream;
 }
 
-/** A stream that the test goes on writing to. */
 async function live(options: OpenEvents = {}): Promise<{ stream: EventStream; response: ServerResponse }> {
   const opened = new Promise<ServerResponse>((resolve) => {
     answer = (response) => {
@@ -134,7 +133,7 @@ describe('waits', () => {
 });
 
 describe('a wait goes on', () => {
-  /** Several times as long as a pause. */
+  /** Milliseconds, a multiple of the pause between pieces. */
   const within = 400;
   const PAUSE = 20;
 

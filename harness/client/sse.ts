@@ -1,4 +1,4 @@
-/** Subscription to the event stream (sections 6.1 and 6.2): every wait has a bound and a reason. */
+/** Subscription to the event stream (sections 6.1 and 6.2), with bounded waits and memory. */
 
 import { defined } from '../common/defined.ts';
 import { Changes, runningMs } from '../common/waiting.ts';
@@ -22,10 +22,7 @@ import type { StreamMarks } from './timeline.ts';
 
 const KEPT_WHEN_DROPPING = 0.75;
 
-/**
- * Sequence of bounded cost, such as bytes. Indices count from the first item ever pushed. Drops only read items, oldest
- * first.
- */
+/** Sequence of limited cost, e.g. bytes, that drops its oldest read items. Indices count from the first item pushed. */
 export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
   readonly #costOf: (item: T) => number;
@@ -66,7 +63,7 @@ export class Recent<T> implements Iterable<T> {
     if (this.#readCost > this.#limit) this.#drop();
   }
 
-  /** Drops a quarter at once: a drop moves all items left. */
+  /** Drops a quarter of the cost at once, since each drop moves all remaining items. */
   #drop(): void {
     let dropped = 0;
     for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.#first + dropped < this.#unread; dropped += 1) {
@@ -76,7 +73,7 @@ export class Recent<T> implements Iterable<T> {
     this.#first += dropped;
   }
 
-  /** Item at an index, from the end if negative; undefined if missing or dropped. */
+  /** Negative indices count from the end; undefined for a dropped item. */
   at(index: number): T | undefined {
     return this.#items[index < 0 ? this.#items.length + index : index - this.#first];
   }
@@ -106,41 +103,40 @@ export class Recent<T> implements Iterable<T> {
 export { StreamEnded, StreamTimeout, type StreamWait } from './stream-wait.ts';
 
 export interface OpenEvents {
-  /** Cursor in the query, sent as it is, even malformed. */
+  /** Cursor in the query, sent unchanged even if malformed. */
   after?: string | number | bigint;
   lastEventId?: string | number | bigint;
   types?: readonly string[];
-  /** Whole query, in place of `after` and `types`. */
+  /** Whole query string, which replaces `after` and `types`. */
   query?: string;
   headers?: Record<string, string | undefined>;
-  /** Milliseconds for the head of the answer. Default: the client's. */
+  /** Milliseconds until the head of the answer. Default: the client's time limit. */
   within?: number;
-  /** Starts paused, as a subscriber that has stopped reading. */
+  /** Starts without reading, like a stalled subscriber. */
   paused?: boolean;
-  /** Maps each frame; undefined drops it. Default: unchanged. */
+  /** Maps each frame; undefined drops the frame. */
   read?: (frame: SseFrame) => SseFrame | undefined;
-  /** Drops the connection after this many bytes of the body; ignores the rest. */
+  /** Bytes of the body after which the connection is cut. */
   cutAfterBytes?: number;
 }
 
-/** Cause of the end: the server, a broken connection, `close()`, `cutAfterBytes`, or a block above the limit. */
+/**
+ * `error`: broken connection; `closed`: by `close()`; `cut`: by `cutAfterBytes`; `too large`: line or block above 2
+ * MiB.
+ */
 export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 
 const MIB = 1024 * 1024;
 /** Bytes of unread frames at which reading pauses. */
 const MOST_UNREAD = 2 * MIB;
-/** Bytes of read frames kept; a check collects more itself. */
+/** Bytes of read frames that stay available to the check. */
 const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
-/** Bytes of the end to record. */
+/** Bytes recorded of the end of a stream. */
 const TAIL = 16 * 1024;
 
-/**
- * Requests `/events`. Resolves with the head of the answer, whatever its status.
- *
- * @throws Unreachable or NoAnswer
- */
+/** Resolves with the head of the answer, whatever its status. Throws Unreachable or NoAnswer. */
 export async function openEvents(http: HttpClient, options: OpenEvents = {}): Promise<EventStream> {
   const response = await http.open({
     path: '/events',
@@ -156,14 +152,13 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
   return new EventStream(response, options, http.recorder);
 }
 
-/** Open event stream of bounded memory. `next` gives frames one by one. */
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Newest frames (2 MiB), and all unread ones. */
+  /** All unread frames, and the newest 2 MiB of read frames. */
   readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
   readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
-  /** Arrival of the answer's head, milliseconds of `performance.now()`. */
+  /** Arrival of the answer's head, in milliseconds of `performance.now()`. */
   readonly openedAt = performance.now();
   readonly framing: SseFraming;
   readonly #parser: SseParser;
@@ -172,7 +167,6 @@ export class EventStream {
   readonly #marks: StreamMarks | undefined;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
-  /** First and last bytes: findings are about these. */
   readonly #ends = new BothEnds(MAX_OTHER_BODY, TAIL);
   #bytes = 0;
   #read = 0;
@@ -226,7 +220,7 @@ export class EventStream {
     return this.frames.length - this.#read;
   }
 
-  /** Next frame. Throws StreamTimeout or StreamEnded. */
+  /** Throws StreamTimeout or StreamEnded. */
   async next(wait: StreamWait): Promise<SseFrame> {
     const frame = await this.#until(() => this.frames.at(this.#read), wait, this.#fieldBytes);
     this.#read += 1;
@@ -234,7 +228,7 @@ export class EventStream {
     return frame;
   }
 
-  /** Waits for a comment or frame beyond `seen`, which it marks read. */
+  /** Waits for a frame or comment beyond the counts in `seen`, and marks the seen frames read. */
   activity(seen: { frames: number; comments: number }, wait: StreamWait): Promise<true> {
     this.#looked(seen.frames);
     return this.#until(
@@ -245,8 +239,8 @@ export class EventStream {
   }
 
   /**
-   * Resolves after `quietMs` without a frame, at the end of the stream, or after `within`: a sample only, as silence
-   * proves nothing about later frames. Evaluates a function `quietMs` after each frame.
+   * Resolves after `quietMs` without a frame, at the end of the stream, or after `wait.within`. A function `quietMs` is
+   * called after each frame.
    */
   async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
@@ -263,7 +257,7 @@ export class EventStream {
     }
   }
 
-  /** Beginning of the body at the end of the stream, for answers that are no stream. */
+  /** Waits for the end of the body and returns its first 64 KiB, for answers other than streams. */
   async rest(wait: StreamWait): Promise<string> {
     await this.#until(
       () => (this.#ended === undefined ? undefined : true),
@@ -277,7 +271,7 @@ export class EventStream {
     return this.#ends.head.toString('utf8');
   }
 
-  /** Stops reading; buffers of kernel and server keep their bytes. */
+  /** Stops reading; further bytes queue in the kernel and the server. */
   pause(): void {
     this.#paused = true;
   }
@@ -298,7 +292,7 @@ export class EventStream {
     try {
       await this.#held();
       for await (const chunk of decoded(this.#response.body, this.headers['content-encoding'])) {
-        // The parser would start a chunk after `close` within a line.
+        // After `close` the parser has dropped its incomplete line, and misreads the rest of the line.
         if (this.#ended !== undefined) break;
         this.#take(chunk as Buffer, performance.now());
         if (this.#ended !== undefined) break;
@@ -357,7 +351,7 @@ export class EventStream {
       changes: this.#changes,
       ended: () => {
         const { by, reason } = this.#ended ?? {};
-        // This client stopped reading, not the server.
+        // Muster ended the stream, so the server is not at fault.
         if (by === 'too large') throw new Unfinished(this.#describe(wait, `${reason}, which Muster does not read`));
         return reason;
       },

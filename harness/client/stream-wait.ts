@@ -1,13 +1,12 @@
-/** Waits on a stream while it makes progress and is open. */
+/** Waits on a stream while the stream is open and makes progress. */
 import { type Changes, Patience, socketsRead } from '../common/waiting.ts';
 
 export interface StreamWait {
   /**
-   * Milliseconds without progress: comments and empty lines are none towards a frame. Standstills of this process do
-   * not count.
+   * Milliseconds without progress; pauses of this process do not count, and comments are no progress towards a frame.
    */
   within: number;
-  /** Milliseconds in total, for samples and for frames that must not come. Default: the check's limit. */
+  /** Milliseconds in total, even with progress. Default: the check's limit. */
   atMost?: number;
   /** Words that complete "waited for …". */
   for: string;
@@ -42,7 +41,7 @@ export async function untilReady<T>(ready: () => T | undefined, wait: StreamWait
       late = false;
       await stream.changes.next(patience.leftMs);
     } else if (!late) {
-      // Reads sockets once more: bytes may wait behind the timer.
+      // Received bytes may wait behind the timer, so sockets are read once more.
       late = true;
       await socketsRead();
     } else {

@@ -1,10 +1,9 @@
-/** Timeline of a check: drives, requests, and events on each stream; also of a client under test. */
+/** Timeline of a check: drives, requests, and events on each stream. */
 import { defined } from '../common/defined.ts';
 
 /**
- * `drive`: call of control. `restart`: stop or start of the target. `request`: with its answer. `stream`: open event
- * stream, with `frame` and `heartbeat`; a check as server marks `sent` bytes and its `cut`. `end`: by the target or a
- * break; without a stream, of the target itself. `printed`: output of a client.
+ * `drive`: call of the control; `restart`: stop or start of the target; `sent`, `cut`: by a check that acts as server;
+ * `end`: by the target or a break; `printed`: output of a client under test.
  */
 export const MARK_KINDS = [
   ...(['drive', 'restart', 'request', 'stream', 'frame', 'heartbeat', 'sent'] as const),
@@ -12,7 +11,7 @@ export const MARK_KINDS = [
 ] as const;
 export type MarkKind = (typeof MARK_KINDS)[number];
 
-/** Times in milliseconds since the start of the check. */
+/** Milliseconds since the start of the check. */
 export interface Mark {
   at_ms: number;
   until_ms?: number;
@@ -22,22 +21,22 @@ export interface Mark {
   count?: number;
 }
 
-/** Cuts a text to `limit` characters. The `…` tells a Redactor that a secret may be cut. */
+/** Cuts to `limit` characters; `…` tells a Redactor that a secret may be cut. */
 export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 const MOST = 150;
-/** Milliseconds within which marks of a stream form one burst. */
+/** Milliseconds; marks closer together form one burst. */
 const BURST_MS = 20;
-/** Characters of a text: kept, and shown. */
+/** Characters kept of a mark's text, and characters shown. */
 const KEPT_STEPS = 1000;
 const SHOWN = 160;
-/** Characters shown of bytes and of a client's output, which findings are about. */
+/** Characters shown of sent bytes and of a client's output, which findings quote. */
 const SHOWN_WHOLE = 400;
 
 export class Timeline {
   /** Milliseconds of `performance.now()`. */
   readonly began = performance.now();
-  /** Unredacted: only marks shown need it. */
+  /** Not redacted; `marks` redacts the text shown. */
   readonly kept: Mark[] = [];
   /** Counts by kind, dropped marks included. */
   readonly counts = new Map<MarkKind, number>();
@@ -59,7 +58,7 @@ export class Timeline {
     const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
     this.#count(kind);
     this.kept.push(mark);
-    // Keeps a stream's mark while marks on it remain.
+    // Drops the oldest mark except those of streams, which later marks refer to.
     if (this.kept.length > MOST)
       this.kept.splice(
         Math.max(
@@ -107,7 +106,7 @@ export class Timeline {
     this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;
-    // Keeps first and last of a burst; of sent bytes, all.
+    // A burst shows its first and last text; of sent bytes, all.
     last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
   }
 

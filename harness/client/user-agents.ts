@@ -1,6 +1,6 @@
-/** `User-Agent` of a run: no target may know a test by its header. */
+/** `User-Agent` of a run, drawn from common clients so that no target recognises a test. */
 
-/** Published clients; one sends none. */
+/** Values that common clients send; undefined sends no header. */
 const USUAL = [
   'curl/8.14.1',
   'python-requests/2.32.5',
@@ -12,5 +12,4 @@ const USUAL = [
   undefined,
 ] as const;
 
-/** Undefined for none. */
 export const usualUserAgent = (seed: number): string | undefined => USUAL[seed % USUAL.length];

@@ -1,9 +1,8 @@
-/** Servers of one test, and clients of them: both end with it. */
+/** Servers and clients that a test closes at its end. */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { HttpClient, type HttpClientOptions } from '../http.ts';
 
-/** Listens on a port of its own, and gives its origin. */
 export async function listening(server: Server): Promise<string> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket));
@@ -15,7 +14,6 @@ export async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A client of a server that listens from now on, or of an origin. */
 export async function clientOf(
   server: Server | string,
   options: Omit<HttpClientOptions, 'endpoint'> = {},
@@ -26,6 +24,5 @@ export async function clientOf(
   return http;
 }
 
-/** The same of a server that says this on each connection, whatever it is asked. */
 export const talking = (say: (socket: Socket) => void): Promise<HttpClient> =>
   clientOf(createServer((socket) => say(socket.on('error', () => {}).resume())));
