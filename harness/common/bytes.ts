@@ -1,10 +1,7 @@
 const FIRST_CAPACITY = 1024;
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Byte buffer of at most `limit` bytes. One buffer instead of a list of chunks: a chunk of one byte costs one byte
- * instead of a hundred.
- */
+/** Buffer of at most `limit` bytes, which takes less memory than a list of small chunks. */
 export class Bytes {
   readonly #limit: number;
   #memory: ArrayBuffer | undefined;
@@ -23,7 +20,7 @@ export class Bytes {
     return this.#buffer.length;
   }
 
-  /** Takes what fits; returns whether that was the whole chunk. */
+  /** Takes the bytes that fit; returns true if all did. */
   append(piece: Uint8Array): boolean {
     const fitting = piece.subarray(0, this.#limit - this.#length);
     this.#reserve(this.#length + fitting.length);
@@ -42,9 +39,8 @@ export class Bytes {
     this.#length -= count;
   }
 
-  /** Drops the content, and frees the memory at once. */
   clear(): void {
-    // Freed by transfer, because garbage collection is late.
+    // Transfer frees the memory at once; garbage collection may be late.
     this.#memory?.transfer(0);
     this.#memory = undefined;
     this.#buffer = NOTHING;
@@ -56,7 +52,7 @@ export class Bytes {
     this.#resize(Math.min(this.#limit, Math.max(FIRST_CAPACITY, capacity, 2 * this.#buffer.length)));
   }
 
-  /** Moves the bytes by transfer, because garbage collection of the old buffer is late. */
+  /** Transfer frees the old buffer at once; garbage collection may be late. */
   #resize(capacity: number): void {
     this.#memory = this.#memory?.transfer(capacity) ?? new ArrayBuffer(capacity);
     this.#buffer = Buffer.from(this.#memory);

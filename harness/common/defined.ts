@@ -1,4 +1,4 @@
-/** Optional properties for `exactOptionalPropertyTypes`: absent instead of undefined. */
+/** Makes undefined properties absent, for `exactOptionalPropertyTypes`. */
 
 export type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
@@ -6,7 +6,6 @@ export type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** Copy of `fields` without undefined properties. */
 export function defined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

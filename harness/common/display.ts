@@ -1,14 +1,11 @@
-/**
- * Shows the progress of a command on at least 60 columns: rows beside labels and progress bars, redrawn on a terminal
- * and elsewhere written now and then, and permanent lines.
- */
+/** Shows the progress of a command on a terminal of 60 or more columns, elsewhere as occasional lines. */
 import { readableDuration } from './durations.ts';
 import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';
 
-/** Milliseconds between lines without a terminal. */
+/** Milliseconds between progress lines if output is no terminal. */
 export const LINE_EVERY_MS = 5000;
 const INDENT = 2;
-/** Columns below which bars are shorter. */
+/** Columns; narrower terminals get shorter bars. */
 const WIDE = 80;
 
 export type Row = readonly [label: string, text: string];
@@ -28,7 +25,7 @@ export class Display {
   readonly #labels: number;
   #progress: Shown | undefined;
 
-  /** `labels`: columns of the labels. Without `env` there are no colours. */
+  /** `labels`: width in columns. Without `env` there are no colours. */
   constructor(output: Output, options: { labels: number; env?: Record<string, string | undefined> }) {
     this.#output = output;
     this.#area = new LiveArea(output);
@@ -36,7 +33,7 @@ export class Display {
     this.paint = painter(output, options.env ?? { NO_COLOR: '1' });
   }
 
-  /** Whether output is redrawn in place. */
+  /** True on a terminal, where output is redrawn in place. */
   get live(): boolean {
     return this.#area.live;
   }
@@ -45,7 +42,7 @@ export class Display {
     this.#area.draw(rows.flatMap((row) => this.#lines(row)));
   }
 
-  /** Shows progress, rate and remaining time. `doing`: current item. */
+  /** `doing` names the current item, shown only on a terminal. */
   progress(label: string, done: number, total: number, options: { doing?: string; nowMs?: number } = {}): void {
     const { doing = '', nowMs = performance.now() } = options;
     if (this.#progress?.label !== label) this.#progress = { label, done, atMs: nowMs, lineMs: nowMs, whole: false };

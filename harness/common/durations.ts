@@ -11,26 +11,22 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
   d: 86_400e3,
 };
 
-/** Regular expression of `durationMs`, for schemas. */
+/** Regular expression of accepted durations, for JSON schemas. */
 export const DURATION_FORM = `^\\d+(\\.\\d+)?(${Object.keys(MILLISECONDS).join('|')})$`;
 
 export const DURATION_WORDS = 'a number and a unit, e.g. 500ms, 30s, 5m (units ns, us, ms, s, m, h, d)';
 
-/**
- * Milliseconds of `250ms`, `1.5s`, `2h`.
- *
- * @throws RangeError with the accepted form
- */
+/** Converts e.g. `250ms`, `1.5s` or `2h` to milliseconds. Throws RangeError with the accepted form. */
 export function durationMs(text: string): number {
   const [, , unit = ''] = new RegExp(DURATION_FORM).exec(text) ?? [];
   const milliseconds = MILLISECONDS[unit];
   if (milliseconds === undefined) throw new RangeError(`'${text}' is no duration: ${DURATION_WORDS}`);
-  // Divides by smaller units: 5 * 1e-6 is not the number nearest to 0.000005.
+  // Divides by whole numbers, since 5 * 1e-6 differs from 0.000005.
   const number = Number(text.slice(0, -unit.length));
   return milliseconds < 1 ? number / Math.round(1 / milliseconds) : number * milliseconds;
 }
 
-/** Milliseconds as text, to three digits: `500 µs`, `12.3 ms`, `450 ms`, `4.5 s`, `2 min 5 s`. */
+/** Formats milliseconds to three digits, e.g. `500 µs`, `12.3 ms`, `4.5 s`, `2 min 5 s`. */
 export function readableDuration(milliseconds: number): string {
   if (milliseconds === 0) return '0 ms';
   if (milliseconds < 0.9995) return `${threeDigits(milliseconds * 1000)} µs`;
@@ -48,8 +44,8 @@ export interface RetryHeaders {
 }
 
 /**
- * Milliseconds of `Retry-After`: seconds, or a date relative to the server's own clock, if it sends one (RFC 9110
- * section 10.2.3). Undefined without a value; negative for a past date.
+ * Milliseconds of `Retry-After` (RFC 9110, section 10.2.3), negative for a past date; dates count from the server's
+ * `Date`. Undefined without a valid value.
  */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;

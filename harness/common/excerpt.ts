@@ -1,10 +1,10 @@
-/** Selects the part of a long text that a finding is about, by the words specific to the finding. */
+/** Selects the part of a long text that a finding is about, by the finding's words. */
 
 export type Telling = ReadonlyMap<string, number>;
 
-/** Name, value, id, number or time, in a body or in a sentence about it. */
+/** Matches a name, value, id, number or time as one word. */
 const WORD = /[\p{L}\p{N}_]+(?:[-.:][\p{L}\p{N}_]+)*/gu;
-/** Weights: an actual value tells more than an expected one; words of a repeated value less than those before it. */
+/** Factors of a word's weight: by its text, within a quoted value, and in both texts. */
 const WEIGHTS = { actual: 8, expected: 2, repeated: 1 / 4, inBoth: 1 / 8 };
 const INTEGER = /^\d{1,15}$/;
 
@@ -14,7 +14,7 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
   const seen = new Set(wordsOf(actual).map(({ word }) => word));
   const due = new Set(wordsOf(expected).map(({ word }) => word));
   for (const kind of ['actual', 'expected'] as const) {
-    // A wrong value may appear in the expectation too: if all words of `actual` do, they count in full.
+    // Words of both texts weigh less, unless `actual` has no other words.
     const other = kind === 'expected' ? seen : seen.isSubsetOf(due) ? new Set<string>() : due;
     const repeated = texts[kind].indexOf('{');
     for (const { word, at } of wordsOf(texts[kind])) {
@@ -26,7 +26,7 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
   return weights;
 }
 
-/** Part of at most `limit` characters around the most telling words, otherwise the beginning; `…` marks omissions. */
+/** Cuts to `limit` characters around the most telling words, else at the beginning; `…` marks omissions. */
 export function excerpt(text: string, limit: number, about: Telling = new Map()): string {
   if (text.length <= limit) return text;
   const [first, last] = mostTelling(text, limit / 2, about) ?? [0, 0];
@@ -38,7 +38,7 @@ export function excerpt(text: string, limit: number, about: Telling = new Map())
   return `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`;
 }
 
-/** Selects texts in their order: the last, and those with the most telling and rarest words; of equals, the later. */
+/** Selects the last item and the items with the most telling and rarest words, in their order. */
 export function tellingMost<T>(items: readonly T[], textOf: (item: T) => string, most: number, about: Telling): T[] {
   if (items.length <= most) return [...items];
   const words = items.map((item) => new Set(wordsOf(textOf(item), (word) => about.has(word)).map(({ word }) => word)));
@@ -59,7 +59,7 @@ interface Word {
   at: number;
 }
 
-/** Words of a text, without indices in a pointer such as `/data/57/id`, which no body contains. */
+/** Skips indices in a JSON pointer such as `/data/57/id`, which no body contains. */
 function wordsOf(text: string, isWanted: (word: string) => boolean = () => true): Word[] {
   const words: Word[] = [];
   for (const { 0: word, index: at } of text.matchAll(WORD))
@@ -67,7 +67,7 @@ function wordsOf(text: string, isWanted: (word: string) => boolean = () => true)
   return words;
 }
 
-/** Range of at most `span` characters with the most telling words; rare ones count more. */
+/** Range of at most `span` characters with the most telling words; rare words count more. */
 export function mostTelling(text: string, span: number, about: Telling): [first: number, last: number] | undefined {
   const beside = neighbours(about);
   const known = wordsOf(text, (word) => about.has(word) || beside.has(word));
@@ -95,11 +95,11 @@ export function mostTelling(text: string, span: number, about: Telling): [first:
   return best?.at;
 }
 
-/** Divisor of the highest score, below which a word is ignored. */
+/** Divisor of the highest score; words that score less are ignored. */
 const LEAST_SHARE = 50;
 const ROUNDING = 1e-9;
 
-/** Neighbours of missing ids, which a text may contain instead. */
+/** Maps neighbouring numbers to each id, since a body lacks a missing id but has its neighbours. */
 function neighbours(about: Telling): Map<string, string> {
   const ids = [...about.keys()].filter((word) => INTEGER.test(word));
   return new Map(ids.flatMap((id) => [-1, 1].map((step): [string, string] => [String(Number(id) + step), id])));
@@ -117,7 +117,7 @@ function scoresOf(about: Telling, beside: ReadonlyMap<string, string>, known: re
   return scores;
 }
 
-/** Start of the next line, unless the telling part begins before; otherwise a whole character. */
+/** Prefers the start of the next line, unless after `latest`; never splits a character. */
 function startNear(text: string, at: number, latest: number): number {
   if (at === 0) return 0;
   const line = text.indexOf('\n', at) + 1;

@@ -9,19 +9,19 @@ export interface Markup {
 
 type Part = string | number | Markup | readonly Markup[] | undefined;
 
-/** Escapes markup between tags, in HTML, XML and Markdown. */
+/** Escapes text between tags of HTML, XML and Markdown. */
 export const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 export const escapeAttribute = (text: string): string =>
   escapeText(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
-/** Template tag: html`<p title="${title}">${text}</p>`. Drops `undefined`, joins lists of markup. */
+/** Tag for html`<p title="${title}">${text}</p>`; drops `undefined` and joins lists of markup. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Markup {
   return { markup: strings.map((text, index) => text + render(parts[index])).join('') };
 }
 
-/** Marks a text as markup: for our own style sheets and scripts, never for text of a target or user. */
+/** Skips escaping: only for Muster's style sheets and scripts, never for text of a target or user. */
 export const trusted = (markup: string): Markup => ({ markup });
 
 export const NOTHING: Markup = { markup: '' };
@@ -34,14 +34,13 @@ function render(part: Part): string {
 
 const isMarkup = (part: unknown): part is Markup => typeof part === 'object' && part !== null && 'markup' in part;
 
-/** Colours of every page, light and dark: names, and tones of outcomes. */
+/** Style sheet with the colours of all pages, light and dark. */
 export const PALETTE = new URL('./palette.css', import.meta.url);
 
 const REPORT_STYLE = [PALETTE, new URL('./report.css', import.meta.url)];
 
 const COMMENTS_AND_BREAKS = /\/\*.*?\*\/|\n\s*/gs;
 
-/** Joins our own style sheets without comments and line breaks. Reads them when a page is made. */
 export const styleOf = (...files: readonly URL[]): Markup =>
   trusted(
     files
@@ -52,7 +51,7 @@ export const styleOf = (...files: readonly URL[]): Markup =>
 
 export const scriptOf = (file: URL): Markup => trusted(readFileSync(file, 'utf8'));
 
-/** Report as one HTML file that loads nothing. `style` adds to the common style sheets; `script` is our own. */
+/** One HTML file without external resources; `script` must be Muster's own. */
 export function reportPage(title: string, main: Markup, { style, script }: { style: URL; script?: URL }): string {
   const scripts = script === undefined ? '' : " script-src 'unsafe-inline';";
   const policy = `default-src 'none'; style-src 'unsafe-inline';${scripts} base-uri 'none'; form-action 'none'`;

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type BodyRule, MessageParser } from './http-parser.ts';
 
-/** What is read of bytes that come in these pieces. */
 function read(pieces: readonly Buffer[], rule: BodyRule = 'framed'): string[] {
   const said: string[] = [];
   let body = '';

@@ -1,7 +1,4 @@
-/**
- * Parses one direction of an HTTP/1.1 connection (RFC 9112) incrementally. Written for watched traffic: keeps at most a
- * head, passes bodies on as they come, and stops at bytes that two readers could understand differently.
- */
+/** Parses one direction of an HTTP/1.1 connection (RFC 9112) incrementally, and stops at ambiguous bytes. */
 import { Bytes } from './bytes.ts';
 
 /** Names and values as received. */
@@ -12,11 +9,11 @@ export interface Head {
   readonly headers: Pairs;
 }
 
-/** End of a body: by its framing, absent, or with the connection. */
+/** `framed`: by length or chunks; `rest`: up to the end of the connection. */
 export type BodyRule = 'framed' | 'none' | 'rest';
 
 export interface MessageSink {
-  /** Called with a complete head. Returns the rule for its body; undefined stops parsing. */
+  /** Called with a complete head; undefined stops parsing. */
   head(head: Head, at: number): BodyRule | undefined;
   body(piece: Buffer, at: number): void;
   end(at: number): void;
@@ -24,7 +21,7 @@ export interface MessageSink {
   wrong(why: string): void;
 }
 
-/** Bytes, above the limit of most servers: 8 or 16 KiB. */
+/** Bytes; most servers allow 8 or 16 KiB. */
 const LONGEST_HEAD = 64 * 1024;
 const LONGEST_LINE = 16 * 1024;
 const LF = 10;
@@ -78,7 +75,7 @@ export class MessageParser {
   }
 
   #head(bytes: Buffer, at: number): Buffer {
-    // Ignores empty lines before a message (section 2.2).
+    // RFC 9112, section 2.2, allows empty lines before a message.
     const start = this.#kept.length === 0 ? bytes.findIndex((byte) => byte !== 10 && byte !== 13) : 0;
     if (start === -1) return NOTHING;
     const fresh = bytes.subarray(start);
@@ -128,7 +125,6 @@ export class MessageParser {
     return bytes.subarray(piece.length);
   }
 
-  /** Reads a chunk size, the end of a chunk, or a trailer. */
   #line(bytes: Buffer, at: number): Buffer {
     const end = bytes.indexOf(LF);
     this.#kept.append(end === -1 ? bytes : bytes.subarray(0, end));
@@ -177,7 +173,7 @@ export class MessageParser {
 const NOTHING = Buffer.alloc(0);
 const NO_BODY = { chunked: false, length: 0 } as const;
 
-/** Length up to and including the empty line; -1 if it is missing. LF alone ends a line too. */
+/** Returns -1 without an empty line; LF alone ends a line, too (RFC 9112, section 2.2). */
 function endOfHead(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at + 1] === LF) return at + 2;
@@ -186,12 +182,12 @@ function endOfHead(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Recent fields by their text: most clients and servers repeat them. */
+/** Cache of parsed fields, since most clients and servers repeat their fields. */
 const known = new Map<string, Pairs>();
 const MOST_KNOWN = 200;
 const LONGEST_KNOWN = 1000;
 
-/** Head, or the problem with it. Repeated fields are the same object. */
+/** Returns a problem as text; equal fields share one object. */
 function headOf(text: string): Head | string {
   const end = text.indexOf('\n') + 1;
   const [line, fields] = [text.slice(0, end).replace(/\r?\n$/, ''), text.slice(end)];
@@ -231,11 +227,11 @@ export function joined(headers: Pairs): Record<string, string> {
 
 const LONGEST_REASON = 80;
 
-/** Shortens a reason, because a peer's text may have any length. */
+/** A reason quotes the peer, whose text may have any length. */
 export const clipped = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 
-/** Framing of a body by its fields (section 6), or the reason why readers could differ. */
+/** Returns the reason as text if readers may disagree about the framing (RFC 9112, section 6). */
 function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {
   const codings = valuesOf(headers, 'transfer-encoding').join(',');
   const lengths = new Set(valuesOf(headers, 'content-length'));

@@ -1,16 +1,16 @@
 import { randomBytes, randomInt } from 'node:crypto';
 
 /**
- * Unique name on the target, earlier runs included, so not drawn from the seed. Short, of lower-case letters, digits
- * and dashes, because the specification does not say what a name may contain.
+ * Makes a name unique across runs, of letters, digits and dashes, as the specification does not say what a name may
+ * contain.
  */
 export const uniqueName = (what: string): string =>
-  // A digit first, so that findings of two runs compare without it.
+  // A suffix that begins with a digit is ignored when findings of two runs are compared.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
 
-/** Unique name of a record on a platform that others use: its administrator finds all by `muster`. */
+/** Name of a record on a shared platform, which its administrator can find by `muster`. */
 export const recordName = (what: string): string => uniqueName(`muster-${what}`);
 
-/** Whether a run gave a record this name, or one that the model of a platform numbers (`muster…x12`). */
+/** True for names from `recordName`, and from the platform model (`muster…x12`). */
 export const isOwnName = (name: string): boolean =>
   /(?<![a-z])muster(-[a-z-]+-\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d+)(?![0-9a-z])/.test(name);

@@ -1,7 +1,4 @@
-/**
- * Node's HTTP, loaded without `import`: importing `node:http` reads every export, and `WebSocket` loads a web client,
- * 50 ms of processor at each start.
- */
+/** Node's HTTP without `import`, which loads every export: 50 ms of processor time at each start. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getBuiltinModule } from 'node:process';
@@ -12,7 +9,7 @@ export interface Listening extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Listens until disposal, which cuts all connections. Rejects if it cannot listen. */
+/** Disposal cuts all connections. Rejects if the port cannot be opened. */
 export async function listening(server: Server, port: number, host: string): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

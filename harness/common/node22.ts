@@ -29,7 +29,7 @@ class Stack {
     this.#disposed = true;
     return moved;
   }
-  /** Disposes in reverse order. An error does not stop the others; all are thrown together. */
+  /** Disposes in reverse order, and throws all errors at the end. */
   async disposeAsync(): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -51,5 +51,5 @@ class Stack {
 
 if (!('AsyncDisposableStack' in globalThis)) Object.assign(globalThis, { AsyncDisposableStack: Stack });
 
-/** Exported for its test, on any Node. */
+/** Exported for tests on any version of Node. */
 export { Stack as AsyncDisposableStackOfNode22 };

@@ -11,7 +11,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A folder with a file, of a process that was killed. */
 function leftBehind(parent: string): string {
   const module = new URL('./owner.ts', import.meta.url).href;
   const script = `import(${JSON.stringify(module)}).then(({ ownedFolder }) => {
@@ -29,7 +28,7 @@ test('what a killed process has left goes with the next folder, and nothing else
   expect(existsSync(join(dead, 'file'))).toBe(true);
   const name = basename(dead);
   const others = [
-    // Of another machine or namespace, by the four characters of where.
+    // Folder of another machine or namespace, by the four characters of `where`.
     name.replace(
       /_(\w{4})_(\w{6})$/,
       (_, where: string, end: string) => `_${where === 'zzzz' ? 'yyyy' : 'zzzz'}_${end}`,

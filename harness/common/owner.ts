@@ -1,7 +1,4 @@
-/**
- * Temporary folders named after their owner, so that a later process removes those of a killed one. A name is valid on
- * this machine, in this namespace of process ids, until reboot; other folders are left alone.
- */
+/** Temporary folders named after their process, so that a later process can remove orphans. */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -15,11 +12,8 @@ const OWNED = /^muster-(?:[a-z]+-)?(?<pid>[0-9a-z]+)_(?<start>[0-9a-z]+)_(?<wher
 const swept = new Set<string>();
 
 /**
- * Makes an empty folder, readable by its owner alone, and first removes those in `parent` whose owner was killed. Names
- * are short, because the path of a socket is limited to 107 bytes.
- *
- * @param purpose letters in the name; '' for none
- * @returns its path
+ * Makes an empty folder that only its user can read, after removing orphans in `parent`. Names are short, as the path
+ * of a socket is limited to 107 bytes. Throws UsageError.
  */
 export function ownedFolder(purpose: string, parent: string = tmpdir()): string {
   if (!swept.has(parent)) sweep(parent);
@@ -32,7 +26,7 @@ export function ownedFolder(purpose: string, parent: string = tmpdir()): string 
   }
 }
 
-/** Removes folders in `parent` that belong to ended processes of this user. Never throws. */
+/** Removes folders in `parent` of ended processes of the same user. Never throws. */
 export function sweep(parent: string): void {
   for (const name of namesIn(parent)) {
     const { pid = '', start, where } = OWNED.exec(name)?.groups ?? {};
@@ -42,7 +36,7 @@ export function sweep(parent: string): void {
       const found = lstatSync(path);
       if (found.isDirectory() && found.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
     } catch {
-      // Another process sweeps too, or the folder cannot be removed.
+      // Another process may have removed the folder, or the system refuses.
     }
   }
 }
@@ -55,13 +49,12 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Start time of a process, which distinguishes it from a later one with the same id; undefined if it has ended. */
+/** Start time of a process, as a later process may get the same id; undefined if ended. */
 function startOf(pid: number): string | undefined {
   if (process.platform !== 'linux') return isAlive(pid) ? '0' : undefined;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The last parenthesis ends the name, which may contain any character. The state is the third field, the start the
-    // 22nd.
+    // The name in /proc/PID/stat may contain parentheses; the state is field 3, the start time field 22.
     const [state = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return 'ZX'.includes(state) ? undefined : Number(more[18]).toString(36);
   } catch {
@@ -80,7 +73,7 @@ function isAlive(pid: number): boolean {
 
 let cached: string | undefined;
 
-/** Hash of the scope of process ids, four characters. */
+/** Four characters that identify the boot and namespace in which process ids are unique. */
 function here(): string {
   cached ??= BigInt(`0x${createHash('sha256').update(placeOfIds()).digest('hex')}`)
     .toString(36)

@@ -1,4 +1,4 @@
-/** Resolves when all is done. The first rejection stops further items, without a wait for those in progress. */
+/** The first rejection stops further items, and does not wait for items in progress. */
 export async function inParallel<T>(
   items: Iterable<T>,
   width: number,

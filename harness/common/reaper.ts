@@ -1,13 +1,10 @@
-/**
- * Ends the process groups of Muster after Muster has died in any way, SIGKILL included: a small process holds the end
- * of a pipe, and knows the groups written to it.
- */
+/** Ends the process groups of Muster after Muster dies, even by SIGKILL: a helper process watches a pipe. */
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /** Seconds between SIGTERM and SIGKILL. */
 const GRACE_SECONDS = 2;
 
-/** Shell script: reads `+ GROUP` and `- GROUP`, and ends the remaining groups at the end of the pipe. */
+/** Shell script that reads `+ GROUP` and `- GROUP`, and ends the remaining groups when the pipe closes. */
 const SCRIPT = `
 trap '' HUP INT TERM
 groups=
@@ -32,7 +29,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 let reaper: ChildProcess | undefined;
 
-/** Ties a group to the life of this process. The result unties it after its end. */
+/** Ends the group if this process dies; call the result once the group has ended. */
 export function endWithUs(group: number): () => void {
   tell(`+ ${group}`);
   return () => tell(`- ${group}`);
@@ -40,13 +37,13 @@ export function endWithUs(group: number): () => void {
 
 function tell(line: string): void {
   reaper ??= started();
-  // Written synchronously, before Muster can die. Without a process to spare there is no reaper.
+  // Muster may die at any time, so the line is written synchronously. Without a free process there is no reaper.
   if (reaper.stdin?.writable === true) reaper.stdin.write(`${line}\n`);
 }
 
 function started(): ChildProcess {
   const child = spawn('/bin/sh', ['-c', SCRIPT], {
-    // Own session, so that neither a terminal nor a signal to our group ends it.
+    // A session of its own protects the reaper from signals to the terminal or to Muster's group.
     detached: true,
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },

@@ -1,4 +1,4 @@
-/** No part of a secret gets through, wherever the text that holds it was cut, and however it was encoded. */
+/** Tests that no part of a secret appears in output, however the text was cut or encoded. */
 
 import { createServer, type RequestListener } from 'node:http';
 import fc from 'fast-check';
@@ -22,7 +22,6 @@ function knowing(...secrets: string[]): Redactor {
   return redactor;
 }
 
-/** The longest piece of the secret that stands in the text. */
 function told(text: string, secret: string): string {
   for (let length = secret.length; length >= 3; length -= 1) {
     for (let at = 0; at + length <= secret.length; at += 1) {
@@ -110,7 +109,7 @@ describe('cuts', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), fc.nat({ max: 200 }), (pieces, limit) => {
         const said = redactor.excerpt(pieces.join(''), limit);
-        // What stands there by chance is no secret told.
+        // Other text may contain parts of a secret by chance.
         const chance = pieces.filter((text) => text !== AWKWARD && text !== PLAIN).join(' ');
         for (const secret of [AWKWARD, PLAIN]) {
           expect(told(said, secret).length).toBeLessThanOrEqual(Math.max(4, told(chance, secret).length));
@@ -152,9 +151,7 @@ it('masks every line of a private key', () => {
 
 describe('a transcript', () => {
   const filler = (length: number): string => 'filler. '.repeat(Math.ceil(length / 8)).slice(0, length);
-  /**
-   * Says the secret after as many characters as the path says, in two writes; on `/events` as a stream that stays open.
-   */
+  /** Sends the secret after the number of characters in the path, in two writes; a stream stays open. */
   const tell: RequestListener = (request, response) => {
     const [, what = '', at = '0', split = '0'] = (request.url ?? '').split('/');
     request.resume();
@@ -280,7 +277,7 @@ it('masks a secret that begins inside what only looked like one', () => {
   expect(knowing(secret).text(`aabaaba${secret}!`)).toBe('aabaaba***!');
 });
 
-// Words that are secrets are masked where they stand as one, and left alone where they are words.
+// Secrets of ordinary words are masked only as values of credentials.
 
 describe('a secret of ordinary words', () => {
   const redactor = knowing('limited', 'dev', 'key', 'dev-key', 'p@ss w"', '7');

@@ -1,19 +1,15 @@
-/**
- * Masks the secrets of a run in records and reports. A target may return a secret in any encoding, and any text may cut
- * one. So a secret is a list of patterns, one for each character, whose first few are searched too.
- */
+/** Masks the secrets of a run in records and reports, in any encoding and even if cut. */
 
 import { endOf, escaped, type Form, formsOf, HEAD, remains, sources } from './secret-forms.ts';
 import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
 
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 
-/** Whether a secret may occur in other text by chance. Such a secret is masked only as the value of a credential. */
+/** True if other text may contain the secret by chance; masked only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
 export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
 
-/** Secrets of one run, masked in everything that checks and reports keep or write. */
 export class Redactor {
   readonly #secrets = new Map<string, string | undefined>();
   readonly #forms: Form[] = [];
@@ -26,10 +22,8 @@ export class Redactor {
   }
 
   /**
-   * Registers a secret. One of fewer than 8 characters, or of ordinary words, is masked only as the value of a
-   * credential: in `Bearer …`, behind an option, or in a field whose name ends in key, token, secret or password.
-   *
-   * @param variable environment variable that holds it, for the lines that repeat a request
+   * Secrets below 8 characters or of ordinary words are masked only as values of credentials. `variable` names the
+   * environment variable that holds the secret, for commands that repeat a request.
    */
   add(secret: string | undefined, variable?: string): void {
     if (secret === undefined || secret === '') return;
@@ -41,7 +35,7 @@ export class Redactor {
       this.#values = credentialValues([...this.#ordinary]);
       return;
     }
-    // A private key may come back line by line.
+    // A target may return a private key line by line.
     const lines = secret.split(/\r?\n/).filter((line) => line.length >= 16 && !line.startsWith('-----'));
     this.#forms.push(...[...new Set([secret, ...lines])].flatMap(formsOf));
     this.#starts = new RegExp(`(?=${this.#forms.map(({ start }) => start).join('|')})`, 'g');
@@ -51,7 +45,7 @@ export class Redactor {
     return this.#secrets.get(secret);
   }
 
-  /** Masks every secret. `ended: false`: the text may be cut, as on a dropped connection. */
+  /** `ended: false`: the text may be cut, e.g. by a dropped connection. */
   text(text: string, { ended = true }: { ended?: boolean } = {}): string {
     const values = this.#values === undefined ? text : text.replaceAll(this.#values, `$1${MASK}`);
     return this.#starts === undefined ? values : this.#anywhere(values, this.#starts, ended);
@@ -75,15 +69,15 @@ export class Redactor {
   }
 
   /**
-   * First `limit` characters of a text, masked before the cut, so that no secret is split. `size`: length of the whole
-   * if `text` is only its beginning.
+   * Masks before cutting to `limit` characters, so no secret is split. `size` is the total length if `text` is only a
+   * beginning.
    */
   excerpt(
     text: string,
     limit: number,
     { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
   ): string {
-    // Reads beyond the limit: a mask is shorter than its secret, so later text moves up.
+    // Reads beyond the limit, because masks are shorter than secrets and later text moves up.
     const reach = limit * 2 + Math.max(0, ...this.#forms.map(({ characters }) => characters.length * 6));
     const whole = size === undefined && text.length <= reach;
     const clean = this.text(whole ? text : text.slice(0, reach), { ended: whole && ended });
@@ -92,7 +86,6 @@ export class Redactor {
       : `${clean.slice(0, limit)}… (${size ?? `${text.length} characters`})`;
   }
 
-  /** Header value: masked whole for a credential, otherwise its secrets. */
   header(name: string, value: string): string {
     return SECRET_HEADER.test(name) ? MASK : this.text(value);
   }
@@ -115,32 +108,28 @@ export class Redactor {
   }
 }
 
-/** Names whose value decides: they also name items of a list. */
+/** Names of secrets or of list items; the value decides. */
 const MAYBE_NAME = /^(?:key|sig)$/i;
-/** Name of a secret in an address or form only; elsewhere it is an error or the result of a ping (section 2.5). */
+/** `code` is a secret in an address or form, elsewhere an error code or the result of a ping (section 2.5). */
 const CODE = /^code$/i;
 const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
-/** Parameter of an address or form; the look-behind excludes the rest of a longer name. */
+/** The look-behind rejects the rest of a longer name. */
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
 /** User and password before a host, in a header. */
 const USER = /((?:^|[\s,])[^\s:@/,]+:)[^\s:@/,]+@/g;
-/** Name, text or mark of readable JSON. */
+/** Matches strings, punctuation and literals of JSON. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-/** Candidate for a JWT. */
+/** Matches candidates for a JWT. */
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
-/** Characters of secrets without a form of their own. */
 const WORD = /[\w-]{8,}/g;
 const MOST_WORDS = 1000;
 
-/**
- * Redactor for watched traffic: also masks unknown secrets by name or form. Text of a client is read once, because no
- * pattern restarts within its match.
- */
+/** Also masks unknown secrets of watched traffic, by name or form. Takes linear time, since clients choose the text. */
 export class TrafficRedactor extends Redactor {
   readonly #words = new Set<string>();
 
-  /** Registers a secret that is masked only unchanged, which is cheap. Drops the oldest. */
+  /** Registers a secret that is masked only unencoded, for speed; keeps the newest 1000. */
   addWord(secret: string): void {
     for (const [word] of secret.matchAll(WORD)) {
       if (isOrdinary(word)) continue;
@@ -157,7 +146,7 @@ export class TrafficRedactor extends Redactor {
 
   #unnamed(text: string, options?: { ended?: boolean }): string {
     let clean = withoutForms(super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`));
-    // Tested first: most texts have none, and the patterns are slower.
+    // Most texts contain neither, and the patterns are slow.
     if (clean.includes('=')) clean = clean.replaceAll(PARAMETER, withoutParameter);
     if (clean.includes('eyJ')) clean = clean.replaceAll(DOTTED, withoutJwt);
     return this.#words.size === 0 ? clean : clean.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
@@ -195,7 +184,7 @@ export class TrafficRedactor extends Redactor {
     );
   }
 
-  /** Works on tokens instead of values, to keep numbers beyond a double and repeated members. */
+  /** Edits tokens instead of values, to keep large numbers and repeated members. */
   #json(text: string): string {
     const tokens = [...text.matchAll(TOKENS)];
     const kept: string[] = [];
@@ -243,7 +232,7 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
   const [name, value] = [textAt(index), textAt(index + 2)];
   if (NOTHING.test(value)) return false;
   if (tellsSecret(name) || (MAYBE_NAME.test(name) && looksRandom(value))) return true;
-  // `{"name": "password", "value": "x"}`, in either order.
+  // Recognises `{"name": "password", "value": "x"}`, in either order.
   return name === 'value' && (tellsSecret(textAt(index - 2)) || tellsSecret(textAt(index + 6)));
 }
 
@@ -259,13 +248,12 @@ function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
 
 const NOTHING = /^(?:null|true|false|)$/;
 
-/** Whether it looks generated: letters of both cases with digits, or a long mix of letters and digits. */
+/** True for letters of both cases with digits, or a long mix of letters and digits. */
 const looksRandom = (value: string): boolean =>
   value.length >= 12 &&
   ((/[A-Z]/.test(value) && /[a-z]/.test(value) && /\d/.test(value)) ||
     (value.match(/[a-z\d]{12,}/gi) ?? []).some((part) => part.replaceAll(/\D/g, '').length > 2));
 
-/** Index of the last token of the value that begins at `first`. */
 function lastOfValue(tokens: readonly RegExpExecArray[], first: number): number {
   let depth = 0;
   for (let index = first; index < tokens.length; index += 1) {
@@ -302,12 +290,12 @@ const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => 
 const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
 
-/** Finds the secrets behind a credential's name or scheme, the first group, unless they are part of a longer word. */
+/** Matches secrets after the name or scheme of a credential (group 1), but not within longer words. */
 function credentialValues(secrets: readonly string[]): RegExp {
   const scheme = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
   const quotes = `["'\\\\]*`;
   const named = `${CREDENTIAL_NAMES}${quotes}(?:\\s*[:=]\\s*|\\s+)${quotes}(?:${scheme})?`;
-  // Longest first, because one may begin with another.
+  // Longest first, because a secret may begin with a shorter secret.
   const forms = [...secrets].sort((a, b) => b.length - a.length).map((secret) => sources(secret, escaped).join(''));
   return new RegExp(`(${scheme}${quotes}|${named})(?:${forms.join('|')})(?![\\w-])`, 'g');
 }

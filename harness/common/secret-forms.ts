@@ -1,21 +1,21 @@
 /** Forms of a secret in other text: encoded, escaped, or cut. */
 
-/** Characters of a cut secret below which it is left alone: shorter parts occur by chance. */
+/** Characters; shorter parts of a cut secret occur by chance. */
 const SHORTEST = 4;
-/** Characters of a secret's beginning that are masked anywhere, because text may be cut there. */
+/** Characters at the beginning of a secret that are masked anywhere, as text may be cut after them. */
 export const HEAD = 8;
 
 export interface Form {
-  /** Sticky patterns, one for each character in any escape. */
+  /** Sticky patterns, one per character in any escaping. */
   characters: readonly RegExp[];
-  /** Sticky pattern of the whole; backtracks if a character can be read in two ways. */
+  /** Sticky pattern of the whole secret, which backtracks over ambiguous escapes. */
   whole: RegExp;
   start: string;
-  /** Number of first characters that distinguish it from other text. */
+  /** Number of first characters that identify the secret. */
   head: number;
 }
 
-/** End of a form that begins at `index`; `index` itself if the match is too short. */
+/** Returns `index` if the match is too short. */
 export function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
   whole.lastIndex = index;
   if (whole.test(text)) return whole.lastIndex;
@@ -27,7 +27,7 @@ export function endOf({ characters, whole, head }: Form, text: string, index: nu
   return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;
 }
 
-/** Length of the longest end of a form at the start of the text. */
+/** Length of the secret's longest suffix with which the text starts. */
 export function remains({ characters }: Form, text: string): number {
   for (let from = 1; from <= characters.length - SHORTEST; from += 1) {
     const { count, at } = match(characters, text, 0, from);
@@ -36,7 +36,6 @@ export function remains({ characters }: Form, text: string): number {
   return 0;
 }
 
-/** Number of characters from `from` on that match at `index`, and the end of the last. */
 function match(characters: readonly RegExp[], text: string, index: number, from = 0): { count: number; at: number } {
   let at = index;
   for (let count = 0; ; count += 1) {
@@ -48,7 +47,7 @@ function match(characters: readonly RegExp[], text: string, index: number, from 
   }
 }
 
-/** Forms of a secret: plain, hexadecimal and base64, alone or shifted by bytes before it. */
+/** Plain, hexadecimal and base64 forms; preceding bytes shift base64 in one of three ways. */
 export function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret);
   const [alone = '', ...inside] = [0, 1, 2].map((before) =>
@@ -70,7 +69,7 @@ export const sources = (text: string, pattern: (character: string) => string): s
 
 function form(text: string, pattern: (character: string) => string, end = ''): Form {
   const patterns = sources(text, pattern);
-  // Up to the first character outside of words, or most of the text.
+  // Counts up to the first character that words lack, else most of the text.
   const telling = text.search(/[^A-Za-z._-]/);
   const head = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(text.length * 0.75)) : telling + 1);
   return {
@@ -85,7 +84,7 @@ const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'g
 const CONTROL: Readonly<Record<string, string>> = { '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't' };
 
 /**
- * Patterns of a character: plain, escaped for JSON or a URL (repeatedly), for HTML or a shell, or misread as Latin-1.
+ * Alternatives for a character: plain, escaped for JSON or a URL (repeatedly), HTML or a shell, or misread as Latin-1.
  */
 export function escaped(character: string): string {
   if (/^\w$/.test(character)) return character;

@@ -1,4 +1,4 @@
-/** Masks secrets by name, in any text: JSON, YAML, XML, forms, addresses; also escaped, or cut. */
+/** Masks secrets by their names in any text: JSON, YAML, XML, forms or addresses, even if escaped or cut. */
 
 export const MASK = '***';
 
@@ -16,12 +16,12 @@ const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
 
-/** One word or a few, such as `limited` or `dev-key`, which occur in unrelated text. */
+/** Matches words such as `limited` or `dev-key`, which occur in unrelated text. */
 const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
 const LONGEST_WORDS = 16;
 export const isShortWords = (text: string): boolean => text.length < LONGEST_WORDS && WORDS.test(text);
 
-/** Secrets recognised by their form. A cut private key ends with the text. */
+/** Secrets recognised by their form; a cut private key lasts to the end of the text. */
 const FORMS = new RegExp(
   [
     '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[^]*?(?:-----END [A-Z0-9 ]{1,60}-----|$)',
@@ -32,7 +32,7 @@ const FORMS = new RegExp(
   'g',
 );
 
-/** Keeps a user name alone, as in `ssh://git@…`. */
+/** Keeps a user name without a password, as in `ssh://git@…`. */
 function withoutForm(found: string): string {
   if (!found.endsWith('@')) return MASK;
   const from = found.lastIndexOf('/') + 1;
@@ -40,7 +40,7 @@ function withoutForm(found: string): string {
 }
 
 const BETWEEN = {
-  /** `password: x`, `"password": "x"`, `password = 'x'`; also `name: password` and below it `value: x`. */
+  /** `password: x`, `"password": "x"`, `password = 'x'`, and `name: password` above `value: x`. */
   assigned: String.raw`(?:\\*["'])?(?:,?(?:\s|\\+[nr])*(?:\\*["'])?value(?:\\*["'])?)?[ \t]*[:=][ \t]*`,
   /** `<password>x</password>`, and `<entry key="password">x</entry>`. */
   element: String.raw`["']?(?:\s[^<>]{0,200})?>`,
@@ -62,7 +62,7 @@ interface Place {
   name: number;
   value: number;
 }
-/** Range of the value without quotes; `bare`: unquoted in JSON. Undefined if it is no secret. */
+/** Range to mask, without quotes; a `bare` value needs quotes in JSON. */
 type Found = { from: number; to: number; bare?: boolean } | undefined;
 
 const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found } = {
@@ -97,7 +97,7 @@ function upTo(pattern: RegExp, { text, value }: Place): Found {
   return pattern.test(text) ? { from: value, to: pattern.lastIndex } : undefined;
 }
 
-/** Id of a few digits, or words. */
+/** Matches ids of a few digits, and several words: no secrets. */
 const PLAIN = /^(?:\d{1,9}|[a-z]+(?:[-_. ][a-z]+)+)$/i;
 function unlessPlain(found: Found, { text }: Place): Found {
   const value = found === undefined ? '' : text.slice(found.from, found.to);
@@ -110,7 +110,7 @@ function spaced(place: Place): Found {
   return LINE_OF_WORDS.test(before) ? unlessPlain(upTo(/\S+/y, place), place) : undefined;
 }
 
-/** Requires a closing tag: a name in angle brackets is also a placeholder in a sentence. */
+/** Requires a closing tag, as `<token>` may be a placeholder in a sentence. */
 function element(place: Place): Found {
   const { text, value } = place;
   const found = upTo(/<!\[CDATA\[[\s\S]{0,8000}?\]\]>|[^<]{1,8000}/y, place);
@@ -118,11 +118,11 @@ function element(place: Place): Found {
   return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
 }
 
-/** Value without information, or a reference to one. */
+/** Matches values that hold no secret: null, booleans, and references to variables. */
 const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
-/** Text before the end of a name at the start of a line, or of a string escaped in another. */
+/** Matches text that ends in a name at the start of a line or of a nested string. */
 const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?(?:\w[\w.-]*)?$/;
-/** Text before the end of a name at the start of an item of `{a: 1, b: 2}`. */
+/** Matches text that ends in the name of an item in `{a: 1, b: 2}`. */
 const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
 const LONGEST_BEFORE = 120;
 
@@ -139,7 +139,7 @@ function assigned(place: Place): Found {
   if (text[value] === '{' || text[value] === '[') return { from: value, to: endOfNested(text, value), bare: true };
   const before = text.slice(Math.max(0, name - LONGEST_BEFORE), name);
   const isQuoted = /["']/.test(text.slice(name, value));
-  // Masked together with its scheme.
+  // TrafficRedactor masks the value together with its scheme.
   if (!isQuoted && AUTHORIZATION.test(text.slice(name, value + 'bearer '.length))) return undefined;
   return isQuoted ? afterQuoted(before, place) : afterPlain(before, place);
 }
@@ -156,12 +156,12 @@ function afterQuoted(before: string, place: Place): Found {
 function afterPlain(before: string, place: Place): Found {
   const { text, name, value } = place;
   if (/[\r\n]|\\[nr]/.test(text.slice(name, value))) return upTo(/[^\r\n"\\]+/y, place);
-  // YAML has a space after the colon; a scope such as `tokens:write` has none.
+  // YAML needs a space after the colon; a scope such as `tokens:write` has none.
   const line = text[value - 1] === ':' && /\S/.test(text[value] ?? '') ? null : LINE.exec(before);
   if (line === null) return ITEM.test(before) ? upTo(RUN, place) : inSentence(upTo(RUN, place), place);
   const [, begin, indent = ''] = line;
   if (begin !== undefined) return { from: value, to: endOfLines(text, value, indent.length) };
-  // In an escaped string an escape ends the line, and a quote the string.
+  // Within an escaped string, an escape ends the line and a quote ends the string.
   return upTo(/(?:[^\r\n"\\]+|\\+(?![nr"\\]))+/y, place);
 }
 
@@ -171,7 +171,7 @@ const LEAST_IN_SENTENCE = 8;
 const inSentence = (found: Found, place: Place): Found =>
   found === undefined || found.to - found.from < LEAST_IN_SENTENCE ? undefined : unlessPlain(found, place);
 
-/** Offset of the closing quote, or the end of the text. In a nested string it is preceded by backslashes. */
+/** Backslashes precede the closing quote of a nested string; without a quote the text's end counts. */
 function endOfQuoted(text: string, at: number, opening: string): number {
   const quote = opening.at(-1) ?? '"';
   const level = opening.length - 1;
@@ -198,7 +198,7 @@ function endOfNested(text: string, at: number): number {
   return text.length;
 }
 
-/** End of the line; of a YAML block, the end of its deeper lines or list items. */
+/** End of the line, or of a YAML block with its deeper lines and list items. */
 function endOfLines(text: string, at: number, indent: number): number {
   const lines = /[^\r\n]*/y;
   lines.lastIndex = at;

@@ -6,7 +6,7 @@ const CODES = { SIGHUP: EXIT.hungUp, SIGINT: EXIT.interrupted, SIGTERM: EXIT.ter
 export type EndingSignal = keyof typeof CODES;
 export const ENDING_SIGNALS = Object.keys(CODES) as EndingSignal[];
 
-/** Reason of a command that was interrupted before its decision. */
+/** Abort reason of a command that a signal ended before its decision. */
 export class Interrupted extends Error {
   override name = 'Interrupted';
   readonly by: EndingSignal;
@@ -21,8 +21,7 @@ export const interruptedCode = ({ reason }: AbortSignal): number =>
   reason instanceof Interrupted ? CODES[reason.by] : EXIT.interrupted;
 
 /**
- * Resolves on the first signal to a serving command, with its exit code: 0 for the signals that end a server. Ignores
- * later ones, so that it can clean up.
+ * Resolves with the first signal and its exit code (0 for SIGINT and SIGTERM); later signals do not stop the clean-up.
  */
 export function untilSignal(): Promise<{ signal: EndingSignal; code: number }> {
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { Display } from './display.ts';
 import { escapeAttribute, escapeText, html, NOTHING, trusted } from './html.ts';
 import { bar, cutTo, hanging, LiveArea, type Output, painter, width, wrap } from './terminal.ts';
 
-/** What a terminal of some lines shows after everything that was written, as far as these tests need one. */
+/** Screen of a terminal, for the control sequences that the progress line uses. */
 class Terminal implements Output {
   isTTY = true;
   columns = 20;
@@ -196,7 +196,7 @@ test('nothing that is put in opens a tag, ends an attribute or begins an entity'
   );
 });
 
-/** The inverse of escaping; the ampersand last, so that nothing is undone twice. */
+/** Inverse of escaping; `&amp;` comes last, so that no text is unescaped twice. */
 const unescaped = (markup: string): string =>
   markup
     .replaceAll('&lt;', '<')

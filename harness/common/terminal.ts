@@ -7,11 +7,10 @@ export interface Output {
   columns?: number;
 }
 
-/** Formats of `util.styleText`, such as `red` or `['bold', 'green']`. */
 export type Format = Parameters<typeof styleText>[0];
 export type Paint = (format: Format, text: string) => string;
 
-/** Whether to write colours: FORCE_COLOR, then NO_COLOR, then the kind of stream. */
+/** FORCE_COLOR wins over NO_COLOR, NO_COLOR over the kind of stream. */
 export function wantsColour(output: Output, env: Record<string, string | undefined>): boolean {
   const force = env['FORCE_COLOR'];
   if (force !== undefined) return force !== '0' && force !== 'false';
@@ -24,10 +23,10 @@ export function painter(output: Output, env: Record<string, string | undefined>)
   return (format, text) => (on ? styleText(format, text, { validateStream: false }) : text);
 }
 
-/** Columns of a text, without its colours. */
+/** Columns, without colour codes. */
 export const width = (text: string): number => [...stripVTControlCharacters(text)].length;
 
-/** Breaks text at spaces into lines of at most `columns`; a longer word stays whole, so that it can be copied. */
+/** Words longer than `columns` stay whole, so that users can copy them. */
 export function wrap(text: string, columns: number): string[] {
   return text.split('\n').flatMap((line) => {
     const lines: string[] = [];
@@ -58,31 +57,30 @@ export function cutTo(text: string, columns: number): string {
 }
 
 /**
- * Characters that could command a terminal, break a line or reorder text: control characters except tab and line feed
- * (C0, DEL, C1), separators of lines and paragraphs, and controls of writing direction. Each is one UTF-16 unit.
+ * Control characters except tab and line feed, line separators and writing-direction controls, with which text can
+ * forge terminal output. Each is one UTF-16 unit.
  */
 const UNPRINTABLE = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const spelled = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Text with such characters spelled out. Applied to text of a target before a person reads it, in any format. */
+/** Spells out control characters; for text of a target before a person reads it. */
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
-/** `printable` on one line, for text without line breaks of its own: with one, it could forge a line. */
+/** Also spells out line breaks, with which a target can forge a line. */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
-/** Commands of workflow runners: a line `::command …::…` (GitHub), `##[command]` and `##vso[…]` anywhere (Azure). */
+/** Commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */
 const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
 
-/** Disables commands to a workflow runner in text of a target or foreign file. */
+/** Breaks commands to CI runners in text of a target or a foreign file. */
 export const inert = (text: string): string => text.replaceAll(COMMANDS, ' ');
 
-/** JSON for any terminal, which parses to the same value. `indent`: spaces a level. */
+/** Safe on a terminal, and parses to the same value. `indent`: spaces per level. */
 export const printableJson = (value: unknown, indent = 0): string =>
   JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelled);
 
-/** Value with `spell` applied to every string, keys included; `spell` is `printable` or `printableLine`. */
 export function printableValue<T>(value: T, spell: (text: string) => string = printable): T {
   if (typeof value === 'string') return spell(value) as T;
   if (Array.isArray(value)) return value.map((item) => printableValue(item, spell)) as T;
@@ -90,14 +88,12 @@ export function printableValue<T>(value: T, spell: (text: string) => string = pr
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [spell(key), printableValue(item, spell)])) as T;
 }
 
-/** Progress as a bar that is readable without colours: `█████░░░░░`. */
 export function bar(done: number, total: number, options: { columns?: number; paint?: Paint } = {}): string {
   const { columns = 20, paint = (_, text) => text } = options;
   const full = total <= 0 ? columns : Math.max(0, Math.min(columns, Math.round((done / total) * columns)));
   return paint('cyan', '█'.repeat(full)) + paint('dim', '░'.repeat(columns - full));
 }
 
-/** Values as bars of eight heights; the highest is full. */
 export function sparkline(values: readonly number[]): string {
   const highest = Math.max(...values, Number.MIN_VALUE);
   return values.map((value) => BARS[Math.round((Math.max(0, value) / highest) * (BARS.length - 1))]).join('');
@@ -107,9 +103,7 @@ const BARS = '▁▂▃▄▅▆▇█';
 export const spinner = (count: number): string => SPINNER[count % SPINNER.length] ?? '';
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/**
- * Last lines of a terminal, redrawn in place. Draws nothing without a terminal, where lines must be written instead.
- */
+/** Last lines of a terminal, redrawn in place; draws nothing if output is no terminal. */
 export class LiveArea {
   readonly #output: Output;
   #drawn = 0;
@@ -122,11 +116,11 @@ export class LiveArea {
     return this.#output.isTTY === true;
   }
 
-  /** Redraws. Cuts lines to the terminal's width, because a wrapped line could not be erased. */
+  /** Cuts lines to the terminal's width, because a wrapped line cannot be erased. */
   draw(lines: readonly string[]): void {
     if (!this.live) return;
     const columns = this.#output.columns ?? 80;
-    // Without colours: the cut could drop the code that ends one.
+    // Drops colours, because the cut may lose the code that ends a colour.
     const fit = (line: string): string =>
       width(line) <= columns ? line : `${[...stripVTControlCharacters(line)].slice(0, columns - 1).join('')}…`;
     this.#output.write(`${this.#erasing()}${lines.map(fit).join('\n')}`);
@@ -138,13 +132,12 @@ export class LiveArea {
     this.#drawn = 0;
   }
 
-  /** Writes a permanent line above the next drawing, on any output. */
   line(text: string): void {
     this.clear();
     this.#output.write(`${text}\n`);
   }
 
-  /** Keeps the drawing on the screen; the next one begins below. */
+  /** Leaves the drawing on the screen; the next drawing begins below. */
   keep(): void {
     if (this.#drawn > 0) this.#output.write('\n');
     this.#drawn = 0;

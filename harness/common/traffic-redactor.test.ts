@@ -1,4 +1,4 @@
-/** No secret is in what the console shows, wherever it stood; what is none stays as it is. */
+/** Tests that the console shows no secret of watched traffic, and masks nothing else. */
 
 import { expect, it } from 'vitest';
 import { TrafficRedactor } from './redact.ts';
@@ -41,7 +41,7 @@ it.each([
 ])('reads %s once', (_, work) => {
   const began = performance.now();
   work();
-  // Some milliseconds; what goes over it again and again takes minutes.
+  // Linear work takes milliseconds, quadratic work minutes.
   expect(performance.now() - began).toBeLessThan(20_000);
 });
 
@@ -105,7 +105,7 @@ const MULTIPART =
   '--b\r\nContent-Disposition: form-data; name="name"\r\n\r\nz: 2\r\n--b--';
 const inJson = (data: string): string => JSON.stringify({ content: { data }, z: 2 });
 
-/** Each with something after it that stays. */
+/** Each text also contains `z: 2`, which must stay. */
 it.each<[string, () => string]>([
   ['a private key', () => mask.body(JSON.stringify({ pem: PEM, z: 2 }), false)],
   ['a private key in a text', () => mask.body(`${PEM}z: 2`, false)],

@@ -1,6 +1,6 @@
-/** Exit codes, UsageError, and the nearest known word for a mistyped one. */
+/** Exit codes, usage errors, and suggestions for mistyped words. */
 
-/** Commands whose exit codes have their own meanings; others exit 0 after their work. */
+/** Commands whose exit codes have special meanings; other commands exit 0 after their work. */
 export const EXIT_TABLES = [
   'check',
   'compare',
@@ -25,7 +25,7 @@ const afterRuns = <const Meaning extends string>(meaning: Meaning) => ({
   mutate: meaning,
 });
 
-/** Exit codes by name. No command exits 0 without having done its work. */
+/** A command exits 0 only after doing its work. */
 const EXIT_CODES = {
   conformant: {
     code: 0,
@@ -75,7 +75,7 @@ export const EXIT = Object.fromEntries(Object.entries(EXIT_CODES).map(([name, { 
 export const exitCodesOf = (table: ExitTable): number[] =>
   Object.values<ExitCode>(EXIT_CODES).flatMap((exit) => (exit[table] === undefined ? [] : [exit.code]));
 
-/** Codes of a command on one line: `0 conformant · 1 a MUST failed · …`. */
+/** Example: `0 conformant · 1 a MUST failed · …`. */
 export function exitCodesText(command: ExitTable): string {
   return Object.values<ExitCode>(EXIT_CODES)
     .filter((exit) => exit[command] !== undefined)
@@ -83,12 +83,12 @@ export function exitCodesText(command: ExitTable): string {
     .join(' · ');
 }
 
-/** Closest word of `known`, for "did you mean …?"; undefined if none is close. `*` in `text` matches anything. */
+/** Closest known word for "did you mean …?"; undefined if all differ too much. `*` in `text` matches anything. */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  // A pattern matches more words, so it must be closer.
+  // A pattern matches more words, so its distance must be smaller.
   const most = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
-  // A word of which no letter is left was not meant.
+  // The suggestion must keep at least one letter.
   let least = Math.min(most, text.length - 1);
   for (const candidate of known) {
     const distance = editDistance(text, candidate);
@@ -118,10 +118,7 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/**
- * Checks a secret that is sent in a header. Throws UsageError, which names the place and not the secret: a line end or
- * another character that no header carries would be refused by every HTTP library.
- */
+/** Throws UsageError for characters that HTTP headers forbid; the message hides the secret. */
 export function headerSecret(option: string, secret: string): string {
   const at = secret.search(/[^\x21-\x7e]/);
   if (at < 0) return secret;
@@ -131,12 +128,12 @@ export function headerSecret(option: string, secret: string): string {
   );
 }
 
-/** Usage error (`EXIT.usage`). The message names the option and the accepted values. */
+/** Usage error (`EXIT.usage`); the message names the option and the accepted values. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Turns a parser's error into a usage error of the option. */
+/** Turns errors of `read` into UsageErrors that name the option. */
 export function usage<T>(option: string, read: () => T): T {
   try {
     return read();

@@ -1,7 +1,4 @@
-/**
- * Files of the command line. An output is tried before the work, and then written whole or not at all; an input is a
- * regular file, or a pipe, read to its end.
- */
+/** Reads and writes files of the command line; an output is written completely or not at all. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -23,28 +20,26 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from './usage.ts';
 
-// New files and sockets get an unpredictable name and their final permissions first, then their place by a rename, so
-// that nobody can prepare, read or redirect them.
+// New files get an unpredictable name and final permissions before a rename, so that nobody can prepare, read or
+// redirect them.
 
-/** Flags to create a file that exists neither as file nor as link, with its mode from the start. */
+/** Creates a file only if neither file nor link exists, with its mode from the start. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
-/** Permissions of a file with a secret: owner only. */
+/** Permissions of a secret: only the owner may read and write. */
 export const SECRET_MODE = 0o600;
 
 const FORM = /^\.muster-[0-9a-f]{24}$/;
 
-/** Unpredictable name in the folder of `path`; short, because a name has at most 255 bytes. */
+/** Unpredictable and short, because a file name has at most 255 bytes. */
 export const besideName = (path: string): string => join(dirname(path), `.muster-${randomBytes(12).toString('hex')}`);
 
-/** Whether a name is from `besideName`, left by a crash before the rename. */
+/** True for files that a crash left before the rename. */
 export const isBesideName = (name: string): boolean => FORM.test(name);
 
 /**
- * Replaces `path` atomically: a reader, or a crash, finds the old file or the new one. A link at `path` is replaced.
- * Throws the system's error, and leaves nothing behind.
- *
- * @param mode permissions, reduced by the umask
+ * Replaces `path` atomically, even a link. Throws the system's error and leaves no file behind. `mode`: permissions
+ * before the umask.
  */
 export function replaceWith(path: string, content: string | Uint8Array, mode = 0o644): void {
   const beside = besideName(path);
@@ -63,11 +58,8 @@ export function replaceWith(path: string, content: string | Uint8Array, mode = 0
 }
 
 /**
- * Makes the folder of a file and tries to write there, to refuse a wrong place before a run.
- *
- * @param option option of the file, for the message
- * @returns the absolute path
- * @throws UsageError
+ * Returns the absolute path after a trial write, to refuse a wrong place before a run. Throws UsageError that names
+ * `option`.
  */
 export function prepareFile(option: string, path: string): string {
   const file = resolve(path);
@@ -76,7 +68,7 @@ export function prepareFile(option: string, path: string): string {
     if (!statSync(dirname(file)).isDirectory()) throw new Error('it is not a folder');
     const there = statSync(file, { throwIfNoEntry: false });
     if (there?.isDirectory() === true) throw new Error(`${file} is a folder`);
-    // Tried for real: some file systems (/proc) refuse new files in folders marked as writable.
+    // A trial is needed, as some file systems (/proc) refuse files in folders marked as writable.
     if (there === undefined || there.isFile()) {
       const beside = besideName(there === undefined ? file : realpathSync(file));
       closeSync(openSync(beside, NEW_FILE));
@@ -88,22 +80,19 @@ export function prepareFile(option: string, path: string): string {
   return file;
 }
 
-/**
- * Makes folders one by one, because `recursive` never ends if a kernel answers ENOENT for a new folder in an existing
- * one (/proc).
- */
+/** Makes folders one by one, because `recursive` never ends on /proc, where the kernel answers ENOENT. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   mkdirSync(folder);
 }
 
-/** Whether a second text would replace the first; not in a pipe or a terminal. */
+/** True if a second write replaces the first, unlike in a pipe or terminal. */
 export function isOneFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
 
-/** Writes a new file and renames it into place. Writes directly to a pipe or device. */
+/** Replaces a file atomically; writes directly to a pipe or device. */
 export function writeWhole(file: string, text: string): void {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there !== undefined && !there.isFile()) {
@@ -114,7 +103,7 @@ export function writeWhole(file: string, text: string): void {
 }
 
 const PIECE = 65_536;
-/** Limit of a text or pipe: /dev/zero never ends, and a text of 512 MiB does not fit a string. */
+/** Bytes; /dev/zero never ends, and a string holds less than 512 MiB. */
 const LARGEST_INPUT_BYTES = 67_108_864;
 const PAUSE_MS = 5;
 
@@ -125,10 +114,7 @@ export class TooLarge extends Error {
   }
 }
 
-/**
- * All bytes of a file. Throws Error with the reason, TooLarge above `most` bytes. Never waits for the other end of a
- * pipe to be opened.
- */
+/** Throws Error with the reason, TooLarge above `most` bytes; never waits for a pipe's writer. */
 export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -144,10 +130,10 @@ export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer
   }
 }
 
-/** File as UTF-8 text. Throws like `readInput`, and TooLarge above 64 MiB. */
+/** Throws like `readInput`, and TooLarge above 64 MiB. */
 export const readInputText = (path: string): string => readInput(path, LARGEST_INPUT_BYTES).toString('utf8');
 
-/** Reason for a failed read or write, for a message that names the file. */
+/** Reason without the file's name, for messages that already name the file. */
 export function whyNot(error: unknown): string {
   return error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
 }

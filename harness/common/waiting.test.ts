@@ -16,7 +16,6 @@ import {
   socketsRead,
 } from './waiting.ts';
 
-/** Time that passes only in `sleep`. */
 function fakeTime(): PollTime & { pauses: number[] } {
   let now = 0;
   const pauses: number[] = [];
@@ -108,7 +107,7 @@ describe('backoff', () => {
 });
 
 const HELD_UP_MS = 400;
-/** What a loaded machine may add to the time for which a test holds up its own process. */
+/** Milliseconds that a busy machine may add while the test blocks its process. */
 const UNMEASURED_MS = 150;
 
 function holdUp(ms: number): void {
@@ -130,11 +129,11 @@ it('the clock stands still while the process is held up, and goes on before the 
 
 it('what is read once the process runs again may have come while it was held up, and nothing later', async () => {
   lateBy();
-  // As a socket is read: after the timers.
+  // setImmediate runs after timers, like the reading of a socket.
   const seen = new Promise<number>((resolve) => setTimeout(() => setImmediate(() => resolve(lateBy())), 1));
   holdUp(HELD_UP_MS);
   expect(await seen).toBeGreaterThan(HELD_UP_MS / 2);
-  // A machine under load may hold it up again.
+  // A busy machine may block the process again.
   await vi.waitFor(() => expect(lateBy()).toBe(0), { timeout: 60_000, interval: 1 });
 });
 
@@ -163,7 +162,7 @@ it('what another thread sends while this one is held up comes in time', async ()
   let came = false;
   server.on('connection', (socket) => socket.on('error', () => {}).once('data', () => (came = true)));
   const patience = new Patience(HELD_UP_MS / 4);
-  // The worker connects as soon as it has started, and this process learns of it when it runs again.
+  // The worker connects while the process is blocked, so the connection is noticed later.
   holdUp(3 * HELD_UP_MS);
   const gaveUp = await new Promise<boolean>((resolve) => {
     patience.watch(() => resolve(!came));
@@ -173,7 +172,6 @@ it('what another thread sends while this one is held up comes in time', async ()
   server.close();
 });
 
-/** Resolves with the bound that has passed. */
 const outOf = (patience: Patience): Promise<unknown> => new Promise((resolve) => patience.watch(resolve));
 
 it('ends without progress, and says so', async () => expect(await outOf(new Patience(1))).toBe('silent'));

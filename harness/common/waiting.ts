@@ -1,7 +1,4 @@
-/**
- * Waits for progress outside this process, without counting time in which the process itself stood still: patience,
- * polling, back-off, changes.
- */
+/** Waits, polling and back-off that do not count time in which this process was blocked. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -12,7 +9,7 @@ const USUAL_LATENESS_MS = 10;
 let heldUpMs = 0;
 let lastTick = performance.now();
 let ticking = false;
-/** The last time that the process was held up, until it has read the sockets that were ready by then. */
+/** Last blockage of the process, until sockets ready by then have been read. */
 let heldUp: { ms: number } | undefined;
 
 /** Milliseconds by which the next tick is unusually late. */
@@ -38,33 +35,30 @@ function startTicking(): void {
   setInterval(tick, TICK_MS).unref();
 }
 
-/**
- * Milliseconds of a monotonic clock that stops while this process is held up, by a busy event loop, a lack of processor
- * time or a suspended machine: no other party can be blamed for that time.
- */
+/** Milliseconds of a clock that stops while this process is blocked or the machine sleeps, as no target is to blame. */
 export function runningMs(): number {
   startTicking();
   const now = performance.now();
   return now - heldUpMs - lateness(now);
 }
 
-/** Milliseconds by which data read now may have come earlier, because of a standstill until now. */
+/** Milliseconds by which data read now may have arrived earlier, as the process was blocked. */
 export function lateBy(): number {
   startTicking();
   return lateness(performance.now()) + (heldUp?.ms ?? 0);
 }
 
-/** Resolves once all data that has arrived is read: timers run before sockets. */
+/** Timers run before sockets, so arrived data is read after two turns of the event loop. */
 export const socketsRead = (): Promise<void> =>
   new Promise((resolve) => void setImmediate(() => setImmediate(() => resolve())));
 
-/** Below the limit of Node's timers, 2^31 milliseconds. */
+/** Node's timers are limited to 2^31 milliseconds. */
 const LONGEST_TIMER_MS = 2 ** 30;
 
-/** Exceeded bound of a `Patience`: `silent` without progress, `endless` in total. */
+/** `silent`: no progress in time; `endless`: total time exceeded. */
 export type OutOfPatience = 'silent' | 'endless';
 
-/** Bound on a wait that progress renews. */
+/** Time limit that progress renews. */
 export class Patience {
   readonly #withinMs: number;
   #endlessAt: number;
@@ -82,7 +76,7 @@ export class Patience {
     this.#silentAt = runningMs() + this.#withinMs;
   }
 
-  /** Stops the clock until the promise settles, because this process itself is not ready. */
+  /** Stops the clock until `ready` settles, for delays that Muster causes. */
   async hold(ready: Promise<unknown>): Promise<void> {
     const since = runningMs();
     this.#held += 1;
@@ -95,7 +89,7 @@ export class Patience {
     }
   }
 
-  /** Milliseconds left without further progress; 0 or less at the end. */
+  /** Milliseconds; 0 or less at the end. */
   get leftMs(): number {
     return this.#held > 0 ? this.#withinMs : Math.min(this.#silentAt, this.#endlessAt) - runningMs();
   }
@@ -104,7 +98,7 @@ export class Patience {
     return this.#silentAt <= this.#endlessAt ? 'silent' : 'endless';
   }
 
-  /** Calls `giveUp` once at the end, unless the returned function is called before. */
+  /** Calls `giveUp` once when the time is over; the returned function cancels. */
   watch(giveUp: (why: OutOfPatience) => void): () => void {
     let timer: NodeJS.Timeout;
     let stopped = false;
@@ -126,7 +120,7 @@ export class Patience {
 }
 
 export interface PollTime {
-  /** Milliseconds of a monotonic clock. The default stops while this process is held up. */
+  /** Milliseconds of a monotonic clock; the default stops while this process is blocked. */
   now(): number;
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
 }
@@ -140,7 +134,7 @@ export interface PollOptions {
   growth?: number;
   /** Longest pause, milliseconds. Default: no limit. */
   longestPauseMs?: number;
-  /** Ends the wait: `poll` throws the signal's reason. */
+  /** `poll` throws the signal's reason. */
   signal?: AbortSignal | undefined;
   timeoutError?: () => Error;
   time?: PollTime;
@@ -156,14 +150,13 @@ export class PollTimeout extends Error {
 
 const systemTime: PollTime = {
   now: runningMs,
-  // Ignores the abort: `poll` throws the reason itself instead of an AbortError.
+  // `poll` throws the signal's reason, so the AbortError is dropped.
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
 };
 
 /**
- * Calls `look` until it yields a value other than undefined, at least once, and a last time after `timeoutMs`. `what`
- * names the wait ("the agent to serve /run/agent.sock"). Throws the error of `look`, PollTimeout (or `timeoutError`),
- * or the reason of an aborted signal.
+ * Calls `look` until it returns a value, a last time after `timeoutMs`. Throws the error of `look`, PollTimeout or
+ * `timeoutError`, or the reason of the signal; `what` completes "waiting for …".
  */
 export async function poll<T>(
   what: string,
@@ -185,7 +178,7 @@ export async function poll<T>(
   }
 }
 
-/** Like `poll`, but undefined at the timeout, for callers that report it. */
+/** Returns undefined at the timeout, for callers that report the timeout. */
 export async function pollWithin<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
@@ -204,14 +197,14 @@ export interface Backoff {
   firstMs: number;
   /** Longest delay, milliseconds, jitter included. */
   longestMs: number;
-  /** Share by which a delay varies in either direction, so that clients spread. Default 0; needs `random`. */
+  /** Fraction by which `random` varies a delay in both directions, so that clients spread. Default 0. */
   jitter?: number;
 }
 
-/** Exponent that keeps the product finite: 2^40 milliseconds are 35 years. */
+/** Keeps the product finite: 2^40 milliseconds are 35 years. */
 const LARGEST_EXPONENT = 40;
 
-/** Milliseconds before attempt `attempt` (from 0). `random` is uniform in [0, 1). */
+/** Milliseconds before attempt `attempt`, counted from 0; `random` is uniform in [0, 1). */
 export function backoffMs(backoff: Backoff, attempt: number, random?: () => number): number {
   const { firstMs, longestMs, jitter = 0 } = backoff;
   const doubled = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, LARGEST_EXPONENT));

@@ -1,11 +1,11 @@
-/** Parses YAML of a possibly hostile author: limits its size and aliases, and rejects cycles. */
+/** Parses YAML of possibly hostile authors: limits size and aliases, and rejects cycles. */
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { UsageError } from './usage.ts';
 import { readInputText, whyNot } from './user-files.ts';
 
-/** Bytes, above any real file; the parser takes seconds for that much. */
+/** Bytes; real files are smaller, and the parser takes seconds for larger files. */
 const LARGEST_BYTES = 1_048_576;
-/** Limit of aliases, because each is searched among all. */
+/** The parser searches all anchors for each alias, so their number is limited. */
 const MOST_ALIASES = 1000;
 /** Values after alias expansion. */
 const MOST_VALUES = 1_000_000;
@@ -24,12 +24,12 @@ export class YamlError extends Error {
 
 export interface YamlMistake {
   message: string;
-  /** Both from 1. */
+  /** Line and column count from 1. */
   at?: { line: number; col: number };
 }
 
 export interface Yaml {
-  /** JSON value: null, strings, numbers, booleans, lists and maps. Dates are strings. */
+  /** JSON value; dates are strings. */
   value: unknown;
   document: Document.Parsed;
   lines: LineCounter;
@@ -41,7 +41,7 @@ export function parseYaml(text: string): Yaml {
     throw new YamlError([{ message: `it has more than ${LARGEST_BYTES} bytes` }]);
   const lines = new LineCounter();
   try {
-    // Replaced by our own check: the parser compares each key with every other.
+    // The parser compares each key with all others, so `wrongIn` checks keys instead.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
     const errors = document.errors.map(({ message, pos: [from] }) => ({
       message: message.startsWith('Maximum call stack') ? TOO_DEEP : message,
@@ -56,12 +56,12 @@ export function parseYaml(text: string): Yaml {
   } catch (error) {
     if (error instanceof YamlError) throw error;
     if (error instanceof RangeError) throw new YamlError([{ message: TOO_DEEP }]);
-    // Includes the parser's own refusals, such as an alias without an anchor.
+    // The parser throws plain errors, too, e.g. for an alias without an anchor.
     throw new YamlError([{ message: error instanceof Error ? error.message : String(error) }]);
   }
 }
 
-/** Reads the file of an option. Throws UsageError with the file as `shown`, and the position. */
+/** Throws UsageError with the option, the file as `shown`, and the position. */
 export function readYaml(option: string, path: string, shown = path): Yaml & { text: string } {
   let text: string;
   try {
@@ -78,7 +78,7 @@ export function readYaml(option: string, path: string, shown = path): Yaml & { t
   }
 }
 
-/** Mistakes that the parser accepts: repeated keys, and too many anchors and aliases. */
+/** Finds mistakes that the parser accepts: repeated keys, and too many anchors and aliases. */
 function wrongIn(document: Document.Parsed): { message: string; from: number }[] {
   let aliases = 0;
   const mistakes: { message: string; from: number }[] = [];
@@ -103,7 +103,7 @@ function wrongIn(document: Document.Parsed): { message: string; from: number }[]
   return mistakes;
 }
 
-/** Throws YamlError for a cyclic value, and for one that aliases make too large. */
+/** Throws YamlError for cyclic values, and for values that aliases make too large. */
 function requireFinite(value: unknown): void {
   const sizes = new Map<object, number>();
   const open = new Set<object>();

@@ -1,7 +1,4 @@
-/**
- * A real browser for tests of pages: opens files and consoles, and sees what they ask for and whether they are
- * accessible.
- */
+/** Chromium for tests of pages: records requests and errors, and checks accessibility. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -10,13 +7,12 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = PLACES.find((path) => existsSync(path));
-/** Completes the name of a group of tests. */
+/** Appended to the names of test groups. */
 export const SKIPPED = CHROMIUM === undefined ? ' (skipped: no chromium here)' : '';
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-background-networking'] });
 
-/** How somebody reads a page. */
 export interface Form {
   name: string;
   width: number;
@@ -35,7 +31,7 @@ export const FORMS: readonly Form[] = [
   { name: 'no script', width: 1280, scheme: 'light', media: 'screen', script: false },
 ];
 
-/** Opens a file in a form; expects it to fit, to ask nothing of the network and to have no error. */
+/** Opens a file; fails if the page is too wide, requests anything or reports an error. */
 export async function openIn(browser: Browser, form: Form, file: string): Promise<Page> {
   const { width, scheme, media, script } = form;
   const page = await browser.newPage({
@@ -59,16 +55,15 @@ export async function openIn(browser: Browser, form: Form, file: string): Promis
   return page;
 }
 
-/** Only ends what hangs. */
+/** Milliseconds; only a hanging browser takes longer. */
 const PATIENCE_MS = 200_000;
 
-/** A page of the console; `wrong` gets every error, and every request that leaves the console. */
+/** `wrong` collects errors, and requests outside the console. */
 interface ConsolePage {
   page: Page;
   wrong: string[];
 }
 
-/** Opens a console and waits until it shows something. */
 export async function openConsole(
   browser: Browser,
   url: string,
@@ -80,8 +75,7 @@ export async function openConsole(
   const wrong: string[] = [];
   page.on('pageerror', (error) => wrong.push(error.message));
   page.on('console', (message) => {
-    // An interface of this machine got or lost an address, as by a container of another test: the page loads itself
-    // again.
+    // The machine's network changed, e.g. by a container of a concurrent test; the page reloads itself.
     if (message.text().includes('net::ERR_NETWORK_CHANGED')) return;
     if (message.type() === 'error') wrong.push(message.text());
   });
@@ -92,7 +86,7 @@ export async function openConsole(
   try {
     await page.locator('.card').first().waitFor();
   } catch (error) {
-    // What the page holds tells a script that failed from a browser that draws nothing.
+    // The page's text tells a failed script from a browser that draws nothing.
     throw new Error(`the page shows no card; ${wrong.join('; ') || 'nothing went wrong'}; ${await stateOf(page)}`, {
       cause: error,
     });
@@ -100,7 +94,6 @@ export async function openConsole(
   return { page, wrong };
 }
 
-/** Whether it is visible, its text, and whether it has frames; in words. */
 const stateOf = (page: Page): Promise<string> =>
   page.evaluate(`new Promise((resolve) => {
     const shown = () => document.readyState + ': ' + document.body.innerText.slice(0, 300);
@@ -109,9 +102,9 @@ const stateOf = (page: Page): Promise<string> =>
     setTimeout(tell, 5000, 'no frames');
   })`);
 
-/** What axe finds on a page to be no less than that, each with the elements. */
+/** Accessibility violations that axe rates `least` or worse, with their elements. */
 export async function barriers(page: Page, least: 'minor' | 'serious' = 'serious'): Promise<string[]> {
-  // By the debugger, because a page's own policy allows no script from elsewhere.
+  // Evaluated through the debugger, because the page's policy blocks foreign scripts.
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run(document)')) as axe.AxeResults;
   return violations
@@ -119,6 +112,5 @@ export async function barriers(page: Page, least: 'minor' | 'serious' = 'serious
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }
 
-/** Whether a page is no wider than its window. */
 export const fits = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');

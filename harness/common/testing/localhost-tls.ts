@@ -1,7 +1,7 @@
 /**
- * A self-signed certificate for 127.0.0.1 and localhost, and its key, which guards nothing. For tests only. Made with
- * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=localhost
- * -addext subjectAltName=IP:127.0.0.1,DNS:localhost`.
+ * Self-signed certificate and key of 127.0.0.1 and localhost for tests, from `openssl req -x509 -newkey ec -pkeyopt
+ * ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=localhost -addext
+ * subjectAltName=IP:127.0.0.1,DNS:localhost`.
  */
 export const localhostTls = {
   cert: `-----BEGIN CERTIFICATE-----
