@@ -1,7 +1,4 @@
-/**
- * Observations of the tap, packed into one buffer that moves between threads without a copy: records with a fixed head,
- * and the bytes of chunks.
- */
+/** Packs observed traffic into one buffer, which moves between threads without a copy. */
 import type { Ending, Side } from './relay.ts';
 
 export type Observation =
@@ -59,7 +56,7 @@ export class Batch {
   }
 }
 
-/** Records of a buffer, in order. Chunks are views into it. */
+/** Chunks are views into `memory`. */
 export function* observationsIn(memory: ArrayBuffer, used: number): Generator<Observation> {
   const bytes = Buffer.from(memory, 0, used);
   for (let start = 0; start < used; ) {

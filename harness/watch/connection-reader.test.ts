@@ -21,7 +21,6 @@ function traffic(acts: readonly Act[]): Traffic[] {
   return all;
 }
 
-/** Each in a few words. */
 const words = (acts: readonly Act[]): string[] =>
   traffic(acts).map((each) => {
     if (each.kind === 'request') return `request ${each.exchange} ${each.method} ${each.target}`;

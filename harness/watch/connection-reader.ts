@@ -1,7 +1,4 @@
-/**
- * Parses the bytes of one connection into requests, their answers in order, and blocks of event streams. A connection
- * that is no HTTP/1.1, or is ambiguous, is lost: it is reported no further.
- */
+/** Parses one watched connection into requests, answers and event stream blocks; gives up on ambiguous bytes. */
 import { SseParser } from '../client/sse-parser.ts';
 import { Bytes } from '../common/bytes.ts';
 import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
@@ -9,33 +6,32 @@ import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
 import type { Ended, TakeTraffic } from './traffic.ts';
 
-/** Limit of unanswered requests, above any real client. */
+/** Unanswered requests; any real client has fewer. */
 const MOST_WAITING = 1000;
 
 interface Exchange {
   readonly id: number;
   readonly method: string;
-  /** Bytes of memory of its request until its end, in the judge as well. */
+  /** Bytes of memory that the request takes in reader and judge, until the exchange ends. */
   held: number;
   status?: number;
   body: KeptBody | undefined;
   codings: string;
   stream?: StreamReader;
-  /** Whether the last head of an answer was interim (1xx). */
   interim: boolean;
 }
 
 export interface ReaderOptions {
   connection: number;
-  /** Number of the next exchange, over all connections. */
+  /** Number of the next exchange, counted over all connections. */
   number(): number;
   take: TakeTraffic;
 }
 
-/** Bytes of a Node object beside its text. */
+/** Estimated bytes of a JavaScript object, besides its text. */
 const OBJECT_BYTES = 200;
 
-/** Bytes of memory of a head, at two a character, both here and in the judge. */
+/** Estimated bytes of memory for a head in reader and judge, at two per character. */
 const bytesOf = (line: string, headers: Pairs): number =>
   headers.reduce((sum, [name, value]) => sum + OBJECT_BYTES + 4 * (name.length + value.length), 4 * line.length) +
   5 * OBJECT_BYTES;
@@ -47,7 +43,7 @@ export class ConnectionReader {
   readonly #connection: number;
   readonly #options: ReaderOptions;
   readonly #parsers: Record<Side, MessageParser>;
-  /** Oldest first: the next answer is for it. */
+  /** Oldest first, as answers come in the order of requests. */
   readonly #waiting: Exchange[] = [];
   #asking: { id: number; body: KeptBody; codings: string } | undefined;
   #lost = false;
@@ -106,7 +102,7 @@ export class ConnectionReader {
     this.#cut(from, at);
   }
 
-  /** Ends the watching; exchanges in progress stay open. */
+  /** Stops watching; exchanges in progress end as `unseen`. */
   leave(at: number): void {
     if (this.#lost || this.#over) return;
     this.#over = true;
@@ -220,14 +216,13 @@ export class ConnectionReader {
 /** Bytes kept of an incomplete block. */
 const LONGEST_TORN = 4096;
 
-/** Parses an event stream by blocks, and keeps the bytes of the unfinished one. */
 class StreamReader {
   readonly #parser: SseParser;
   readonly #tail = new Bytes(LONGEST_TORN);
-  /** Offset after the last whole block or comment. */
+  /** Byte offset after the last complete block or comment. */
   #end = 0;
 
-  /** Throws BlockTooLarge from `push`. */
+  /** `push` throws BlockTooLarge. */
   constructor(frame: (fields: Pairs, at: number) => void) {
     this.#parser = new SseParser({
       frame: ({ fields, at, end }) => {
@@ -255,7 +250,6 @@ class StreamReader {
     return this.#parser.held + this.#tail.capacity;
   }
 
-  /** Bytes of an unfinished block; undefined if there are none. */
   get torn(): string | undefined {
     return this.#parser.unfinished && this.#tail.length > 0 ? this.#tail.view().toString('utf8') : undefined;
   }

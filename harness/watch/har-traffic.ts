@@ -1,4 +1,4 @@
-/** Converts a HAR 1.2 document of any tool to traffic, such as a browser or mitmproxy. */
+/** Converts HAR 1.2 documents of any tool, e.g. a browser or mitmproxy, to traffic. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { joined, type Pairs } from '../common/http-parser.ts';
@@ -7,14 +7,14 @@ import type { Body, Ended, TakeTraffic } from './traffic.ts';
 
 interface Entry {
   at: number;
-  /** Milliseconds until the whole answer; 0 if the document lacks it. */
+  /** Milliseconds until the complete answer; 0 if unknown. */
   time: number;
   connection: number;
   method: string;
   target: string;
   sent: Pairs;
   lacksHeaders: boolean;
-  /** Whether credentials may be missing in its headers. */
+  /** True if the tool may have omitted credentials. */
   lacksCredentials: boolean;
   body: Body | undefined;
   status: number;
@@ -24,7 +24,7 @@ interface Entry {
   origin: string;
 }
 
-/** Creator of HAR in Chromium-based browsers, which omit these headers by default. */
+/** Creator of HAR files in Chromium, which omits the headers LEFT_OUT by default. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
 
@@ -33,10 +33,8 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /**
- * Gaps of the document, in words; undefined if it is no HAR. `origin`: the server to judge, if the tool recorded
- * several.
- *
- * @throws UsageError if it is missing for several servers
+ * Returns the document's gaps in words; undefined if the document is no HAR. `origin` selects the server to judge;
+ * throws UsageError for several servers without `origin`.
  */
 export function trafficOfHar(
   document: unknown,
@@ -60,7 +58,7 @@ export function trafficOfHar(
     );
   const known = origin === undefined ? read : read.filter((entry) => entry.origin === origin);
   const steps = known.flatMap((entry, index) => stepsOf(entry, index + 1));
-  // Ordered by time, so that an exchange ends before a later one begins.
+  // Ordered by time, since exchanges of several connections overlap.
   for (const { step } of steps.toSorted((a, b) => a.at - b.at)) step(take);
   const count = (what: string, entries: number): string[] => (entries === 0 ? [] : [`${what}: ${entries}`]);
   const of = (is: (entry: Entry) => boolean): number => known.filter(is).length;
@@ -103,7 +101,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   const status = Number(response['status'] ?? 0);
   const type = textOf(content['mimeType']) ?? '';
   const fields = pairsOf(response['headers']);
-  // Some tools omit headers.
+  // Some tools omit headers, but give the content type.
   const received: Pairs = typeOf(fields) === '' && type !== '' ? [...fields, ['content-type', type]] : fields;
   const name = textOf(entry['connection']);
   const connection = name === undefined ? numbers.size + 1 : (numbers.get(name) ?? numbers.size + 1);
@@ -121,13 +119,13 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     status: Number.isInteger(status) ? status : 0,
     received,
     text: text || emptyText(content['size'], received),
-    // A report of Muster has answers of which only a part came.
+    // Muster's own reports shorten answers.
     ended: isOwn ? 'unseen' : endOf(status, received, entry['_error']),
     origin: url.origin,
   };
 }
 
-/** Body of the request; none if neither its size nor its headers indicate one, because HAR makes it optional. */
+/** HAR makes the body optional, so size and headers tell an empty body from a missing one. */
 function bodyOf({ postData, bodySize }: Fields, sent: Pairs): Body | undefined {
   const text = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
   return text === '' ? undefined : known(text);
@@ -138,7 +136,7 @@ const emptyText = (size: unknown, headers: Pairs): string | undefined => {
   return size === 0 && length === '0' && coding === undefined ? '' : undefined;
 };
 
-/** End of an exchange: HAR records neither the side that ended a stream nor whether it ended. */
+/** HAR does not record who ended a stream, or whether the stream ended. */
 const endOf = (status: number, received: Pairs, error: unknown): Ended =>
   status === 0 || isEventStream(status, received) || (typeof error === 'string' && error !== '') ? 'unseen' : 'whole';
 
@@ -151,7 +149,7 @@ const hasOneOf = (names: readonly string[], headers: Pairs): boolean =>
 const pairsOf = (value: unknown): Pairs =>
   (Array.isArray(value) ? value : []).flatMap((each: unknown) => {
     const { name, value: text } = fieldsOf(each);
-    // HTTP/2 has fields that begin with a colon.
+    // HTTP/2 has pseudo-header fields that begin with a colon.
     return typeof name === 'string' && typeof text === 'string' && !name.startsWith(':') ? [[name, text] as const] : [];
   });
 
@@ -176,7 +174,7 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeT
   ];
 }
 
-/** Body; a missing one is marked as cut, so that it is not judged. */
+/** A missing body counts as cut, so that no rule judges it. */
 const known = (text: string | undefined): Body =>
   text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
 

@@ -1,4 +1,4 @@
-/** Whatever becomes of the thread that judges, the tap takes what comes, and no more than a bound is kept. */
+/** Tests that traffic continues within a memory bound, whatever the judging thread does. */
 import { expect, test } from 'vitest';
 import { eventually } from '../../simulators/common/testing/scratch.ts';
 import { JudgeLink } from './judge-link.ts';
@@ -27,7 +27,7 @@ test('a thread that ends is told once, and what comes then is let go', async () 
   expect(ends).toEqual(troubles);
 });
 
-/** Takes nothing, and at the end tells which connections were dropped. */
+/** Thread that acknowledges no batch, and finally reports the bytes received. */
 const DEAF = `
 import { parentPort } from 'node:worker_threads';
 let bytes = 0;
@@ -50,7 +50,7 @@ test('what a thread does not take in time is kept within a bound, for each conne
   expect(troubles).toEqual([]);
 });
 
-/** Says what of a processor it takes, in milliseconds, and at the end which connections were dropped. */
+/** Thread that claims `spentMs` milliseconds of processor time, and finally reports the dropped connections. */
 const taking = (spentMs: string): string => `
 import { parentPort } from 'node:worker_threads';
 const dropped = [];
@@ -68,7 +68,7 @@ parentPort.on('message', ({ kind, memory, used }) => {
   parentPort.postMessage({ kind: 'taken', spentMs: ${spentMs} });
 });`;
 
-/** Traffic on two connections of three, for so long. Gives those that were dropped. */
+/** Sends traffic on two of three connections for `lastsMs` milliseconds; returns the dropped connections. */
 async function droppedIn(lastsMs: number, spentMs: string): Promise<number[]> {
   const { link } = linkTo(taking(spentMs));
   await using _ = link;

@@ -1,28 +1,21 @@
-/**
- * Carries observations from the tap to the judging thread. Bounds what the thread has not taken, for each connection
- * and in total: connections beyond are no longer judged. After the thread's own end nothing is.
- */
+/** Carries watched traffic to the judging thread; stops judging connections above memory or processor limits. */
 import { Batch, type Observation } from './batch.ts';
 import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
 import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
 /**
- * Share of a processor for the judging, since a busy machine lacks it for traffic. Beyond it, the busiest connections
- * are no longer judged.
+ * Share of a processor for judging; above the share the busiest connections are dropped, as traffic needs the
+ * processor.
  */
 const MOST_BUSY = 0.125;
 /**
- * Milliseconds of processor time for warm-up after the first batch, in which the thread's cost says nothing about the
- * traffic. Loading comes before; the untaken bytes are bounded.
+ * Milliseconds of the thread's processor time after the first batch; warm-up says nothing about the cost of traffic.
  */
 const WARM_UP_MS = 1000;
-/** Milliseconds between looks; a burst, such as a long replay, is over by the next one. */
+/** Milliseconds between measurements; a short burst is over by the next measurement. */
 const LOOK_MS = 500;
-/**
- * Milliseconds and bytes of traffic in one batch: waking the thread and handling its answer costs more than an
- * exchange, and a larger batch keeps the processor from the traffic for longer.
- */
+/** Milliseconds and bytes of a batch: waking the thread per exchange costs more, and larger batches delay traffic. */
 const TOGETHER_MS = 2;
 const FULL_BATCH = 256 * 1024;
 const MIB = 1024 * 1024;
@@ -48,9 +41,9 @@ export class JudgeLink implements Tap, AsyncDisposable {
   readonly #halfOver = new Set<number>();
   readonly #timer: NodeJS.Timeout;
   #wasBusy = false;
-  /** Milliseconds of processor time at which the thread is warm. */
+  /** Processor time of the thread, in milliseconds, at which its warm-up ends. */
   #warmAt = Number.POSITIVE_INFINITY;
-  /** Connections with bytes since the last look, closed ones included. */
+  /** Connections that carried bytes since the last `#look`, including closed connections. */
   #recent: Carried[] = [];
 
   constructor(options: Omit<JudgeWorkerOptions, 'taken'>) {
@@ -90,12 +83,12 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#forget(connection);
   }
 
-  /** Ends all judging, on any fault. */
+  /** Ends the judging of all connections. */
   fail(error: unknown): void {
     this.#worker.fail(error);
   }
 
-  /** Results; undefined if the thread has ended before. */
+  /** Undefined if the thread ended early. */
   async conclude(): Promise<Concluded | undefined> {
     this.#flush();
     return await this.#worker.conclude();
@@ -111,7 +104,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#add({ what: 'dropped', connection, at: now() });
   }
 
-  /** Sheds the excess if the thread was too busy in two looks. */
+  /** Drops connections only after two busy measurements, as one may be a burst. */
   #look(): void {
     const share = this.#worker.share() ?? 0;
     const isBusy = share > MOST_BUSY && this.#worker.spentMs > this.#warmAt;
@@ -121,7 +114,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#recent = [];
   }
 
-  /** Drops the busiest connections: an idle stream costs nothing, and shows the most. */
+  /** Drops the busiest connections first, because idle streams cost little and reveal most. */
   #shed(part: number): void {
     let left = Math.ceil(part * this.#recent.reduce((sum, { recent }) => sum + recent, 0));
     for (const { connection, recent } of this.#recent.toSorted((one, other) => other.recent - one.recent)) {
@@ -131,7 +124,6 @@ export class JudgeLink implements Tap, AsyncDisposable {
     }
   }
 
-  /** Forgets a connection once both sides have ended, or one was cut, which cuts the other. */
   #forget(connection: number): void {
     this.#open.delete(connection);
     this.#halfOver.delete(connection);

@@ -1,4 +1,4 @@
-/** What the thread keeps, and in which order: also where the judging breaks. */
+/** Tests what the judging thread records and holds, also when judging fails. */
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { Batch, type Observation } from './batch.ts';

@@ -1,4 +1,4 @@
-/** Thread that parses, judges and records the tap's observations, so that none of this delays the traffic. */
+/** Thread that parses, judges and records watched traffic without delaying it. */
 import { readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { basename } from 'node:path';
@@ -13,17 +13,17 @@ import type { TakeTraffic, Traffic } from './traffic.ts';
 
 export type ToThread =
   | { kind: 'batch'; memory: ArrayBuffer; used: number }
-  /** Traffic already parsed; judged, and not recorded. */
+  /** Parsed traffic, which is judged but not recorded. */
   | { kind: 'traffic'; traffic: readonly Traffic[] }
   | { kind: 'conclude' };
 
 export type FromThread =
   /**
-   * Confirms a batch, or some traffic, with the thread's total processor time in milliseconds, if Node reports it; for
-   * traffic also with the violations so far, by check id.
+   * Confirms a message. `spentMs`: milliseconds of processor time of the thread, if Node reports it; `broken`:
+   * violations by check id.
    */
   | { kind: 'taken'; spentMs: number | undefined; broken?: Readonly<Record<string, number>> }
-  /** `requirement`: for a receiver without the rules. */
+  /** `requirement`: for a receiver that lacks the rules. */
   | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
   | { kind: 'trouble'; why: string }
   | { kind: 'live'; live: LiveFigures }
@@ -42,7 +42,6 @@ export interface RecordingSink {
   close(): void;
 }
 
-/** Serves a judge to the parent thread. `report` sends it a message. */
 export function serveJudge(
   made: (report: (message: FromThread) => void) => { judge: TrafficJudge; keeping?: RecordingSink; isShown?: boolean },
   port: MessagePort | null = parentPort,
@@ -55,7 +54,7 @@ export function serveJudge(
   const telling = isShown ? setInterval(tell, TELLING_MS) : undefined;
   let isOver = false;
   port?.on('message', (message: ToThread) => {
-    // Messages after the end come too late: the recording is closed.
+    // The recording is closed, so later messages are dropped.
     if (isOver) return;
     if (message.kind === 'batch') {
       serving.take(message);
@@ -81,7 +80,7 @@ export function serveJudge(
 
 const LESS_URGENT = 5;
 
-/** Lowers the thread's priority, which Linux keeps by thread: traffic goes first. */
+/** Linux keeps priorities by thread; a lower priority lets traffic go first. */
 function yieldToTraffic(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
@@ -137,12 +136,12 @@ class Serving {
         this.#readers.fault(connection, error, traffic.at);
       }
     }
-    // A fault ends exchanges, which are recorded and judged too.
+    // A fault ends exchanges, whose ends are recorded and judged, too.
     if (this.#pending.length > 0) this.#settle();
   }
 }
 
-/** Undefined on older Nodes. */
+/** Milliseconds of processor time of the thread; undefined in older versions of Node. */
 function spentMs(): number | undefined {
   const usage = process.threadCpuUsage?.();
   return usage && (usage.user + usage.system) / 1000;
@@ -152,7 +151,6 @@ const MIB = 1024 * 1024;
 /** Bytes of memory of all readers together. */
 export const MOST_HELD = 64 * MIB;
 
-/** Readers of all connections, within one bound of memory. */
 export class Readers {
   readonly #readers = new Map<number, { reader: ConnectionReader; held: number }>();
   readonly #take: TakeTraffic;
@@ -197,7 +195,6 @@ export class Readers {
     while (this.#held > this.#most) this.#loseLargest(at);
   }
 
-  /** Loses the connection; reported with others that could not be judged. */
   fault(connection: number, error: unknown, at: number): void {
     const why = error instanceof Error ? error.message : String(error);
     this.#current = connection;
@@ -232,7 +229,7 @@ export class Readers {
     const { connection } = largest ?? { connection: this.#current };
     this.#current = connection;
     this.#readers.get(connection)?.reader.lose(`unfinished messages took more than ${this.#most} bytes together`, at);
-    // A lost connection holds no memory, whether or not the consumer has forgotten it.
+    // The consumer may not call `forget`, but a lost connection holds no memory.
     this.forget(connection);
   }
 }

@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads';
 import type { FromThread, LiveFigures, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 
-/** MiB of heap, above what the bounded state can fill. */
+/** MiB of heap; the thread's bounded state needs less. */
 const HEAP_MB = 512;
-/** Milliseconds of silence at the end; a busy machine runs the thread last. */
+/** Milliseconds of silence; a busy machine runs the thread last. */
 const CONCLUDING_MS = 30_000;
 
 type FoundRequirement = Extract<FromThread, { kind: 'found' }>['requirement'];
@@ -14,12 +14,12 @@ export interface JudgeWorkerOptions {
   /** Module that calls `serveJudge`. */
   entry: URL;
   data: unknown;
-  /** Called when the thread has taken the oldest untaken message. */
+  /** Called when the thread has handled the oldest pending message. */
   taken(broken: Readonly<Record<string, number>>): void;
   found(id: string, judged: PlainJudged, requirement?: FoundRequirement): void;
-  /** State for a page, twice a second. */
+  /** Figures for a page, twice a second. */
   live?(live: LiveFigures): void;
-  /** Called when the thread has ended by itself, or a side task has failed. */
+  /** Called when the thread ended early, or a side task failed. */
   trouble(why: string): void;
   /** Called after `trouble` once judging has ended. */
   ended?(why: string): void;
@@ -30,7 +30,7 @@ export class JudgeWorker implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #concluded = Promise.withResolvers<Concluded | undefined>();
   #isOver = false;
-  /** Milliseconds of processor time of the thread: last report, and value at the last look. */
+  /** Milliseconds of processor time of the thread, as last reported. */
   #spent: number | undefined;
   #looked: { spent: number; at: number } | undefined;
   #patience: NodeJS.Timeout | undefined;
@@ -53,13 +53,13 @@ export class JudgeWorker implements AsyncDisposable {
     return this.#isOver;
   }
 
-  /** Milliseconds of processor time of the thread since its start. */
+  /** Milliseconds of processor time since the thread's start. */
   get spentMs(): number {
-    // Active time of the event loop, if Node lacks processor time by thread.
+    // Some versions of Node report no processor time by thread, but active time of the event loop.
     return this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
   }
 
-  /** Share of a processor since the last call; undefined at the first. */
+  /** Share of a processor since the last call; undefined at the first call. */
   share(): number | undefined {
     const before = this.#looked;
     const now = { spent: this.spentMs, at: performance.now() };
@@ -112,14 +112,14 @@ export class JudgeWorker implements AsyncDisposable {
     this.#concluded.resolve(undefined);
     if (this.#isOver) return;
     this.#isOver = true;
-    // Stopped, since it would only take processor time.
+    // A failed thread only takes processor time.
     void this.#worker.terminate();
     const told = `nothing is judged from here on: ${why}`;
     try {
       this.#options.trouble(told);
       this.#options.ended?.(told);
     } catch {
-      // The receiver is gone.
+      // A failing callback must not stop the traffic.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Judges traffic by the rules of a suite, as in a run. */
+/** Judges watched traffic by the rules of a suite. */
 import { createHash } from 'node:crypto';
 import { parseJson } from '../client/body.ts';
 import type { Asked, Over, RequestSeen } from '../client/happening.ts';
@@ -21,9 +21,9 @@ export interface Seen {
   connections: number;
   exchanges: number;
   events: number;
-  /** Connections that were not judged to their end, by reason. */
+  /** Number of connections not judged to their end, by reason. */
   lost: Record<string, number>;
-  /** Answers given to no rule, by reason. */
+  /** Number of answers that no rule judged, by reason. */
   unread: Record<string, number>;
 }
 
@@ -35,9 +35,9 @@ export interface Concluded {
 export interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: ServerAddress;
-  /** Called at a rule's first violation, or at its own failure. */
+  /** Called at a rule's first violation, or if the rule itself fails. */
   found(id: string, judged: PlainJudged): void;
-  /** Counts further violations too. `judged` then has no violation, and only `found` gives the first. */
+  /** Counts further violations; `judged` then omits violations, and only `found` reports the first. */
   counts?: boolean;
   /** Ids of the checks that `decided` counts. Default: all. */
   chosen?: ReadonlySet<string>;
@@ -46,21 +46,21 @@ export interface JudgeOptions {
 /** Name of the requester in reports. */
 const WHO = 'traffic';
 /**
- * Credentials masked in any encoding: those of the first clients, and as many that the server accepted. Others are
- * masked unchanged, and by name.
+ * Credentials masked in any encoding, of the first clients and of accepted requests each; further credentials are
+ * masked only unencoded.
  */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
-/** Reasons counted, and characters of each: a peer's text may have any length. */
+/** Reasons counted, and characters of each, as a peer may send any text. */
 const MOST_REASONS = 50;
 const LONGEST_REASON = 200;
-/** Headers that rules read. Others would stay in memory as long as a rule remembers the request. */
+/** Headers that rules read; rules remember requests, so other headers must not stay in memory. */
 const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
   ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
 ]);
 const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
-/** Characters of an address or a header for rules; longer ones are from no client of this API. */
+/** Characters; no client of the API sends a longer address or header. */
 const LONGEST_READ = 8192;
 /** Characters shown of a header, and of a client's name. */
 const LONGEST_FIELD = 2000;
@@ -71,7 +71,7 @@ interface Exchange {
   readonly asked: RequestEvidence;
   readonly connection: number;
   readonly isOfApi: boolean;
-  /** Empty if headers are missing: an answer is then judged without its request. */
+  /** Empty if the recording lacks headers; the answer is then judged without its request. */
   readonly told: { readonly request?: RequestSeen };
   readonly stream: object;
   parser?: SseParser;
@@ -82,7 +82,7 @@ interface Exchange {
 export class TrafficJudge {
   readonly redactor = new TrafficRedactor();
   readonly seen: Seen = { connections: 0, exchanges: 0, events: 0, lost: {}, unread: {} };
-  /** Violations by check id; 1 for any number if they are not counted. */
+  /** Violations by check id; at most 1 unless `counts` is set. */
   readonly broken: Record<string, number> = {};
   readonly #options: JudgeOptions;
   readonly #history: History;
@@ -114,7 +114,7 @@ export class TrafficJudge {
     else if (traffic.kind === 'request') this.#request(traffic);
     else if (traffic.kind === 'closed') this.#closed(traffic.connection);
     else if (traffic.kind === 'lost') {
-      // Its end is unknown: for rules it stays open.
+      // Rules treat a lost connection as open, because its end is unknown.
       this.#connections.delete(traffic.connection);
       count(this.seen.lost, this.#reason(traffic.why));
     } else if (traffic.kind === 'refused')
@@ -125,7 +125,7 @@ export class TrafficJudge {
     }
   }
 
-  /** Formats only the first finding, which takes longer than judging. */
+  /** Formats only the first finding, as formatting takes longer than judging. */
   #ended(id: string, judged: RuleOutcome): void {
     if (judged.broken !== undefined) this.broken[id] = (this.broken[id] ?? 0) + 1;
     if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
@@ -187,7 +187,7 @@ export class TrafficJudge {
     }
   }
 
-  /** Serialises the fields again, so that one parser defines the meaning of a block. */
+  /** Serialises the fields for SseParser, so that one parser defines the meaning of a block. */
   #frame(fields: Pairs, at: number, exchange: Exchange): void {
     this.seen.events += 1;
     const { asked, stream, told, isOfApi } = exchange;
@@ -210,7 +210,7 @@ export class TrafficJudge {
     else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
       const text = wholeText(body);
       if (text === undefined) {
-        // A body that a HAR lacks has no hash either; it is counted when the file is read.
+        // A body that a HAR lacks has no hash, and was counted when the file was read.
         if (body?.cut?.sha256 !== '') count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
       } else {
         const answer = { status, headers, text, json: text === '' ? undefined : parseJson(text) };
@@ -223,7 +223,7 @@ export class TrafficJudge {
     this.#happened({ kind: 'over', asked, request, over });
   }
 
-  /** Skips ordinary words: a client may send one as a credential, and it would be masked everywhere. */
+  /** Skips ordinary words, because a word sent as credential is then masked everywhere. */
   #keepSecret(secret: string): void {
     if (isOrdinary(secret) || this.#secrets.has(secret)) return;
     this.redactor.addWord(secret);
@@ -263,7 +263,7 @@ export class TrafficJudge {
   }
 }
 
-/** Copies a text: a slice would keep the whole text in memory. */
+/** Copies the text, as a slice keeps the whole text in memory. */
 const own = (text: string): string => Buffer.from(text).toString();
 const beginning = (text: string | undefined): string | undefined =>
   text === undefined || text.length <= LONGEST_SHOWN ? text : own(text.slice(0, LONGEST_SHOWN));
@@ -284,10 +284,10 @@ const shownOf = (fields: Fields): Fields =>
       );
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
-/** Identity of a client, hashed: rules remember many, and it must not contain a secret. */
+/** Identity of a client, hashed because rules remember many and must hold no secret. */
 const clientOf = ({ 'user-agent': agent, 'x-api-key': key, authorization, ...rest }: Fields): string =>
   hashOf(JSON.stringify([agent, key, authorization, ...FORWARDING.map((name) => rest[name])]));
-/** Headers of a proxy, whose connections serve all its clients and outlive theirs. */
+/** Headers of a proxy, which sends requests of many clients on one connection. */
 const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
 const named = (agent = ''): Fields =>
   agent.length <= LONGEST_AGENT ? {} : { 'user-agent': `${agent.slice(0, LONGEST_AGENT)}… ${hashOf(agent)}` };
@@ -301,7 +301,7 @@ interface Asking {
   readonly shown: Fields;
 }
 
-/** Caches results by header object, because repeated headers are the same object. */
+/** Equal headers are one object, so results are cached by object. */
 function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
   const known = new WeakMap<Pairs, T>();
   return (fields) => {
@@ -333,7 +333,7 @@ const answeringOf = readOnce((pairs): Answering => {
   return { headers, read: only(READ_OF_ANSWERS, headers) };
 });
 
-/** Credentials of a request, unless they are masked, as in a recording. */
+/** Skips credentials that a recording has masked. */
 const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =>
   [key, /^Bearer +(\S+)$/i.exec(authorization)?.[1]]
     .filter((secret) => secret !== undefined)

@@ -1,11 +1,11 @@
-/** Keeps a body: whole up to a bound, beyond it the first bytes and a hash of the whole. */
+/** Keeps a body completely up to a bound, otherwise its beginning and a hash of the whole. */
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { CODINGS } from '../client/codings.ts';
 import { Bytes } from '../common/bytes.ts';
 import type { Body } from './traffic.ts';
 
-/** Bytes, ten times a page of a hundred items of usual size. */
+/** Bytes; ten times a usual page of 100 items. */
 const MOST_KEPT = 4 * 1024 * 1024;
 /** Bytes kept of a body above `MOST_KEPT`. */
 const BEGINNING = 64 * 1024;
@@ -19,7 +19,6 @@ export class KeptBody {
     return this.#bytes.capacity;
   }
 
-  /** Drops the body, and frees the memory at once. */
   clear(): void {
     this.#bytes.clear();
   }
@@ -39,7 +38,7 @@ export class KeptBody {
     this.#bytes.append(beginning);
   }
 
-  /** Body without its content codings; undefined if it is empty. */
+  /** Body without content codings; undefined if empty. */
   taken(codings = ''): Body | undefined {
     const size = this.#size;
     if (size === 0) return undefined;
@@ -67,7 +66,6 @@ function readable(bytes: Buffer): Pick<Body, 'text' | 'base64'> {
   return isText ? { text } : { base64: bytes.toString('base64') };
 }
 
-/** Undefined for an unknown coding, or an invalid body. */
 function withoutCodings(bytes: Buffer, codings: string): Buffer | undefined {
   let body = bytes;
   for (const coding of codings.split(',').toReversed()) {

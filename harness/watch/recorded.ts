@@ -1,4 +1,4 @@
-/** Recording: lines of JSON. The first describes it, each other one is traffic as in `traffic.ts`, without secrets. */
+/** Form of a recording: lines of JSON, first a head, then traffic without secrets. */
 
 import type { Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
@@ -18,7 +18,7 @@ export interface RecordingHead {
   part: number;
 }
 
-/** Traffic without secrets. Drops bodies that are no text, since they may hold a secret. */
+/** Bodies that are no text are dropped, since they may hold a secret. */
 export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Traffic {
   if (traffic.kind === 'request')
     return {
@@ -62,7 +62,7 @@ function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body
   return { ...kept, size, ...(cut !== undefined && { cut }) };
 }
 
-// Reading: recordings are untrusted.
+// Recordings are untrusted, so their form is checked.
 
 type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
@@ -84,7 +84,7 @@ const isBody = (value: unknown): boolean =>
 
 const ENDED = ['whole', 'server', 'client', 'unseen'];
 
-/** Members of each kind beside `kind` and `at`. */
+/** Checks of the members of each kind, besides `kind` and `at`. */
 const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (value: unknown) => boolean>> } = {
   opened: { connection: isNumber },
   refused: { connection: isNumber, why: isText },
@@ -102,7 +102,6 @@ const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (valu
   lost: { connection: isNumber, why: isText },
 };
 
-/** Traffic of a line; undefined for any other value. */
 export function trafficIn(value: unknown): Traffic | undefined {
   if (!isFields(value) || !isNumber(value['at'])) return undefined;
   const form = Object.hasOwn(FORMS, String(value['kind'])) ? FORMS[value['kind'] as Traffic['kind']] : undefined;
@@ -110,7 +109,6 @@ export function trafficIn(value: unknown): Traffic | undefined {
   return value as unknown as Traffic;
 }
 
-/** Head of a recording; undefined for any other value. */
 export function headIn(value: unknown): RecordingHead | undefined {
   if (!isFields(value) || value['muster_watch'] !== 1) return undefined;
   const { api, way, base, address } = value;

@@ -21,7 +21,6 @@ import { type Traffic, wholeText } from './traffic.ts';
 const SECRET = 'mk_0123456789abcdef';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
 
-/** An exchange that holds secrets wherever there is room for them, and a stream. */
 const TRAFFIC: readonly Traffic[] = [
   { kind: 'opened', at: 1000, connection: 1 },
   {
@@ -105,7 +104,7 @@ test('what was recorded comes back in its order', async () => {
   expect(shape(traffic)).toEqual(shape(TRAFFIC));
 });
 
-/** An exchange whose bodies are not known whole, and one whose request came to half. */
+/** Exchanges with incomplete bodies, or an incomplete request. */
 const UNKNOWN: readonly Traffic[] = [[{ size: 26 }], [{ size: 5e6, text: '[1, ', cut: { sha256: 'x' } }], []].flatMap(
   ([body], exchange): Traffic[] => {
     const headers = [['Content-Length', `${body?.size ?? 26}`]] as const;
@@ -164,7 +163,7 @@ test('nothing is written once a recording is closed', () => {
   const recording = recordTo({ path, limit: 1_000_000, head, redactor, trouble: (why) => expect.fail(why) });
   recording.close();
   const before = readFileSync(path);
-  // Has the number that the recording had.
+  // Gets the descriptor that the closed recording had.
   const other = openSync(join(home.path, 'other'), 'w');
   for (const each of TRAFFIC) recording.take(each);
   recording.flush();

@@ -1,7 +1,4 @@
-/**
- * Records traffic to a file, as lines of JSON, and never a secret. Appends only whole lines, so that the file stays
- * readable however the process ends. Rotates full files, and removes the oldest.
- */
+/** Records traffic as lines of JSON without secrets; rotates full files and removes the oldest. */
 import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
@@ -19,7 +16,7 @@ export interface RecordOptions {
   trouble(why: string): void;
 }
 
-/** Characters written at a time: a system call for each line would cost more than the line. */
+/** Characters per write; a system call for each line costs more than the line. */
 const MOST_TOGETHER = 65_536;
 
 /** Throws the system's error if the file cannot be made. */
@@ -58,10 +55,10 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
   };
 }
 
-/** Rotated files; `FILE.1` is the newest. */
+/** Number of rotated files; `FILE.1` is the newest. */
 const ASIDE = 4;
 
-/** Rejects devices, pipes and links, which rotation would take from their users. */
+/** Throws Error for devices, pipes and links, which rotation takes from their users. */
 export function expectFiles(path: string): void {
   const names = [path, ...Array.from({ length: ASIDE }, (_, index) => `${path}.${index + 1}`)];
   const stranger = names.find((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile() === false);
@@ -72,12 +69,12 @@ class RecordFile {
   readonly #path: string;
   readonly #limit: number;
   readonly #begin: (part: number) => string;
-  /** Undefined once closed, because its number may then belong to a socket. */
+  /** Undefined once closed, because the descriptor may then belong to a socket. */
   #file: number | undefined;
   #part = 0;
   #size = 0;
 
-  /** Rotates a file at `path`, which may be the recording of the last watch. Throws Error. */
+  /** Rotates an existing file, e.g. of the last watch. Throws Error. */
   constructor(path: string, limit: number, begin: (part: number) => string) {
     this.#path = path;
     this.#limit = limit;
@@ -85,7 +82,7 @@ class RecordFile {
     this.#next();
   }
 
-  /** Appends whole lines, and rotates the file if it is full then. Throws the system's error. */
+  /** Appends whole lines, and rotates a full file. Throws the system's error. */
   append(lines: string): void {
     this.#write(lines);
     if (this.#size >= this.#limit) this.#next();
@@ -97,7 +94,7 @@ class RecordFile {
     if (file !== undefined) closeSync(file);
   }
 
-  /** Closes after a failure, of which the first is reported. */
+  /** Ignores errors, as the first failure is already reported. */
   abandon(): void {
     try {
       this.close();

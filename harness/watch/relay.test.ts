@@ -40,7 +40,7 @@ test('a fault of what looks at the traffic is told once, and the traffic goes on
   expect(faults).toHaveLength(1);
 });
 
-/** A relay before a server on loopback, and a client that has seen the server's end and keeps its side. */
+/** Relay before a server on loopback; clients see the server's end and keep their side open. */
 async function lingering(serve: (socket: Socket) => void) {
   const server = createServer({ allowHalfOpen: true }, serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -76,7 +76,7 @@ test('connections that only their client keeps take a bounded number of descript
   for (let each = 0; each < 40; each += 1) clients.push(await client());
   await eventually(() => expect(relay.open).toBe(32));
   expect(clients.flatMap(({ saw }) => saw)).toEqual([]);
-  // As without a relay.
+  // The client sees the same end as without a relay.
   const [oldest] = clients;
   await eventually(() => {
     oldest?.socket.write('b');
@@ -187,7 +187,7 @@ test('a client and a server that cannot agree on TLS are told, each with what to
   ]);
 });
 
-/** Node's error has no message where a name has several addresses. */
+/** Node's error has no message for a name with several addresses. */
 const SEVERAL = {
   host: 'robot.test',
   lookup: (_: string, __: object, found: (error: null, addresses: object[]) => void) =>

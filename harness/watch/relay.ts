@@ -1,7 +1,4 @@
-/**
- * Relays every byte between clients and a server, unchanged and in both directions. A tap sees the bytes, and cannot
- * change or delay them: its fault ends the watching, never the traffic.
- */
+/** Relays bytes unchanged between clients and a server; a tap observes the bytes without delaying them. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
@@ -10,10 +7,10 @@ import { isTorn, watchTlsEnd } from './tls-end.ts';
 
 export type Side = 'client' | 'server';
 
-/** End of a side: it sends no more, or its connection broke. */
+/** `end`: the side sends no more; `cut`: its connection broke. */
 export type Ending = 'end' | 'cut';
 
-/** Observer of the traffic. `piece` is reused: copy it to keep it. */
+/** `piece` is reused, so a tap must copy the bytes that it keeps. */
 export interface Tap {
   opened(connection: number): void;
   bytes(connection: number, from: Side, piece: Buffer): void;
@@ -25,32 +22,31 @@ export type Place = { readonly path: string } | { readonly host: string; readonl
 
 export interface Upstream {
   readonly place: Place;
-  /** TLS with certificate authorities (PEM) beside those of the system, and the name in its certificate. */
+  /** `ca`: PEM, trusted besides the system's authorities; `servername`: name in the server's certificate. */
   readonly tls?: { readonly ca?: string; readonly servername?: string };
 }
 
 export interface RelayOptions {
   listen: Place;
   tls?: { readonly cert: string; readonly key: string };
-  /** Called for each connection, because an agent may return at another port. Throws if none is known. */
+  /** Called for each connection, as an agent may return on another port. Throws if no address is known. */
   upstream(): Upstream;
   tap: Tap;
-  /** Called once with the tap's error; afterwards the tap is not called. */
+  /** Called once with the tap's error; the tap is not called again. */
   faulty(error: unknown): void;
   /** Called for each failed and each successful connection to the server. */
   outages?: {
     refused(why: string): void;
     reached(): void;
-    /** Called for a failed TLS handshake of a client. */
     handshakeFailed?(why: string): void;
   };
 }
 
-/** Pending connections of a burst of clients. */
+/** Pending connections, enough for a burst of clients. */
 const BACKLOG = 4096;
 /**
- * Connections kept after the server has ended but not the client, as in a pool. Most such servers are closed, and
- * answer further bytes with a reset, as a closed relay does; one may still read, so the most recently active are kept.
+ * Connections that clients keep open after the server's end. Above the limit the longest silent connection is closed,
+ * as most servers do.
  */
 const MOST_LINGERING = 32;
 
@@ -58,7 +54,7 @@ export class Relay implements AsyncDisposable {
   readonly #server: Server;
   readonly #options: RelayOptions;
   readonly #sockets = new Set<Socket>();
-  /** Client connections, with unfinished handshakes too. */
+  /** Includes connections with unfinished TLS handshakes. */
   readonly #accepted = new Set<Socket>();
   /** Clients whose server has ended, with the server's socket; longest silent first. */
   readonly #lingering = new Map<Socket, Socket>();
@@ -91,7 +87,7 @@ export class Relay implements AsyncDisposable {
       relay.#server.once('error', reject);
       relay.#server.listen({ ...options.listen, backlog: BACKLOG }, resolve);
     });
-    // A failed accept, as for want of descriptors, affects no other connection.
+    // A failed accept, e.g. for lack of descriptors, affects no open connection.
     relay.#server.on('error', () => {});
     return relay;
   }
@@ -102,9 +98,8 @@ export class Relay implements AsyncDisposable {
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
 
-  /** Open connections, each of two sockets. */
   get open(): number {
-    // One side may be closed already.
+    // A connection has two sockets, of which one may be closed.
     return Math.ceil(this.#sockets.size / 2);
   }
 
@@ -150,7 +145,7 @@ export class Relay implements AsyncDisposable {
   }
 
   #linger(client: Socket, server: Socket): void {
-    // Both have ended, and close by themselves.
+    // Both sides have ended, and close by themselves.
     if (client.readableEnded) return;
     const last = (): void => {
       this.#lingering.delete(client);
@@ -160,12 +155,12 @@ export class Relay implements AsyncDisposable {
     client.on('data', last);
     client.once('close', () => this.#lingering.delete(client));
     if (this.#lingering.size <= MOST_LINGERING) return;
-    // Bytes on their way to a server still arrive.
+    // Keeps connections with bytes on their way to the server.
     const [silent] = [...this.#lingering].filter(([, its]) => its.writableLength === 0);
     if (silent === undefined) return;
     const [longest, its] = silent;
     this.#lingering.delete(longest);
-    // Server first, so that one that still reads sees an end instead of a reset.
+    // The server's socket goes first, so that a server that still reads sees an end, not a reset.
     its.destroy();
     longest.destroy();
   }
@@ -178,7 +173,7 @@ export class Relay implements AsyncDisposable {
       this.#look((tap) => tap.ended(connection, from, how));
     };
     source.on('data', (piece: Buffer) => {
-      // Reads on if the other side is closed, like a server that has gone.
+      // A closed sink does not pause the source, just as a vanished server does not.
       if (sink.writable && !sink.write(piece)) source.pause();
       this.#look((tap) => tap.bytes(connection, from, piece));
     });
@@ -186,7 +181,7 @@ export class Relay implements AsyncDisposable {
     source.once('end', () => {
       const isCut = isTorn(source);
       ended(isCut ? 'cut' : 'end');
-      // A sink without TLS cannot show an unclean end.
+      // Only TLS can show an unclean end.
       if (isCut && sink instanceof tls.TLSSocket) tear(sink);
       else sink.end();
     });
@@ -225,8 +220,7 @@ export class Relay implements AsyncDisposable {
 }
 
 /**
- * Message of a failure: a limit of this machine first, since the server is not at fault. Node names the address only
- * for connecting.
+ * A limit of this machine comes first, as the server is not at fault. Node names the address only for failed connects.
  */
 const whyOf = (error: Error): string =>
   limitIn(error) ?? ('syscall' in error && error.syscall === 'connect' ? error.message : notConnected(error).message);
@@ -238,12 +232,12 @@ function dial({ place, tls: secure }: Upstream): Socket {
   return watchTlsEnd(tls.connect(options));
 }
 
-/** Ends after pending bytes, without a TLS close. */
+/** Sends pending bytes, and ends without TLS close_notify. */
 function tear(socket: Socket): void {
   socket.write('', () => socket.destroy());
 }
 
-/** Passes on a break as a reset, which only TCP has. */
+/** Only TCP has resets; other sockets are destroyed. */
 function reset(socket: Socket): void {
   if (socket.destroyed) return;
   try {

@@ -1,7 +1,4 @@
-/**
- * Reads a recording: lines of JSON by `recording.ts`, or HAR 1.2 of any tool. Its content is data: no part of it is
- * requested, run or opened.
- */
+/** Reads recordings: lines of JSON from `recording.ts`, or HAR 1.2 of any tool. */
 import { createReadStream } from 'node:fs';
 import { UsageError } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
@@ -18,17 +15,13 @@ const MOST_SHOWN = 80;
 const MOST_IN_LINE = 64 * 1024 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
-/** Head of a recording of Muster; undefined for any other file. Throws UsageError if it cannot be read. */
+/** Undefined for any other file. Throws UsageError for an unreadable file. */
 export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
   for await (const line of linesOf(path)) return headIn(parsed(line));
   return undefined;
 }
 
-/**
- * Passes the traffic of a file to `take`, in order. `origin`: only requests to this server, from a HAR of another tool.
- *
- * @throws UsageError with the file and the accepted formats
- */
+/** `origin` selects the requests to one server in a HAR. Throws UsageError with the file and the accepted formats. */
 export async function replayTraffic(path: string, take: TakeTraffic, origin?: string): Promise<ReplayResult> {
   return (await recordingHead(path)) === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
 }

@@ -1,11 +1,11 @@
-/** Request of watched traffic as a finding shows it: without secrets, and formatted only when it is shown. */
+/** Request of watched traffic as a finding shows it, formatted and masked on demand. */
 import type { Asked } from '../client/happening.ts';
 import { curlLine } from '../client/request-forms.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 
-/** Server of the watched traffic, for lines that repeat a request. */
+/** Server of the watched traffic, for commands that repeat a request. */
 export interface ServerAddress {
-  /** Path below which the API is, e.g. `/v0.2`; empty for the root. */
+  /** Path prefix of the API, e.g. `/v0.2`; empty for the root. */
   readonly base: string;
   readonly origin: string;
   readonly socketPath?: string;
@@ -20,10 +20,10 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Headers of one connection, or made by curl itself. */
+/** Headers of a single connection, or set by curl. */
 const NOT_REPEATED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'te', 'trailer']);
 const USUAL_TIMEOUT_MS = 10_000;
-/** Characters of a body in a line to paste. */
+/** Characters of a body in a command. */
 export const LONGEST_SHOWN = 4000;
 
 export class RequestEvidence implements Asked {

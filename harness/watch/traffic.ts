@@ -1,31 +1,25 @@
-/** Traffic between clients and a server, as a sequence: from the reader, in a recording, and for the judge. */
+/** Traffic between clients and a server as a sequence, for recordings and the judge. */
 import type { Pairs } from '../common/http-parser.ts';
 
 export interface Body {
   /** UTF-8 text, without content codings. */
   readonly text?: string;
-  /** Bytes that are no UTF-8. */
+  /** Bytes that are not UTF-8. */
   readonly base64?: string;
   readonly size: number;
-  /** Set if only the beginning is kept; the hash is of the whole. */
+  /** Set if only the beginning is kept; the hash covers the whole body. */
   readonly cut?: { readonly sha256: string };
 }
 
-/**
- * End of an exchange: with a whole answer; cut off by the server or the client; or unseen. A stream whose client left
- * first was cut off by the client.
- */
+/** `server` and `client` cut the exchange off, also a client that leaves a stream first; `unseen`: end unknown. */
 export type Ended = 'whole' | 'server' | 'client' | 'unseen';
 
 /** `at`: milliseconds since 1970, with fractions. */
 export type Traffic =
   | { kind: 'opened'; at: number; connection: number }
-  /** Connection to the server failed; the client sees a broken connection. */
+  /** The server was not reached, and the client saw a broken connection. */
   | { kind: 'refused'; at: number; connection: number; why: string }
-  /**
-   * Head of a request. `target`: path and query as received. `lacksHeaders`: headers of the request or its answer are
-   * missing.
-   */
+  /** `target`: path and query as received; `lacksHeaders`: the recording lacks headers of the request or its answer. */
   | {
       kind: 'request';
       at: number;
@@ -46,7 +40,7 @@ export type Traffic =
   /** The rest of the connection is unknown. */
   | { kind: 'lost'; at: number; connection: number; why: string };
 
-/** Text of a body; empty if there is none, undefined if it is incomplete. */
+/** Empty without a body; undefined for an incomplete body. */
 export const wholeText = (body: Body | undefined): string | undefined =>
   body === undefined ? '' : body.cut === undefined ? body.text : undefined;
 

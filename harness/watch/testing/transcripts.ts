@@ -1,13 +1,12 @@
-/** Plays a script between a client and a server, and writes down what each side saw. For tests only. */
+/** Plays scripts of bytes and ends between a client and a server in tests, and notes what each side saw. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';
 import type { Place, Side } from '../relay.ts';
 
-/** `end`: sends nothing more, and still reads. `reset`: breaks off. */
+/** `end`: stops sending and still reads; `reset`: breaks the connection. */
 export type Step = { who: Side; what: 'send'; bytes: Uint8Array } | { who: Side; what: 'end' | 'reset' };
 
-/** What a side saw: the bytes in their order, and how it ended. */
 interface Saw {
   bytes: string;
   ends: string[];
@@ -50,7 +49,6 @@ class Peer {
   }
 }
 
-/** A server that hands each connection to whoever waits for it. */
 export class Stage implements AsyncDisposable {
   readonly #server: Server;
   readonly #waiting: ((peer: Peer) => void)[] = [];
@@ -71,7 +69,7 @@ export class Stage implements AsyncDisposable {
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
 
-  /** Each step is made when the one before has reached the other side, so that there is one order of them all. */
+  /** A step waits until the previous step has reached the other side, so the order is fixed. */
   async play(script: readonly Step[], place: Place): Promise<Record<Side, Saw>> {
     const accepted = new Promise<Peer>((resolve) => void this.#waiting.push(resolve));
     const client = new Peer(connect({ ...place, allowHalfOpen: true }));
@@ -143,7 +141,6 @@ const sending: fc.Arbitrary<Step> = fc.oneof(
   bytesOf(ANSWERS).map((bytes): Step => ({ who: 'server', what: 'send', bytes })),
 );
 
-/** Sends in any order, either side ends in between, and one may break off. */
 export const anyScript: fc.Arbitrary<readonly Step[]> = fc
   .record({
     sends: fc.array(sending, { maxLength: 8 }),

@@ -1,4 +1,4 @@
-/** Whether a relay changes anything, for generated exchanges. For tests only. */
+/** Tests with generated exchanges whether a relay changes anything. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -7,7 +7,6 @@ import { ConnectionReader } from '../connection-reader.ts';
 import { type Place, Relay, type Tap } from '../relay.ts';
 import { anyScript, Stage } from './transcripts.ts';
 
-/** A tap that reads all. */
 function reading(): Tap {
   const readers = new Map<number, ConnectionReader>();
   let exchanges = 0;
@@ -27,7 +26,6 @@ const PLACES = {
 type Kind = keyof typeof PLACES;
 export const KINDS = Object.keys(PLACES) as Kind[];
 
-/** Plays so many scripts without and with a relay between, and compares what each side has seen. */
 export async function expectTransparent(kind: Kind, runs: number): Promise<void> {
   using home = scratch();
   const [far, near] = [PLACES[kind](home.path, 'far'), PLACES[kind](home.path, 'near')];
