@@ -1,4 +1,4 @@
-/** The table of fields: what follows from a row, and which of an option, a target file and the environment wins. */
+/** Tests the table of fields, and the precedence of option, target file and environment. */
 import Type from 'typebox';
 import { expect, test } from 'vitest';
 import {

@@ -1,7 +1,4 @@
-/**
- * Fields of a target, one row each. The rows give the shape of a target file, the options of `muster check`
- * (`cli/check-options.ts`), the options of the functions that open a target, and their precedence.
- */
+/** Fields of a target, from which options, target files and their precedence follow. */
 import { isAbsolute } from 'node:path';
 import type { Static, TOptional, TSchema, TString } from 'typebox';
 import type { HttpClient } from '../client/http.ts';
@@ -16,19 +13,19 @@ import { TRANSPORT_FIELDS, type TransportFields } from './transports/index.ts';
 
 export interface Field {
   readonly type?: TSchema;
-  /** Shape of its value as an option, if a target file has another. */
+  /** Shape of the value as an option, if different from a target file. */
   readonly given?: TSchema;
-  /** Help of its option; without it there is no option. */
+  /** Help of the option; without help there is no option. */
   readonly help?: string;
   readonly defaultText?: string;
   readonly conflicts?: string;
   readonly description?: string;
-  /** Name of the option, if it differs from the row's with dashes; `false` for a field of target files alone. */
+  /** Name of the option, unless the row's name with dashes; `false`: only in target files. */
   readonly option?: string | false;
-  /** Name in a target file, if it differs from the row's with underscores; `false` for a field without. */
+  /** Name in a target file, unless the row's name with underscores; `false`: not in target files. */
   readonly file?: string | false;
   readonly isPath?: boolean | ((value: string) => boolean);
-  /** Environment variable from which the command line also takes this secret. */
+  /** Environment variable from which the command line takes the secret. */
   readonly variable?: string;
 }
 
@@ -58,7 +55,7 @@ const image = Type.Object(
   CLOSED,
 );
 
-/** Start of an image. Paths are inside the container. */
+/** Paths are inside the container. */
 export type ImageOptions = Omit<Static<typeof image>, 'args'> & { args?: readonly string[] };
 
 export const startFields = {
@@ -197,7 +194,7 @@ export const platformFields = {
   readOnly: { type: FLAG, description: 'Send this platform nothing but GET requests' },
 } as const satisfies Fields;
 
-/** Platform in which a device is enrolled already; options only. */
+/** Platform in which a device is already enrolled; options only. */
 export const systemFields = {
   platform: { help: 'Base URL of a platform that the agent is enrolled in' },
   platformName: { help: 'Name of that platform, by which muster fit finds the pair' },
@@ -208,7 +205,7 @@ export const systemFields = {
   apiVersion: platformFields.apiVersion,
 } as const satisfies Fields;
 
-/** Client: runs once a situation, so it has no address and no target file. */
+/** A client runs once per situation, so it has no address and no target file. */
 export const clientFields = {
   command: { help: 'Shell command that starts the client, once a situation', conflicts: 'image' },
   image: { help: 'Container image of the client, started once a situation' },
@@ -253,10 +250,7 @@ function words(name: string, joint: string): string {
   return name.replace(/[A-Z]/g, (letter) => joint + letter.toLowerCase());
 }
 
-/**
- * Merges by precedence: option, target file, environment. An unset flag counts as absent, so that either source can set
- * it.
- */
+/** Precedence: option, target file, environment. An unset flag counts as absent, so that a target file can set it. */
 export function mergedFields<T extends Fields>(
   fields: T,
   options: object,
@@ -347,14 +341,14 @@ export const filedFields: readonly { path: string[]; field: Field }[] = Object.e
 
 export const PATIENCE_MS = 10_000;
 
-/** Options of every target. The target file gives the missing ones. */
+/** A target file gives missing options. */
 export interface TargetOptions extends Options<typeof startFields>, Options<typeof identityFields> {
   redactor: Redactor;
-  /** Environment of commands and of `${NAME}` in a target file. Default: that of this process. */
+  /** Environment of commands and of `${NAME}` in a target file. Default: of this process. */
   env?: Record<string, string | undefined>;
   /** Milliseconds within which a started target must serve. Default 60 000. */
   startMs?: number;
-  /** Milliseconds a check waits for something that should happen at once. Default 10 000. */
+  /** Milliseconds that a check waits for an immediate effect. Default 10 000. */
   patienceMs?: number;
   /** Milliseconds for the very first answer. Default: three times `patienceMs`. */
   firstAnswerMs?: number;
@@ -365,20 +359,16 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
 }
 
 /**
- * Options of a device. The fields of the transports (`socket`, `discovery`, `url`; `token` with `url`) give its
- * address. `controlToken` goes to a control API over HTTP as `Authorization: Bearer TOKEN`; default:
- * MUSTER_CONTROL_TOKEN of `env`, or none.
+ * Address by `socket`, `discovery`, or `url` with `token`. `controlToken` is the bearer token of a control API;
+ * default: MUSTER_CONTROL_TOKEN of `env`.
  */
 export interface DeviceTargetOptions extends TargetOptions, TransportFields, Options<typeof controlFields> {
-  /**
-   * Makes a control once the device answers (`--control platform`); other controls add what it lacks. Throws
-   * ControlError.
-   */
+  /** Makes a control once the device answers (`--control platform`), beside other controls. Throws ControlError. */
   attach?(device: HttpClient): Promise<Control>;
   placeholders?: Readonly<Record<string, string>>;
 }
 
-/** Options of a Platform API. Default of the keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
+/** Default keys: MUSTER_API_KEY and MUSTER_LIMITED_KEY. */
 export interface PlatformTargetOptions extends TargetOptions, Options<typeof platformFields> {}
 
 export type ClientTargetOptions = Options<typeof clientFields> &

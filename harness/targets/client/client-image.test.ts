@@ -1,4 +1,4 @@
-/** A client in a container, by the calls that Docker gets. A long test has a real one. */
+/** Tests running a client in a container, with a fake of Docker. */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,14 +13,13 @@ import { openClientTarget } from './open-client.ts';
 const IMAGE = 'robot/client:1';
 const asked: string[] = [];
 const created: object[] = [];
-/** What Docker answers where a test says no other. */
 const USUAL = {
   host: '127.0.0.1',
   pull: async () => {},
   reaper: async () => ({ sessionId: 's1' }),
   create: async () => {},
   begin: async () => {},
-  /** Whether the client goes on until it is removed. */
+  /** True if the client runs until its container is removed. */
   endless: false,
 };
 let docker = USUAL;
@@ -30,7 +29,7 @@ beforeEach(() => {
   created.length = 0;
 });
 
-/** A client that says what it can do, in two pieces, and fails. */
+/** Container of a client that describes itself in two pieces, and exits with code 7. */
 async function createContainer(options: object) {
   created.push(options);
   await docker.create();
@@ -80,7 +79,6 @@ async function open(more: object = {}) {
   const target = await openClientTarget({ image: IMAGE, redactor: new Redactor(), env: { no_proxy: 'here' }, ...more });
   onTestFinished(() => target[Symbol.asyncDispose]());
   const { start } = target.context(new Recorder(), AbortSignal.abort());
-  /** A run, with the lines that it prints until it ends. */
   const run = (situation: ClientStart) => {
     const lines: string[] = [];
     const { promise: ended, resolve } = Promise.withResolvers<void>();
@@ -106,7 +104,7 @@ test('a client in a container is asked what it can do, and gets the folder of it
   expect(first.lines).toEqual(['{"jobs":["list"]}', 'last']);
   expect(first.run).toMatchObject({ how: 'ended with exit code 7; the last lines that it wrote:\noh', code: 7 });
   expect([first.run.diagnostics, await target.diagnostics()]).toEqual(['oh\n', 'oh\n']);
-  // The user of the image is another one.
+  // The image's user differs from the folder's owner.
   expect(statSync(folder).mode & 0o777).toBe(0o755);
   expect(created).toEqual([
     { ...usual, Env: [...local, 'MUSTER_JOB=describe'], HostConfig: host },

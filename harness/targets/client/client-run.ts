@@ -9,16 +9,16 @@ import { ProcessGroup } from '../launch/process.ts';
 import { Lines, lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientContext, ClientListener, ClientStart, RunningClient, StartClient } from '../opened.ts';
 
-/** Characters of a line of standard output that are kept. */
+/** Characters kept of a line of standard output. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 
-/** End of a message: the last lines of standard error. Standard output was read line by line before. */
+/** Standard output was read line by line, so messages quote only standard error. */
 const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));
 
-/** Milliseconds between SIGTERM and SIGKILL. Short, because a killed client loses no data. */
+/** Milliseconds between SIGTERM and SIGKILL; short, because a killed client loses no data. */
 const GRACE_MS = 2000;
 
-/** Starts the client. Never throws: a command that cannot be started ends at once. */
+/** Never throws: a command that cannot start ends at once. */
 export function startClientProcess(
   line: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -45,7 +45,7 @@ export function startClientProcess(
   };
 }
 
-/** Starts the client for one check, and keeps the standard error of its last run as of its stop. */
+/** Keeps the standard error of the last run, up to its stop. */
 export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientContext, 'start' | 'standardError'>> {
   let last = (): string => '';
   return {
@@ -75,17 +75,14 @@ export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientCon
 
 const FOLDER = '/run/muster';
 
-/**
- * Image of `--image IMAGE`; each situation gets a container. It shares the network of this machine, because a situation
- * is served on loopback.
- */
+/** Image of `--image`. Containers use the network of this machine, as situations are served on loopback. */
 interface ClientImage {
   readonly ran: Ran;
-  /** Never throws: a container that cannot be started ends at once. */
+  /** Never throws: a container that cannot start ends at once. */
   start(situation: ClientStart, listener: ClientListener): RunningClient;
 }
 
-/** Finds the image, and pulls it if it is missing. Throws StartFailed. */
+/** Pulls a missing image. Throws StartFailed. */
 export async function findClientImage(image: string, notify: (text: string) => void): Promise<ClientImage> {
   const { testcontainers, client } = await containerRuntime('run the client without a container: --command LINE');
   const { host } = client.info.containerRuntime;
@@ -103,7 +100,7 @@ export async function findClientImage(image: string, notify: (text: string) => v
       const why = `not on this machine, and it cannot be fetched (${reasonOf(error)})`;
       throw new StartFailed(`--image ${image}: ${why}`, { cause: error });
     });
-  // The reaper removes containers after Muster itself was killed.
+  // Testcontainers' reaper removes containers after Muster is killed.
   const labels = await testcontainers.getReaper(client).then(
     ({ sessionId }) => ({ [testcontainers.LABEL_TESTCONTAINERS_SESSION_ID]: sessionId }),
     () => {
@@ -114,15 +111,12 @@ export async function findClientImage(image: string, notify: (text: string) => v
   const docker = client.container.dockerode;
   return {
     ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) },
-    // Started by its id: the name may lead to another image before the run is over.
+    // Started by id, because a name may point to a new image during the run.
     start: (situation, listener) => new ContainerRun({ docker, image: Id, labels, situation }, listener),
   };
 }
 
-/**
- * Whether a host name or address belongs to this machine, tested by listening on it: a list of network interfaces
- * lacks the ones that are down.
- */
+/** Tries to listen on the host, as lists of network interfaces omit inactive interfaces. */
 async function isHere(host: string): Promise<boolean> {
   const server = createServer();
   try {
@@ -186,7 +180,7 @@ class ContainerRun implements RunningClient {
 
   async #start(lines: Lines): Promise<{ container: DockerContainer; read: Promise<unknown> }> {
     const container = await this.#created;
-    // Attached before the start, so that no output is missed.
+    // Attached before the start, so that no output is lost.
     const output = (await container.attach({ stream: true, stdout: true, stderr: true })) as Duplex;
     this.#output = output;
     const read = once(output, 'close').catch(() => {});
@@ -209,18 +203,18 @@ class ContainerRun implements RunningClient {
   }
 
   async #stop(): Promise<void> {
-    // Waits for the start: Docker may otherwise go on to start a container that can no longer be removed.
+    // Docker may otherwise start a container whose removal has failed.
     await Promise.allSettled([this.#started]);
-    // Removal fails if the container could not be created or is gone already.
+    // Removal fails if the container was never created, or is gone.
     await this.#created.then((container) => container.remove({ force: true, v: true })).catch(() => {});
-    // Closed here: Docker keeps the output of a container that never ran open, and with it this process.
+    // Docker keeps the output of a container that never ran open, which keeps this process alive.
     this.#output?.destroy();
     await this.#over;
   }
 }
 
 function create({ docker, image, labels, situation: { variables, folder } }: Plan): Promise<DockerContainer> {
-  // Readable by others: the user in the image differs from the owner of the folder.
+  // The image's user differs from the folder's owner.
   if (folder !== undefined) chmodSync(folder, 0o755);
   const inside = (value: string): string =>
     folder !== undefined && value.startsWith(`${folder}/`) ? `${FOLDER}${value.slice(folder.length)}` : value;

@@ -9,7 +9,6 @@ import { openClientTarget } from './open-client.ts';
 const open = (command: string, more: Partial<ClientTargetOptions> = {}) =>
   openClientTarget({ command, redactor: new Redactor(), ...more });
 
-/** The lines that it prints until it ends, with these variables. */
 async function linesOf(command: string, env: NodeJS.ProcessEnv, variables: Record<string, string>): Promise<string[]> {
   await using target = await open(command, { capability: ['follow'], env });
   const context = target.context(new Recorder(), AbortSignal.abort());

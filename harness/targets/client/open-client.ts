@@ -1,4 +1,4 @@
-/** Opens a client as a target: asks it to describe itself, and starts it once a situation. */
+/** Opens a client as a target: asks for its self-description, and starts it for each situation. */
 
 import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
@@ -17,7 +17,7 @@ import { type ClientContext, type OpenedTarget, opening, type RunningClient, typ
 import { declaredCapabilities } from '../settings.ts';
 import { findClientImage, startClientProcess, startsOfOneCheck } from './client-run.ts';
 
-/** Milliseconds for a client to describe itself: an interpreter on a busy machine starts slowly. */
+/** Milliseconds for the self-description, as interpreters start slowly on a busy machine. */
 const START_MS = 60_000;
 
 interface Way {
@@ -29,7 +29,7 @@ interface Way {
   problem?: string;
 }
 
-/** Opens a client. Throws UsageError if the options name none; any other failure is in `unreachable` of the target. */
+/** Throws UsageError if the options name no client; `unreachable` tells any other failure. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
   const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
@@ -57,7 +57,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
       address: way.address,
       capabilities: [...capabilities],
       control: 'none',
-      // The client ends with each situation, so a report offers no shell line that repeats a finding.
+      // The client ends with each situation, so no shell command can repeat a finding.
       ended: true,
       ...defined({ name: said?.name, version: said?.version }),
       ...identityOf(options, {}, way.ran),
@@ -148,7 +148,7 @@ function whyUseless(capabilities: ReadonlySet<Capability>): string | undefined {
   return undefined;
 }
 
-/** Environment of the client without Muster's own variables, keys above all, and without a proxy to this machine. */
+/** Removes Muster's variables, which hold keys, and proxies to this machine. */
 function cleaned(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('MUSTER_'));
   return { ...Object.fromEntries(kept), ...withoutProxy(env) };
@@ -191,7 +191,7 @@ async function describeClient(
   }
 }
 
-/** Ignores names that Muster does not know, such as jobs of a later contract. */
+/** Skips jobs that Muster does not know, e.g. of a later contract. */
 function capabilitiesOf(said: ClientDescription): Capability[] {
   const reaches = DEVICE_JOBS.some((job) => said.jobs.includes(job)) ? (said.reaches ?? ['url']) : [];
   return [

@@ -1,4 +1,4 @@
-/** What a check's control remembers, and whose doing it says a finding is. */
+/** Tests what a check's control records, and when a finding is the control's fault. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -20,7 +20,7 @@ const finding = new Violation({ expected: 'a', actual: 'b' });
 
 type Answers = Parameters<typeof fakeControl>[0];
 
-/** A control of one check, over one that answers so. `next` gives that of another check of the same target. */
+/** Control of one check; `next` makes the control of another check of the same target. */
 async function checking(answers: Answers, over = (control: Control) => control, log?: string) {
   const device = await FakeDevice.start();
   const redactor = new Redactor();
@@ -125,7 +125,7 @@ test('control that made up what it does when it is asked again is called on, but
   let made = 0;
   const publish = () => {
     made += 1;
-    // Each second one is the question whether it can.
+    // Every second call is Muster's test whether publishing works.
     if (made % 2 === 0) appendFileSync(log, `{"id":${made}}\n`);
     return { first_id: made, last_id: made };
   };
@@ -249,7 +249,7 @@ test.each([
 
 test.each([
   ['fails', new ControlError('no'), 'stop,start,start'],
-  // It would hold up every check.
+  // A late start holds up every check.
   ['is late', new ControlLate('no'), 'stop,start'],
 ])(
   'where the start of the check itself %s, the next one starts the agent only if that is quick',

@@ -1,7 +1,4 @@
-/**
- * Control of one check: ends with the check, records what the check drives, and decides whether a finding is control's
- * fault.
- */
+/** Control of one check: records its calls, ends with the check, and tells faults of the control from findings. */
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { Recorder } from '../../client/recorder.ts';
 import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -39,9 +36,9 @@ function inWords(call: ControlCall): string {
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
-/** Late calls in a row after which a call is not made again. */
+/** Late calls in a row, after which a call is not made again. */
 const MOST_LATE_CALLS = 2;
-/** Milliseconds after which a call that the end of the check cut off counts as late. */
+/** Milliseconds; a longer call that the check's end cuts off counts as late. */
 const LONG_CALL_MS = 10_000;
 
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
@@ -53,7 +50,7 @@ const idsOf = (answer: unknown): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Control as a check gets it. Every call throws ControlError. */
+/** All calls throw ControlError. */
 export class CheckControl extends Control implements TargetHooks {
   readonly kind: string;
   readonly #control: Control;
@@ -92,7 +89,7 @@ export class CheckControl extends Control implements TargetHooks {
   }
 
   async #compact(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
-    // Some agents restart to compact, and may stay down when it fails.
+    // Some agents restart to compact, and may stay down after a failure.
     this.#agent.stopping();
     const compacted = (await this.#make(call, over)) as Exact<ControlCompacted>;
     this.#agent.started();
@@ -104,10 +101,10 @@ export class CheckControl extends Control implements TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#make(call, over);
-    // Control that works through the agent would wait for drives in progress until their limit.
+    // A control that works through the agent waits for pending calls until their time limit.
     if (this.#control.seesDevice) this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
     this.#stopped = new AbortController();
-    // A stop may cut off calls in progress: their failure is expected.
+    // A stop may cut off pending calls, so their failure is expected.
     this.#failure = undefined;
     await this.#agent.expectDown(this.#signal);
   }
@@ -170,10 +167,7 @@ export class CheckControl extends Control implements TargetHooks {
     }
   }
 
-  /**
-   * Signal that ends the call; undefined if the control's own limit is enough. Throws ControlError for a call that
-   * failed too often before.
-   */
+  /** Undefined if the control's own time limit suffices. Throws ControlError for a call that failed too often. */
   #limit(name: CallName): AbortSignal | undefined {
     const { calls, untrue } = this.#agent;
     const why = untrue.get(name);
@@ -192,7 +186,7 @@ export class CheckControl extends Control implements TargetHooks {
 
 function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
   if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
-  // A server behind the control, such as a platform, failed it; the target did not.
+  // A server behind the control, e.g. a platform, failed; the target did not.
   if (error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable)
     return new ControlError(`control ${name}: ${error.message}`, { cause: error });
   return error instanceof ControlError ? error : undefined;

@@ -16,13 +16,12 @@ import {
 
 const LINE_MS = 60_000;
 
-/** Fields of `control` in a target file that are shell lines or declarations. */
 export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 'platform' | 'fill'>;
 
-/** Environment, folder and limit of the shell lines, milliseconds. Default 60 000. */
+/** `timeoutMs`: milliseconds for each shell line, by default 60,000. */
 export type CommandControlOptions = Pick<LineOptions, 'env'> & Partial<Pick<LineOptions, 'cwd' | 'timeoutMs'>>;
 
-/** Runs a shell line for each call. Throws ControlError for a call without a line. */
+/** Throws ControlError for a call without a shell line. */
 export class CommandControl extends Control {
   readonly kind = 'commands';
   readonly #commands: ControlCommands;
@@ -48,8 +47,7 @@ export class CommandControl extends Control {
     if (line === undefined) throw new ControlError(`control: the target file has no \`${command}\` command`);
     const { env, cwd, timeoutMs = LINE_MS } = this.#options;
     const printed = await runControlLine(command, line, {
-      // Waits for the shell alone after `start`: an agent that it leaves behind holds the pipes open. Answers are read
-      // to their end.
+      // An agent that `start` leaves behind holds the pipes open, so only the shell's exit is awaited.
       until: command === 'drive' || command === 'compact' ? 'ended' : 'exited',
       cwd,
       timeoutMs,
@@ -100,19 +98,19 @@ export interface LineOptions {
   env: Record<string, string | undefined>;
   cwd: string | undefined;
   stdin: string;
-  /** End to wait for: that of the shell, or of every process that holds its output. */
+  /** `exited`: the shell ended; `ended`: every process that holds the shell's output ended, too. */
   until: 'exited' | 'ended';
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
 
 const SHOWN_CHARACTERS = 2000;
-/** Limit of standard output: a deployment has a few hundred characters. */
+/** Bytes; a deployment has a few hundred. */
 const MOST_PRINTED_BYTES = 1024 * 1024;
 
 /**
- * Runs the line; resolves with its standard output. Throws ControlRefused for an exit code other than 0, ControlLate
- * after its time, otherwise ControlError; messages show the end of both outputs.
+ * Returns standard output. Throws ControlRefused for an exit code other than 0, ControlLate after `timeoutMs`,
+ * otherwise ControlError.
  */
 export async function runControlLine(name: string, line: string, options: LineOptions): Promise<string> {
   const { env, cwd, stdin, until, timeoutMs, signal } = options;
@@ -141,6 +139,6 @@ export async function runControlLine(name: string, line: string, options: LineOp
   if (late.aborted) throw new ControlLate(`${what} did not end within ${timeoutMs / 1000} s${shown}`);
   if (signal?.aborted === true) throw new ControlError(`${what} was ended with its check`);
   if (group.code === 0) return Buffer.concat(pieces).toString('utf8');
-  // An exit code is the line's own decision; a signal is not.
+  // An exit code is the shell line's decision; a signal is not.
   throw new (group.code === undefined ? ControlError : ControlRefused)(`${what} ${group.how}${shown}`);
 }

@@ -1,7 +1,4 @@
-/**
- * Drives an agent: a call is data, and a control makes it. Controls that speak to an agent have a file each in this
- * folder; `layers.ts` has the controls that wrap another one.
- */
+/** Control of an agent: a call is data, which a subclass carries out. */
 import {
   type ControlCompacted,
   type ControlDeployment,
@@ -15,12 +12,12 @@ import type { Deployment } from '../../contract/device-api.ts';
 import type { Shape } from '../../contract/shape.ts';
 import { Blocked } from '../../runner/violation.ts';
 
-/** Set-up of a check failed, which decides nothing about the implementation under test. */
+/** Setting up a check failed, so the target is not judged. */
 export class ControlError extends Blocked {
   override name = 'ControlError';
 }
 
-/** Control refused a call, for example because the rig cannot bring about the state. */
+/** Control refused a call, e.g. as the rig cannot bring about the state. */
 export class ControlRefused extends ControlError {
   override name = 'ControlRefused';
 }
@@ -29,7 +26,7 @@ export class ControlLate extends ControlError {
   override name = 'ControlLate';
 }
 
-/** Agent that Muster started ended by itself, so that the target is at fault. */
+/** An agent that Muster started ended by itself; the target is at fault. */
 export class AgentEnded extends ControlError {
   override name = 'AgentEnded';
 }
@@ -46,11 +43,11 @@ export type CallName = ControlCall['name'];
 /** Result of a call; undefined for `stop` and `start`. */
 export type Answer = Deployment | Exact<ControlPublished> | Exact<ControlCompacted> | undefined;
 
-/** Drives one agent. Every call resolves once its effect shows on the Device API. Throws ControlError. */
+/** Calls resolve once their effect shows on the Device API, and throw ControlError. */
 export abstract class Control {
   /** Name for messages, e.g. `http unix:/run/control.sock`. */
   abstract readonly kind: string;
-  /** Whether answers come from the device itself, so that they need no confirmation. */
+  /** True if answers come from the device, so that no effect needs confirmation. */
   readonly seesDevice: boolean = false;
 
   abstract info(signal?: AbortSignal): Promise<ControlInfo>;
@@ -63,7 +60,7 @@ export abstract class Control {
     return Promise.resolve();
   }
 
-  /** Creates a deployment with these statuses. Default: deployed, no error. */
+  /** Default statuses: deployed, no error. */
   deploy(request: ControlDeployment = {}, signal?: AbortSignal): Promise<Deployment> {
     return this.call({ name: 'deploy', request }, signal) as Promise<Deployment>;
   }
@@ -89,7 +86,7 @@ export abstract class Control {
 /** `T` with bigint beside number: event ids may exceed 2^53. */
 export type Exact<T> = { [K in keyof T]: T[K] extends number ? T[K] | bigint : T[K] };
 
-/** Parses JSON with bigints for unsafe integers. Throws SyntaxError. */
+/** Parses unsafe integers as bigints. Throws SyntaxError. */
 export const parseExact = (text: string): unknown =>
   JSON.parse(text, (_key: string, value: unknown, details?: { source?: string }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(details?.source ?? '')
@@ -97,7 +94,7 @@ export const parseExact = (text: string): unknown =>
       : value,
   );
 
-/** Event in a JSON text, recognised by a numeric `id`; otherwise undefined. */
+/** Recognises an event by a numeric `id`. */
 export function eventIn(text: string): { id: number | bigint; [field: string]: unknown } | undefined {
   try {
     const value = parseExact(text) as { id: unknown } | null;
@@ -108,7 +105,7 @@ export function eventIn(text: string): { id: number | bigint; [field: string]: u
   }
 }
 
-/** Adds declared limits and paths to what control says; a path to the log or to config files is a capability. */
+/** A declared path to the event log or config files adds a capability. */
 export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'capabilities'>): ControlInfo {
   const capabilities = new Set(info.capabilities);
   if (declared.event_log !== undefined) capabilities.add('log');
@@ -118,15 +115,12 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
 
 const SHAPES = { publish: controlPublished, compact: controlCompacted };
 
-/**
- * Answer to a call, read from the text of control. Throws ControlError: `said` begins its message; `withoutId` is the
- * whole message for a deployment without id.
- */
+/** Throws ControlError: `said` begins the message; `withoutId` is the message for a deployment without an id. */
 export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
   if (name === 'stop' || name === 'start') return undefined;
   const value = jsonOf(text);
   if (name === 'deploy' || name === 'remove') {
-    // Checks only the id: the suite decides on the shape of a deployment.
+    // Checks only the id, since the suite judges the shape of a deployment.
     if (typeof (value as { id?: unknown } | null | undefined)?.id === 'string') return value as Deployment;
     throw new ControlError(withoutId);
   }

@@ -1,4 +1,4 @@
-/** State of the driven agent that all checks of a target share: whether it is up, and how it is asked. */
+/** State of the driven agent that all checks of a target share. */
 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
@@ -11,7 +11,7 @@ import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/transport.ts';
 import { type CallName, type Control, ControlError, ControlLate } from './control.ts';
 
-/** Milliseconds that a stopped agent gets to close its socket. */
+/** Milliseconds for a stopped agent to close its socket. */
 const DOWN_MS = 2000;
 const LOOK_MS = 20;
 const ANSWER_MS = 1000;
@@ -31,15 +31,15 @@ export interface ControlledAgentOptions {
 
 export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
-  /** Reason by call whose effect control claimed and the device contradicted. */
+  /** Reasons by call whose claimed effect the device contradicted. */
   readonly untrue = new Map<CallName, string>();
-  /** Calls contradicted once that had an effect when they were made again. */
+  /** Calls that were contradicted once, but took effect when repeated. */
   readonly doubted = new Set<CallName>();
   readonly log: AgentPlace | undefined;
   readonly config: AgentPlace | undefined;
-  /** Whether the log ever had an event of control. Only then does a missing event prove anything. */
+  /** True once the log held an event of control; before, a missing event proves nothing. */
   logTells = false;
-  /** Whether the target itself was seen to lose events. Then a missing event does not contradict control. */
+  /** True if the target lost events, so that missing events do not contradict control. */
   losesEvents = false;
   #connection: Connection;
   readonly #redactor: Redactor;
@@ -56,7 +56,7 @@ export class ControlledAgent {
     return this.#down !== undefined;
   }
 
-  /** Marks the agent as down before the call: a call that fails may stop it as well. */
+  /** Marks the agent as down before a call, as a failing call may stop the agent, too. */
   stopping(): void {
     this.#down = { why: 'the check that stopped it ended before it had started it again', again: true };
   }
@@ -68,11 +68,11 @@ export class ControlledAgent {
   notStarted(error: unknown): void {
     if (this.#down === undefined) return;
     const why = error instanceof Error ? error.message : String(error);
-    // A late start is not tried again: it would hold up every check.
+    // A late start is not repeated, because every check has to wait.
     this.#down = { why, again: this.#down.again && !(error instanceof ControlLate) };
   }
 
-  /** Throws ControlError if the agent still serves after a stop. */
+  /** Throws ControlError if the agent still answers. */
   async expectDown(signal: AbortSignal): Promise<void> {
     const look = async () => ((await this.#serves(signal)) ? undefined : true);
     const down = await pollWithin('the agent to be down', look, { timeoutMs: DOWN_MS, firstPauseMs: LOOK_MS, signal });
@@ -110,7 +110,7 @@ export class ControlledAgent {
     return this.ask(signal, async (http) => (await whyUnreachable(http, '')) === undefined);
   }
 
-  /** Requires an answer: a proxy accepts connections while its agent is down. */
+  /** A proxy accepts connections while its agent is down, so an answer is required. */
   #serves(signal: AbortSignal): Promise<boolean> {
     const look = async (http: HttpClient) => !GATEWAY_ERRORS.includes((await http.get('/deployments/current')).status);
     return this.ask(signal, look).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** What can be between an agent and what it talks to. */
+/** Tests the proxy between an agent and the servers that the agent talks to. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
@@ -29,7 +29,7 @@ test('a TCP proxy carries bytes both ways until it is cut, and again once restor
   expect(String((await once(again, 'data'))[0])).toBe('back');
   await expect(TcpProxy.to('http://robot', Number(new URL(proxy.url).port))).rejects.toThrow('EADDRINUSE');
   again.resetAndDestroy();
-  // Once its connections have ended too.
+  // Resolves once all connections have ended.
   await new Promise((resolve) => echo.close(resolve));
   for (const path of ['/', '/beta', '/beta/']) {
     await using below = await TcpProxy.to(`https://robot${path}`);

@@ -1,4 +1,4 @@
-/** When control is contradicted: what it said that it had done, beside what the device and its log show. */
+/** Tests when the device and its log contradict what control claims to have done. */
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -14,7 +14,6 @@ import { contradiction, Drives } from './drive-confirmation.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
-/** How the agent is asked: by that client. */
 const asking =
   (http: HttpClient): ControlledAgent['ask'] =>
   (_, question) =>
@@ -28,41 +27,36 @@ const ids = (first_id: number | bigint, last_id: number | bigint) => ({ first_id
 
 type Shown = Partial<Pick<FakeDevice, 'current' | 'retained' | 'eventsStatus' | 'tells'>>;
 
-/** What control answers, what the device shows then, and what it sends. */
 interface Effect {
   answer?: Answer;
   shows?: Shown;
   sends?: string;
-  /** What is added to the log. */
   logs?: string;
 }
 
 interface Case {
-  /** What control said. */
   said: readonly [ControlCall, Answer][];
   compacted?: bigint;
-  /** What the device shows. */
   shows?: Shown;
-  /** What comes of it when control is asked again; nothing by default. */
+  /** Effect of each call that Muster repeats; by default none. */
   again?: { readonly [Name in 'publish' | 'deploy']?: Effect };
   refuses?: true;
-  /** The log before the drives, and what is added to it after them. Only where there is one does it tell. */
+  /** Content of the log before the drives, and content added after them. */
   log?: readonly string[];
-  /** Below the folder of config files, by path. */
+  /** Contents by path below the folder of config files. */
   files?: Readonly<Record<string, string>>;
   losesEvents?: boolean;
-  /** Whether the device is known to lose events after it. Default: as before. */
+  /** True if the device is found to lose events; default: `losesEvents`. */
   losesThen?: boolean;
-  /** Long enough to see what comes, where something has to. */
+  /** Milliseconds to wait for a trace; long where a trace must come. */
   traceMs?: number;
-  /** `call` and a part of the reason; undefined where control is not contradicted. */
+  /** Contradicted call and part of the reason; undefined without a contradiction. */
   untrue?: readonly [string, string];
   doneAgain?: true;
-  /** What control was asked again. */
+  /** Calls that Muster repeats. */
   asked?: readonly string[];
 }
 
-/** What most cases are about. */
 const PUBLISHED: Case['said'] = [[publish, ids(3, 4)]];
 const DEPLOYED: Case['said'] = [[deploy, deployed('d1')]];
 const DEPLOYED_FILE: Case['said'] = [
@@ -369,7 +363,7 @@ test('a log that drops as much as it gains has changed', async () => {
   writeFileSync(path, '{"id":1}\n{"id":2}\n');
   const drives = new Drives({ path, files: hostFiles });
   await drives.follow(publish, async () => {
-    // A compaction puts another file in place.
+    // A compaction replaces the file.
     writeFileSync(`${path}.new`, '{"id":3}\n{"id":4}\n');
     renameSync(`${path}.new`, path);
     return ids(3, 4);

@@ -1,7 +1,4 @@
-/**
- * Confirms what control claims: keeps the drives of a check with the changes of the event log, and after a finding
- * looks for their traces on the device.
- */
+/** Compares what control claims to have done with the device and its event log, after a finding. */
 import { join } from 'node:path';
 import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
@@ -35,16 +32,16 @@ export interface Unseen {
 
 type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
-/** Drives kept per check: bounds memory. */
+/** Drives kept per check, to bound memory. */
 const MOST_KEPT = 1000;
 
-/** Drives of one check since its last stop of the agent: a restart may lose earlier ones, which checks are about. */
+/** Drives of a check since its last stop of the agent, as a restart may lose earlier drives. */
 export class Drives {
   readonly #log: AgentPlace | undefined;
   #all: Drive[] = [];
   #unseen: Unseen[] = [];
   logChanged = false;
-  /** Earliest event left, as control said at the last compaction. */
+  /** Earliest event id after the last compaction, as control claims. */
   compacted: bigint | undefined;
 
   constructor(log: AgentPlace | undefined) {
@@ -58,7 +55,7 @@ export class Drives {
     if (drive === undefined) return answer;
     if (this.#all.length < MOST_KEPT) this.#all.push(drive);
     const after = await this.mark();
-    // A log that appears counts as changed: the first event creates it.
+    // A log that appears counts as changed, since the first event creates the log.
     if (after !== undefined && (mark === undefined || changed(mark, after))) this.logChanged = true;
     else if (this.#unseen.length < MOST_KEPT) this.#unseen.push({ drive, mark });
     return answer;
@@ -74,17 +71,13 @@ export class Drives {
     return this.#all;
   }
 
-  /**
-   * Drives without a trace that still should have one: of deployments the last, of events those after the last
-   * compaction.
-   */
+  /** Drives without a trace in the log: the last deployment, and events after the last compaction. */
   get unseen(): readonly Unseen[] {
     const last = this.#all.findLast(({ kind }) => kind !== 'publish');
     const left = this.compacted ?? 0n;
     return this.#unseen.filter(({ drive }) => (drive.kind === 'publish' ? drive.last >= left : drive === last));
   }
 
-  /** State of the log; undefined if it is missing or unreadable. */
   async mark(): Promise<LogMark | undefined> {
     if (this.#log === undefined) return undefined;
     const { path, files } = this.#log;
@@ -100,8 +93,8 @@ export class Drives {
   }
 
   /**
-   * Searches what was written since the mark, or the whole of a file that became shorter, for the id as any JSON value:
-   * the layout of a line is not specified. Uses the last id: other drives may own lower ids that control made up.
+   * Searches what was added since the mark for the drive's id as any JSON value, as the layout is not specified. Uses
+   * the last id, because earlier ids may belong to other drives.
    */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
     for (const [path, { size }] of (await this.mark()) ?? []) {
@@ -151,7 +144,7 @@ export interface Asked {
   control: Control;
   agent: Pick<ControlledAgent, 'ask' | 'logTells' | 'losesEvents' | 'config'>;
   signal: AbortSignal;
-  /** Milliseconds for a trace to appear. Default 2000, long enough for a published event. */
+  /** Milliseconds for a trace to appear. Default 2000, enough for a published event. */
   traceMs?: number;
 }
 
@@ -160,10 +153,7 @@ interface Looking extends Required<Asked> {
   drives: Drives;
 }
 
-/**
- * Compares control's claims with the device. Contradicts control only without any trace; undefined if the finding may
- * be the target's fault.
- */
+/** Undefined if the device shows any trace, as the finding may then be the target's fault. */
 export async function contradiction(drives: Drives, asked: Asked): Promise<Untrue | undefined> {
   if (drives.all.length === 0 && drives.compacted === undefined) return undefined;
   const compare = async (http: HttpClient) => {
@@ -198,7 +188,7 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
     if (await hadEffect(looking, drive)) continue;
     // Without a usable log, `isTruthful` decides on events.
     if (looking.agent.logTells && (await isLogged(looking, one))) continue;
-    // A deployment that is not deployed has no event.
+    // A deployment in any state but deployed has no event.
     const logTells = looking.agent.logTells && (drive.kind !== 'deploy' || drive.isDeployed);
     if (!logTells && (await isTruthful(looking, drive.kind))) return undefined;
     if (logTells && drive.kind === 'publish' && (await losesEvents(looking))) return undefined;
@@ -213,7 +203,7 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   return undefined;
 }
 
-/** Whether the current deployment or its files show the drive; a published event has no such effect. */
+/** Published events leave no trace in the current deployment or its files. */
 async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolean> {
   if (drive.kind === 'publish') return false;
   const shown = await current(http);
@@ -232,8 +222,8 @@ async function isLogged(looking: Looking, one: Unseen): Promise<boolean> {
 }
 
 /**
- * Whether the device loses the event of a deployment that it shows. Then a missing event does not contradict control.
- * No subscriber is connected meanwhile, which may be the cause.
+ * True if the log lacks the event of a deployment that the device shows. No subscriber is connected, as a subscriber
+ * may cause the loss.
  */
 async function losesEvents(looking: Looking): Promise<boolean> {
   const { agent, control, signal } = looking;
@@ -256,7 +246,7 @@ async function publishesAgain(looking: Looking): Promise<true | undefined> {
   return lost === false || undefined;
 }
 
-/** Whether the log lacks the drive; undefined if control could not make it. */
+/** Undefined if control cannot make the drive. */
 async function isLost(looking: Looking, make: () => Promise<Drive | undefined>): Promise<boolean | undefined> {
   const mark = await looking.drives.mark();
   const drive = await make().catch((error: unknown) => {
@@ -266,7 +256,7 @@ async function isLost(looking: Looking, make: () => Promise<Drive | undefined>):
   return drive && !(await isLogged(looking, { drive, mark }));
 }
 
-/** Repeats the drive beside an open stream: whether it has an effect. */
+/** Repeats the drive with an open event stream, and looks for an effect. */
 async function isTruthful(looking: Looking, kind: Drive['kind']): Promise<boolean> {
   const stream = await openEvents(looking.http);
   try {
@@ -314,7 +304,7 @@ async function firstAfter(looking: Looking, after: bigint): Promise<bigint | und
 
 const UNTOLD = -1n;
 
-/** Id of the next event, from its envelope or its frame; undefined if none comes in time. */
+/** Reads the id from the event's data or its frame; undefined if no event comes in time. */
 async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {
   try {
     const { id, data } = await stream.next({ within: traceMs, for: 'an event' });

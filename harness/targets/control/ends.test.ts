@@ -1,4 +1,4 @@
-/** The ends of control: what a call becomes, what they make of the answer, and that a call ends with its signal. */
+/** Tests requests and answers of control by HTTP and by shell lines, and the abort of calls. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -130,7 +130,7 @@ describe('control by shell lines', () => {
     expect((await driven.deploy({ description: 'it’s "one"' })).id).toBe('dpl_1');
     expect(await driven.publish(3)).toEqual({ first_id: 1, last_id: 3 });
     await driven.remove('dpl_1');
-    // What the shell leaves behind may be what answers.
+    // A process that the shell leaves behind may print the answer.
     const behind = control({ drive: `(sleep 0.1; echo '{"id":"dpl_2"}') &` });
     expect(await behind.deploy()).toEqual({ id: 'dpl_2' });
     const request = (action: string) => JSON.parse(readFileSync(join(folder, `request-${action}`), 'utf8'));

@@ -1,4 +1,4 @@
-/** What a watch of a device's events takes, and how it comes through restarts. */
+/** Tests which events a watch of a device takes, and that the watch survives restarts. */
 import { expect, onTestFinished, test } from 'vitest';
 import { poll } from '../../common/waiting.ts';
 import { EventWatch } from './event-watch.ts';

@@ -1,4 +1,4 @@
-/** Follows a device's event stream across restarts of the agent, while control drives the device by other means. */
+/** Follows a device's event stream across restarts of the agent. */
 import { NoAnswer, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { type EventStream, openEvents, StreamEnded, StreamTimeout } from '../../client/sse.ts';
@@ -13,10 +13,9 @@ export interface WatchedEvent {
 
 const RECONNECT_MS = 100;
 const LOOK_MS = 5;
-/** Milliseconds of silence after which a stream is dead: longer than any heartbeat interval. */
+/** Milliseconds of silence, longer than any heartbeat interval, after which a stream is dead. */
 const SILENCE_MS = 120_000;
 
-/** Collects the events of one device from `start` on. Disposal ends the stream. */
 export class EventWatch implements AsyncDisposable {
   readonly #http: HttpClient;
   readonly #over = new AbortController();
@@ -33,7 +32,7 @@ export class EventWatch implements AsyncDisposable {
     this.#http = http.with({ signal: this.#over.signal });
   }
 
-  /** Resolves when the stream is open; later events are all seen. Throws ControlError if it does not open in time. */
+  /** Resolves when the stream is open, after which no event is missed. Throws ControlError after `withinMs`. */
   async start(withinMs: number, signal?: AbortSignal): Promise<void> {
     this.#following ??= this.#follow();
     const opened = await this.#when('the event stream to open', () => this.#opened || undefined, withinMs, signal);
@@ -52,7 +51,7 @@ export class EventWatch implements AsyncDisposable {
     return this.#events.slice(mark);
   }
 
-  /** First matching event after `mark`; undefined if none comes within `withinMs` milliseconds. */
+  /** Undefined if no event comes within `withinMs` milliseconds. */
   until(
     fits: (event: WatchedEvent) => boolean,
     mark: number,
@@ -68,7 +67,7 @@ export class EventWatch implements AsyncDisposable {
     await this.#following;
   }
 
-  /** Reconnects from the cursor after each lost connection until disposal. Any other error ends the watch. */
+  /** Reconnects from the cursor after a lost connection; any further error ends the watch. */
   async #follow(): Promise<void> {
     const read = async (): Promise<undefined> => {
       try {
@@ -89,7 +88,7 @@ export class EventWatch implements AsyncDisposable {
   async #read(): Promise<undefined> {
     const stream = await openEvents(this.#http, this.#cursor === undefined ? {} : { after: this.#cursor });
     this.#stream = stream;
-    // The log was compacted past the cursor: the next connection begins with new events.
+    // Status 410: the log was compacted past the cursor, so the next connection begins with new events.
     if (stream.status === 410) this.#cursor = undefined;
     if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);
     this.#opened = true;

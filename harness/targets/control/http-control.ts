@@ -16,7 +16,7 @@ import {
   notOf,
 } from './control.ts';
 
-/** Milliseconds: a control API answers within 60 seconds (`fixtures/control.md`). */
+/** Milliseconds in which a control API must answer (`fixtures/control.md`). */
 const CALL_MS = 60_000;
 
 export const CONTROL_TOKEN = 'MUSTER_CONTROL_TOKEN';
@@ -79,7 +79,7 @@ export class HttpControl extends Control {
     const what = `control ${request.method} ${request.path}`;
     const late = AbortSignal.timeout(this.#timeoutMs);
     const signal = over === undefined ? late : AbortSignal.any([over, late]);
-    // Twice the limit: the signal ends the request first, with a message about control.
+    // Twice the limit, so that the signal ends the request first, with a message about control.
     const client = this.#http.with({ signal, timeoutMs: 2 * this.#timeoutMs });
     const response = await client.request(request).catch((error: unknown) => {
       if (late.aborted) throw new ControlLate(`${what}: no whole answer within ${this.#timeoutMs / 1000} s`);

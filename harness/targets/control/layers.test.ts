@@ -1,4 +1,4 @@
-/** What a layer makes itself, and what it passes on to the control inside. */
+/** Tests which calls a layer handles, and which it passes to the inner control. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -92,7 +92,7 @@ test.each(['{"id":"1"}\n{"id":2}', 'no JSON', 'null', ''])('a log that begins wi
   const filled = withFilling(control, fillingOf(log, 'true'));
   await expect(filled.compact()).rejects.toThrow(`the first line of ${log} has no \`id\``);
   await expect(withFilling(control, fillingOf(log, 'exit 1')).compact()).rejects.toThrow(/control fill: .*exit code 1/);
-  // Whatever became of the line, the agent is started again.
+  // The agent starts again even after a failed shell line.
   expect(calls.map(({ name }) => name)).toEqual(['stop', 'start', 'publish', 'stop', 'start']);
 });
 

@@ -1,4 +1,4 @@
-/** Controls that wrap others: each makes some calls itself and passes on the rest. */
+/** Controls that wrap other controls: each handles some calls and passes on the rest. */
 
 import { pollWithin } from '../../common/waiting.ts';
 import type { ControlCapability, ControlCompacted, ControlInfo } from '../../contract/control.ts';
@@ -20,7 +20,7 @@ import {
 export interface Layer {
   kind?: string;
   info?(signal?: AbortSignal): Promise<ControlInfo>;
-  /** Makes the call; undefined passes it on. */
+  /** Undefined passes the call on. */
   call?(call: ControlCall, signal?: AbortSignal): Promise<Answer> | undefined;
   line?(call: ControlCall): string | undefined;
   close?(): Promise<void>;
@@ -66,8 +66,8 @@ export const CAPABILITY_FOR: { readonly [Name in CallName]: ControlCapability } 
 };
 
 /**
- * Combines two controls of one agent: each call goes to the first that offers it by its `info`, which lists the
- * capabilities of both.
+ * Sends each call to the first control whose `info` offers it; the combined `info` lists the capabilities of both
+ * controls.
  */
 export function combinedControl(first: Control, second: Control): Control {
   if (first === noControl) return second;
@@ -110,10 +110,10 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 }
 
 const FILL_MS = 60_000;
-/** Milliseconds for an agent to compact. Without a compaction its oldest events stay. */
+/** Milliseconds for an agent to compact; without a compaction the oldest events stay. */
 const COMPACTION_MS = 5000;
 
-/** Whether the log can be filled: needs restart, publication and a known log. */
+/** Requires restart, publication and a known log. */
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
   (['drive', 'restart', 'log'] as const).every((name) => capabilities.includes(name));
 
@@ -124,8 +124,8 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
 });
 
 /**
- * Compacts by filling the log of the stopped agent and publishing one event. Waits, because an agent may show that
- * event before it compacts.
+ * Fills the log of the stopped agent and publishes one event, which makes the agent compact. Waits, since the agent may
+ * show the event first.
  */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
   const readLog = async (): Promise<string> => (await files.read(log))?.toString('utf8') ?? '';
@@ -144,7 +144,7 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
       return firstLine(text) === before ? undefined : true;
     };
     await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
-    // The rest of its layout is not specified.
+    // The specification leaves the layout of the log open.
     const event = eventIn(firstLine(text));
     if (event !== undefined) return { earliest_id: event.id, latest_id: last_id };
     throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);

@@ -1,4 +1,4 @@
-/** Control by deployments: what a platform is asked for, what an agent's part of it is, and how a call ends. */
+/** Tests control by a platform: its requests, the agent's part, and the end of a call. */
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { HttpClient } from '../../client/http.ts';
@@ -59,7 +59,7 @@ test.each<[shown: Shown, asked: string, (control: PlatformControl) => Promise<un
   if (!ended.startsWith('x_1') && !ends.includes('reported')) expect(ended).toMatch(/^ControlRefused: control: /);
 });
 
-/** A platform, and an agent that does what is deployed by the second look at it, and tells of it among other events. */
+/** Platform whose agent applies a deployment, and sends its event among events of others. */
 async function obeying(timeoutMs = 30_000) {
   const device = await FakeDevice.start();
   const agent = { device, shows: true, tells: true, refused: '', error: 'none', looked: () => {} };
@@ -224,7 +224,7 @@ test('an agent that retries for 10 s is taken to do so for ever, and is not aske
   agent.looked = () => {
     ahead += 4000;
     looks += 1;
-    // Until then it may just not have come to it.
+    // The agent reports retries only at the fourth look.
     if (looks === 4) agent.error = 'retrying';
   };
   const refused = new ControlRefused('control: the agent retries what it cannot apply, and does not call it failed');

@@ -1,7 +1,4 @@
-/**
- * Control by deployments alone, over the agent's uplink to a platform, so that it drives an unmodified agent. Throws
- * ControlError for a call that no platform can make an agent carry out: a pair of statuses, a compaction.
- */
+/** Control through a platform, which drives an unmodified agent by deployments alone. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,13 +31,10 @@ export interface ReleaseFixture {
   instanceIds: string[];
 }
 
-/**
- * Calls of the public Platform API, newest version, that lead from config files to a deployment. Throws ControlError if
- * the platform refuses one.
- */
+/** Public Platform API, newest version. Throws ControlError if the platform refuses a call. */
 export class PlatformClient {
   readonly #http: HttpClient;
-  /** Config type of all releases, shared by the clients that `with` makes. */
+  /** Config type of all releases, shared by clients from `with`. */
   readonly #made: { typeId?: string };
 
   constructor(http: HttpClient, made: { typeId?: string } = {}) {
@@ -134,18 +128,18 @@ export interface PlatformControlOptions {
   deviceId: string;
   /** Milliseconds for an agent to carry out one deployment. Default 60 000. */
   timeoutMs?: number;
-  /** Path of the Device API that makes the agent sync at once; posted to while a deployment is awaited. */
+  /** Path of the Device API that makes the agent ask the platform at once; posted to while waiting. */
   syncPath?: string | undefined;
 }
 
 const POLL_MS = 20;
-/** Growth of the pause between polls: fifty polls a second would slow an agent on a busy machine. */
+/** Growth of pauses, as fifty polls a second slow an agent on a busy machine. */
 const POLL_GROWTH = 1.3;
 const LONGEST_POLL_MS = 150;
-/** Path that no agent can write: file names have at most 255 bytes. */
+/** No agent can write the path: file names have at most 255 bytes. */
 const IMPOSSIBLE = `/srv/robot/${'too-long-'.repeat(40)}.json`;
 
-/** Milliseconds of retries after which an agent is not expected to call a deployment failed. */
+/** Milliseconds of retries, after which the agent is expected to retry for ever. */
 const RETRIES_MS = 10_000;
 const ONLY_RETRIES = 'control: the agent retries what it cannot apply, and does not call it failed';
 
@@ -162,7 +156,7 @@ interface Joint {
   ids: Promise<(number | bigint)[]>;
 }
 
-/** Milliseconds in which calls can join a publication: short beside a turn, which takes up to a second. */
+/** Milliseconds for further calls to join a publication; short beside its turn of up to a second. */
 const JOINING_MS = 100;
 
 export class PlatformControl extends Control {
@@ -195,7 +189,7 @@ export class PlatformControl extends Control {
     return Promise.resolve({ capabilities: ['drive'] });
   }
 
-  /** Makes the call. There is no shell line for it: a deployment takes many calls with a key that a reader may lack. */
+  /** A call has no shell line, as it takes many requests with a secret key. */
   async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
     const bound = defined({ signal });
     const reach = { platform: this.#platform.with(bound), device: this.#device.with(bound), signal };
@@ -229,7 +223,7 @@ export class PlatformControl extends Control {
     return this.#deployed(await reach.platform.deploy(this.#deviceId, description, filesOf(request)), reach);
   }
 
-  /** Deploys another release: a platform can only replace a deployment. */
+  /** A platform can only replace a deployment, so another release is deployed. */
   async #remove(deploymentId: string, reach: Reach): Promise<Deployment> {
     const { platform } = reach;
     const { activity_status: activity } = await platform.deployment(deploymentId);
@@ -238,7 +232,7 @@ export class PlatformControl extends Control {
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
-  /** Publishes once for all waiting calls; each gets as many of the last events as it wants. */
+  /** Publishes once for all waiting calls; each gets its `count` last events. */
   async #publishTogether(count: number, signal: AbortSignal | undefined): Promise<Exact<ControlPublished>> {
     signal?.throwIfAborted();
     this.#waiting ??= this.#inOneTurn();
@@ -269,25 +263,25 @@ export class PlatformControl extends Control {
     const { signal } = unwanted;
     const reach = { platform: this.#platform.with({ signal }), device: this.#device.with({ signal }), signal };
     const ids = this.#inTurn(signal, async () => {
-      // Checks served together ask again at nearly the same time.
+      // Checks that were served together ask again at nearly the same time.
       if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
       this.#wasJoint = joint.calls > 1;
       this.#waiting = undefined;
       return this.#publish(joint.most, reach);
     });
-    // The last caller may have left.
+    // The last caller may have left, so nobody handles a rejection.
     ids.catch(() => {});
     const joint: Joint = { most: 1, calls: 0, unwanted, ids };
     return joint;
   }
 
-  /** Creates deployments one by one until `count` events came; resolves with their ids in ascending order. */
+  /** Resolves with event ids in ascending order, once deployments have caused `count` events. */
   async #publish(count: number, reach: Reach): Promise<(number | bigint)[]> {
     const watch = this.#watch;
     await watch.start(this.#timeoutMs, reach.signal);
     const mark = watch.mark;
     let earliest: number | bigint | undefined;
-    // A watch that reconnected after a restart also brings earlier events.
+    // After a restart, a reconnected watch also brings earlier events.
     const published = (): WatchedEvent[] =>
       watch.since(mark).filter(({ id }) => earliest !== undefined && id >= earliest);
     do {
@@ -302,15 +296,15 @@ export class PlatformControl extends Control {
       }
       earliest ??= event.id;
     } while (published().length < count);
-    // Sorted, so that the last ones count: earlier ones concern the replaced deployment.
+    // Sorted, so that callers take the last ids; earlier ids concern the replaced deployment.
     return published()
       .map(({ id }) => id)
       .sort((left, right) => (left < right ? -1 : 1));
   }
 
-  /** Deploys one release repeatedly, which takes fewer calls than a new one. */
+  /** Deploys the same release again, which takes fewer requests than a new release. */
   async #deployAgain(reach: Reach): Promise<string> {
-    // Created without a call's signal, because later calls share it.
+    // Created without the call's signal, because later calls share the release.
     this.#release ??= this.#platform.createReleaseFixture(filesOf({}));
     const release = await this.#release.catch((error: unknown) => {
       this.#release = undefined;
@@ -321,7 +315,7 @@ export class PlatformControl extends Control {
     return id;
   }
 
-  /** Makes a deployment fail. An agent may retry for ever (section 2.2): one that does is not asked again. */
+  /** Makes a deployment fail; an agent that retries instead (section 2.2) is not asked again. */
   async #fail(request: ControlDeployment, reach: Reach): Promise<Deployment> {
     if (this.#onlyRetries) throw new ControlRefused(ONLY_RETRIES);
     const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
@@ -338,7 +332,7 @@ export class PlatformControl extends Control {
     return this.#reported(id, failed, 'failed', reach);
   }
 
-  /** Deployment as the device shows it, once platform and device both call it deployed. */
+  /** Resolves once platform and device both show the deployment as deployed. */
   async #deployed(id: string, reach: Reach): Promise<Deployment> {
     const settled = ({ activity_status, error_status }: Deployment): boolean => {
       if (error_status === 'failed') throw new ControlError(`control: the agent reported ${id} as failed`);
@@ -377,7 +371,7 @@ export class PlatformControl extends Control {
     return this.#until(look, failure, reach);
   }
 
-  /** Posts one request at a time, and ignores its answer: only the agent's report counts. */
+  /** Ignores the answer, since only the agent's report to the platform counts. */
   #askToSync(device: HttpClient): void {
     if (this.#syncPath === undefined || this.#asking) return;
     this.#asking = true;
@@ -398,7 +392,7 @@ export class PlatformControl extends Control {
     });
   }
 
-  /** Carries out calls one by one, because an agent has one target deployment at a time. */
+  /** One by one, because an agent has one target deployment at a time. */
   #inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     const next = this.#last.then(() => {
       signal?.throwIfAborted();
@@ -409,7 +403,7 @@ export class PlatformControl extends Control {
   }
 }
 
-/** Always at least one file: some agents refuse a deployment without any. */
+/** Adds a file to an empty deployment, which some agents refuse. */
 function filesOf({ config_instances: files = [] }: ControlDeployment): ConfigFile[] {
   if (files.length === 0)
     return [{ filepath: '/srv/robot/config.json', content: JSON.stringify({ made: randomUUID() }) }];

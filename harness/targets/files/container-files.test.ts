@@ -35,9 +35,9 @@ async function entriesOf(archive: Buffer, piece: number, wanted = true): Promise
 }
 
 test.each(['gnu', 'pax', 'ustar'])('reads what tar writes as %s, in whatever pieces it comes', async (format) => {
-  // A ustar archive has no room for the longest names, and splits long ones.
+  // ustar splits long names, and has no room for the longest.
   const names = format === 'ustar' ? ['root/empty', 'root/a.json', 'root/link', SPLIT] : ['root'];
-  // Of pax with a header for all members too.
+  // Adds a global pax header.
   const more = format === 'pax' ? ['--pax-option=comment=of all'] : [];
   const archive = execFileSync('tar', [`--format=${format}`, ...more, '-cf', '-', '-C', folder, ...names]);
   const entries = await entriesOf(archive, 100_000);
@@ -90,13 +90,12 @@ describe('files of a container', () => {
     execFileSync('mkfifo', [inside('data/pipe')]);
   });
 
-  /** Docker's answer about a path. */
   const saying = (stat: object): Awaited<ReturnType<ArchiveApi['infoArchive']>> => {
     const header = Buffer.from(JSON.stringify(stat)).toString('base64');
     return Object.assign(Readable.from([]), { headers: { 'x-docker-container-path-stat': header } });
   };
 
-  /** Docker's archive calls on that folder: a link is shown with where it leads, and only the last name may be one. */
+  /** Docker's archive calls on a local folder; as in Docker, only the last name of a path may be a link. */
   const docker = (asked: string[] = []): ArchiveApi => ({
     infoArchive: async ({ path }) => {
       asked.push(`info ${path}`);

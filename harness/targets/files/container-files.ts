@@ -1,6 +1,6 @@
 /**
- * Files of an agent in a container, by their paths in it: read on this machine if a mounted folder holds them,
- * otherwise over Docker's archive API, which works without a program in the container and while it is stopped.
+ * Reads files of an agent's container through its mounts, else through Docker's archive API, which also serves stopped
+ * containers.
  */
 
 import { lstatSync, readlinkSync } from 'node:fs';
@@ -18,7 +18,7 @@ import {
 
 const BLOCK_BYTES = 512;
 
-/** Member of a tar archive of Docker's archive API: POSIX (ustar with pax headers) and long names of GNU. */
+/** Member of a tar archive in POSIX format (ustar, pax) or with GNU long names. */
 export interface TarEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
@@ -29,10 +29,7 @@ export interface TarEntry {
   readonly content: Buffer | undefined;
 }
 
-/**
- * Reads the members of an archive in order; holds at most one content, and only if `wanted`. Throws Error for an
- * invalid or truncated archive.
- */
+/** Holds at most one content, and only if `wanted`. Throws Error for an invalid or truncated archive. */
 export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerator<TarEntry> {
   const input = new ByteReader(archive);
   let extended: { path?: string; size?: number } = {};
@@ -64,7 +61,7 @@ export async function* readTar(archive: Readable, wanted: boolean): AsyncGenerat
 
 const KINDS: { readonly [type: string]: TarEntry['kind'] } = { '0': 'file', '\0': 'file', '5': 'folder', '2': 'link' };
 
-/** Archive of one file. Throws RangeError for a name of more than 100 bytes. */
+/** Throws RangeError for a name of more than 100 bytes. */
 export function tarOf(
   { name, mode, uid, gid }: Pick<TarEntry, 'name' | 'mode' | 'uid' | 'gid'>,
   content: Buffer,
@@ -93,7 +90,7 @@ function checksumOf(header: Buffer): number {
   return sum;
 }
 
-/** Octal digits, or a big-endian integer if the first bit is set: sizes above 8 GiB and large ids. */
+/** Octal digits, or a big-endian integer if the first bit is set (large sizes and ids). */
 function numberIn(header: Buffer, at: number, length: number): number {
   const field = header.subarray(at, at + length);
   if ((field[0] ?? 0) < 128) return Number.parseInt(field.toString('latin1').replace(/\0.*$/s, '').trim() || '0', 8);
@@ -110,7 +107,7 @@ function nameIn(header: Buffer): string {
   return prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`;
 }
 
-/** Path and size of a pax header: records `LENGTH KEY=VALUE`. */
+/** Reads pax records of the form `LENGTH KEY=VALUE`. */
 function paxOf(text: string): { path?: string; size?: number } {
   const found: { path?: string; size?: number } = {};
   for (const [, key, value = ''] of text.matchAll(/^\d+ ([^=\n]+)=(.*)$/gm)) {
@@ -120,7 +117,7 @@ function paxOf(text: string): { path?: string; size?: number } {
   return found;
 }
 
-/** Reads a stream in portions of any length. Throws Error if the stream ends too early. */
+/** Throws Error if the stream ends too early. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -165,7 +162,7 @@ export interface Mount {
   target: string;
 }
 
-/** Calls of Docker in use, as dockerode has them; `path` is in the container. */
+/** Calls of dockerode in use; `path` is inside the container. */
 export interface ArchiveApi {
   infoArchive(options: {
     path: string;
@@ -174,7 +171,7 @@ export interface ArchiveApi {
   putArchive(archive: Buffer, options: { path: string }): Promise<unknown>;
 }
 
-/** Largest file read, since its content is held in memory: far above any bounded log. */
+/** Bytes; content is held in memory, and bounded logs are far smaller. */
 const LARGEST_FILE_BYTES = 268_435_456;
 const MOST_LINKS = 40;
 
@@ -217,7 +214,7 @@ export class ContainerFiles implements TargetFiles {
     this.#docker = docker;
   }
 
-  /** Reads on this machine if a mounted folder holds the path and this user has access, otherwise in the container. */
+  /** Prefers a mounted folder that this user may read, else asks Docker. */
   async #either<T>(path: string, ask: (files: TargetFiles, at: string) => Promise<T>): Promise<T> {
     const here = this.#onHost(path);
     if (here === undefined) return ask(this.#inside, path);
@@ -230,8 +227,7 @@ export class ContainerFiles implements TargetFiles {
   }
 
   /**
-   * Path on this machine of a path in the container; undefined outside mounted folders. Resolves links step by step,
-   * because an absolute link leads elsewhere in the container.
+   * Undefined outside mounted folders. Resolves links step by step, as an absolute link starts at the container's root.
    */
   #onHost(path: string): string | undefined {
     let rest = partsOf(path);
@@ -296,7 +292,7 @@ export class ContainerFiles implements TargetFiles {
     const listed: Pick<TarEntry, 'name' | 'kind' | 'size'>[] = [];
     for await (const { name, kind, size } of this.#archive(found.path, false)) listed.push({ name, kind, size });
     const entries: FileEntry[] = [];
-    // Waits for the end of the archive: Docker answers no other question about a container until then.
+    // Docker answers no other request about the container before the archive ends.
     for (const { name, kind, size } of listed) {
       const [, ...below] = partsOf(name);
       if (below.length === 0 || (!deep && below.length > 1)) continue;

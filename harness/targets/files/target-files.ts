@@ -8,30 +8,30 @@ import { Blocked } from '../../runner/violation.ts';
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
   readonly size: number;
-  /** Changes with each write, if the file system records it: a log that drops as much as it gains keeps its size. */
+  /** Changes with each write, while a log that drops as much as it gains keeps its size. */
   readonly version?: string;
 }
 
-/** Entry of a folder. A symbolic link has the kind of its target, and is not walked through. */
+/** A symbolic link has the kind of its target, and is not walked through. */
 export interface FileEntry extends FileInfo {
   readonly path: string;
 }
 
 /**
- * Files by absolute paths as the agent knows them. Every method throws FilesUnreadable if this user has no access or
- * the container does not answer.
+ * Paths are absolute, as the agent sees them. All methods throw FilesUnreadable without access, or if the container
+ * does not answer.
  */
 export interface TargetFiles {
   stat(path: string): Promise<FileInfo | undefined>;
   read(path: string): Promise<Buffer | undefined>;
   readPart(path: string, from: number, bytes: number): Promise<Buffer | undefined>;
-  /** Entries of a folder, with `deep` also of its subfolders. Empty if there is no such folder. */
+  /** `deep` includes subfolders. A missing folder has no entries. */
   list(folder: string, options?: { deep?: boolean }): Promise<FileEntry[]>;
-  /** Appends to a file. Throws FilesUnreadable if there is none. */
+  /** Throws FilesUnreadable for a missing file. */
   append(path: string, bytes: Buffer): Promise<void>;
 }
 
-/** Files cannot be reached, which decides nothing about the agent. */
+/** Files cannot be reached, so the agent is not judged. */
 export class FilesUnreadable extends Blocked {
   override name = 'FilesUnreadable';
 }
@@ -44,7 +44,7 @@ export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].incl
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** File system of this machine. Synchronous, so that little time passes between an event and the look at its effect. */
+/** Synchronous, to look at an effect soon after its event. */
 export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
@@ -68,7 +68,7 @@ function infoOf(path: string): FileInfo {
   return { kind, size: stats.size, version: `${stats.ino}:${stats.mtimeMs}` };
 }
 
-/** Leaves out entries that vanish meanwhile. */
+/** Skips entries that vanish during the listing. */
 function entriesOf(folder: string, deep: boolean): FileEntry[] {
   const found = attempt(folder, () => readdirSync(folder, { withFileTypes: true })) ?? [];
   return found.flatMap((entry): FileEntry[] => {
@@ -104,8 +104,8 @@ function attempt<T>(path: string, work: () => T): T | undefined {
 }
 
 /**
- * Removes capabilities whose path is missing in the container. Its parent folder suffices: the log or folder itself may
- * appear with the first deployment.
+ * Drops capabilities whose path is missing. A parent folder suffices, since the log may appear with the first
+ * deployment.
  */
 export async function withReadablePaths(
   info: ControlInfo,

@@ -1,7 +1,4 @@
-/**
- * What the tests of control drive and ask: a control that answers from a table, and a device that shows what a test
- * says.
- */
+/** Fakes for tests of control: a control with a table of answers, and a device. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +7,6 @@ import type { ControlInfo } from '../../../contract/control.ts';
 import { type Answer, type CallName, type Control, type ControlCall, noControl } from '../control.ts';
 import { layered } from '../layers.ts';
 
-/** One call of each name. */
 export const CALLS = {
   deploy: { name: 'deploy', request: { description: 'x' } },
   remove: { name: 'remove', deploymentId: 'a b' },
@@ -22,7 +18,7 @@ export const CALLS = {
 
 type Answers = { readonly [Name in CallName]?: (call: ControlCall, signal?: AbortSignal) => unknown };
 
-/** Keeps the calls that it was asked for. One without an answer fails as that of a target without control. */
+/** Records its calls; a call without an answer fails. */
 export function fakeControl(
   answers: Answers,
   info: Partial<ControlInfo> = {},
@@ -41,16 +37,14 @@ export function fakeControl(
   return { control, calls };
 }
 
-/** A Device API whose answers are the fields of this object. */
+/** Device API whose answers are the fields of the object. */
 export class FakeDevice implements AsyncDisposable {
-  /** What is shown as the current deployment, with the status of the answer. */
   current: unknown = null;
   status = 200;
-  /** Status of the answer to `GET /events`. */
   eventsStatus = 200;
-  /** Ids that are replayed. */
+  /** Ids of events that `GET /events?after=` replays. */
   retained: (number | bigint)[] = [];
-  /** In envelopes, and in frames: how the ids are told. */
+  /** Formats a replayed event. */
   tells: (id: number | bigint) => string = (id) => `data: {"id":${id},"type":"a.b"}`;
   readonly requests: string[] = [];
   origin = '';
@@ -73,18 +67,15 @@ export class FakeDevice implements AsyncDisposable {
     return new HttpClient({ endpoint: { origin: this.origin } });
   }
 
-  /** Sends an event to the streams that are open. */
   send(data: string): void {
     for (const stream of this.#streams) stream.write(`data: ${data}\n\n`);
   }
   sendEvent(id: number | bigint, more = ''): void {
     this.send(`{"id":${id},"type":"a.b"${more}}`);
   }
-  /** How many streams are open. */
   get streams(): number {
     return this.#streams.size;
   }
-  /** Breaks the streams that are open. */
   cut(): void {
     for (const stream of this.#streams) stream.destroy();
   }
