@@ -13,7 +13,7 @@ import type { Ran } from './launch/started.ts';
 
 const oneOf = (patterns: string): RegExp => new RegExp(`^(?:${patterns.trim().split(/\s+/).join('|')})$`);
 
-/** Programs that run another one, so that their own digest says nothing about the agent. */
+/** Programs that run another program, so that their digest says nothing about the agent. */
 const RUNNERS = oneOf(String.raw`
   (?:ba|da|z|k)?sh busybox env sudo su doas nice nohup setsid stdbuf time timeout taskset chroot unshare nsenter strace
   gdb valgrind systemd-run docker podman nerdctl kubectl node(?:js)? deno bun np[mx] pnpm yarn tsx python[\d.]* uv ruby
@@ -22,7 +22,7 @@ const BUILT_IN = oneOf(String.raw`
   \. : ! \{ \[ alias bg builtin case cd command echo eval exit export false fg for function if printf pwd read set
   source test trap true ulimit umask unset until wait while`);
 
-/** Hashes the file that the line executes, before its start. `changed` hashes it again. */
+/** Hashes the executed file before its start; `changed` hashes the file again. */
 export function measureExecutable(line: string, cwd: string | undefined, env: Record<string, string | undefined>): Ran {
   const found = executableOf(line, cwd, env);
   if ('problem' in found) return { of: 'executable', problem: found.problem };
@@ -45,10 +45,10 @@ function whyChanged(file: string, before: string): string | undefined {
   }
 }
 
-/** SHA-256 of a file as `sha256:…`. Throws Error with the reason. */
+/** `sha256:…` of a file. Throws Error with the reason. */
 export const sha256 = (file: string): string => `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
 
-/** File behind the first word of a simple command; for a script, the script itself. */
+/** File behind the first word of a simple command; for a script, the script. */
 export function executableOf(
   line: string,
   cwd: string = process.cwd(),
@@ -85,9 +85,7 @@ const REDIRECTION = /\d*(?:>>?|<)(?:&\d)?/;
 const WORD = /(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+/;
 const TOKEN = new RegExp(`(?<redirection>${REDIRECTION.source})|(?<word>${WORD.source})|[ \\t]+`, 'sy');
 
-/**
- * Words of a simple command without its redirections; undefined for a list, a pipe, a substitution or several lines.
- */
+/** Skips redirections; undefined for a list, a pipe, a substitution or several lines. */
 function wordsOf(line: string): string[] | undefined {
   const text = line.trim();
   const words: string[] = [];
@@ -113,7 +111,7 @@ const unquoted = (word: string): string =>
       single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
   );
 
-/** Name, version and artifact as given, and the digest that Muster measured. Throws UsageError. */
+/** Throws UsageError for an unreadable artifact. */
 export function identityOf(
   options: Pick<TargetOptions, 'name' | 'version' | 'artifact'>,
   file: Partial<TargetFile>,
@@ -133,7 +131,7 @@ function measured({ of, name, digest, problem }: Ran): Partial<TargetDescription
   return { digest, digest_of: of, ...defined({ executable: name }) };
 }
 
-/** Measures again after a run. A digest that has changed is removed from the description. */
+/** Removes the digest from the description if the file changed during the run. */
 export function concludeIdentity(description: TargetDescription, ran: Ran | undefined): void {
   const why = ran?.changed?.();
   if (why === undefined) return;

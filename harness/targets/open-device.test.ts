@@ -1,4 +1,4 @@
-/** How a device is reached and driven, and one that wakes up waited for: found out once, for all checks. */
+/** Tests how a device is reached, driven, and waited for. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -52,7 +52,6 @@ test.each([
   expect(target.unreachable).toMatch(words);
 });
 
-/** A device on a socket, driven by what a target file says. */
 async function withControl(control: string, given: object = {}) {
   await serve(silently, socket);
   writeFileSync(join(folder, 'target.yaml'), `device: {socket: agent.sock}\ncontrol: ${control}\n`);

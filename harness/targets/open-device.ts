@@ -23,16 +23,13 @@ import type { Connection } from './transports/transport.ts';
 
 const HEARTBEAT_SECONDS = 30;
 
-/**
- * Opens a Device API: starts it if the options say how, connects, and reads how it can be driven. Throws UsageError for
- * options that name no target; any other failure is in `unreachable` of the target.
- */
+/** Throws UsageError if the options name no target; `unreachable` tells any other failure. */
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = deviceSettings(options);
   return opening(async (closers) => {
     let starting: Awaited<ReturnType<typeof tryStart>> = {};
-    // Removed after the agent has ended, which may still write there.
+    // Removed after the agent's end, as the agent may still write into the folder.
     closers.push(() => (starting.started?.close() ?? Promise.resolve()).finally(() => settings.removeFolder()));
     starting = await tryStart(settings);
     const { started, problem: startProblem } = starting;
@@ -60,7 +57,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       isStopped: () => agent.isStopped,
       patienceMs,
       endedByItself: restart?.endedByItself,
-      // Starts through control if the process still runs: a rig may outlive its agent.
+      // Starts through control if the process still runs, as a rig may outlive its agent.
       start:
         restart === undefined && !capabilities.has('restart')
           ? undefined
@@ -89,7 +86,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   });
 }
 
-/** Connects to the address of the agent; one that did not start may have none. */
+/** An agent that did not start may have no address. */
 async function reach(
   settings: DeviceSettings,
   options: DeviceTargetOptions,
@@ -113,7 +110,7 @@ async function reach(
   return { connection, http, problem: await whySilent(http, ASKED_FIRST, connection.hint, options) };
 }
 
-/** Requests of which one answer suffices. HEAD opens no stream, which a device may limit. */
+/** One answer suffices. HEAD opens no stream, as a device may limit streams. */
 const ASKED_FIRST = [{ path: '/deployments/current' }, { method: 'HEAD', path: '/events' }];
 
 interface Reached {
@@ -124,7 +121,6 @@ interface Reached {
   problem: string | undefined;
 }
 
-/** Reads how the agent can be driven, unless a `problem` makes it unreachable. */
 async function drive(reached: Reached) {
   const { settings, started, problem } = reached;
   const none: { info: ControlInfo; problem: string | undefined } = { info: { capabilities: [] }, problem };
@@ -132,7 +128,7 @@ async function drive(reached: Reached) {
   if (problem !== undefined) return { ...none, control };
   try {
     control = await controlFor(reached);
-    // A target file may add limits and paths to those of a control API.
+    // A target file may add limits and paths that a control API omits.
     const { http: _, platform, drive, compact, fill, stop, start, ...declared } = settings.file.control ?? {};
     let info = withDeclared(await control.info(), declared);
     const fills = fill !== undefined && canFill(info) && !info.capabilities.includes('compact');
@@ -159,7 +155,7 @@ async function drive(reached: Reached) {
   }
 }
 
-/** Combines control by precedence: attached, the target's own, restart of the process that Muster started. */
+/** Precedence: attached control, the target's control, restart of Muster's process. */
 async function controlFor({ settings, options, started, http }: Reached): Promise<Control> {
   const { controlToken, redactor } = options;
   const token = controlToken ?? settings.startOptions.env[CONTROL_TOKEN];

@@ -10,13 +10,10 @@ import { type PlatformSettings, platformSettings } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
-/** Segment that `{base_url}` contains (specification section 9). */
+/** Path segment of `{base_url}` (specification section 9). */
 const BASE_PATH = '/beta';
 
-/**
- * Opens a Platform API: starts it if the options say how, connects, and detects its data. Throws UsageError for options
- * that name no target; any other failure is in `unreachable` of the target.
- */
+/** Throws UsageError if the options name no target; `unreachable` tells any other failure. */
 export async function openPlatformTarget(options: PlatformTargetOptions): Promise<OpenPlatformTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = platformSettings(options);
@@ -92,13 +89,13 @@ function clientOf(
   });
 }
 
-/** Requests of which one answer suffices: a platform may hang on some requests only, which checks find out. */
+/** One answer suffices, as checks find out which requests hang. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
-/** Items below which every page is the last one. */
+/** Items that checks of paging need; fewer fit on one page. */
 const ENOUGH = 3;
 
-/** Sends only reads. Ignores errors: an undetected capability is not declared, and checks report the reason. */
+/** Ignores errors: an undetected capability is not declared, and checks report the reason. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
   const accepted = await Promise.all(
     SUPPORTED_VERSIONS.map(async (version) => {

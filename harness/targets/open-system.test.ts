@@ -1,10 +1,9 @@
-/** A device and its platform as one target: what it says of itself, and how its agent goes offline. */
+/** Tests a device and its platform as one target, and how its agent goes offline. */
 import { expect, test } from 'vitest';
 import { Recorder } from '../client/recorder.ts';
 import { fakeControl } from './control/testing/fakes.ts';
 import { openSystemTarget, type SystemParts } from './open-system.ts';
 
-/** Both sides open, and what is done to them in order. */
 function system(deviceCan: string[], more: Partial<SystemParts> = {}) {
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);

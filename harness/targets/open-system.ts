@@ -1,4 +1,4 @@
-/** Device and its platform, both open, as one target of the system suite. */
+/** Joins a device and its platform as one target of the system suite. */
 import { defined } from '../common/defined.ts';
 import type { TargetDescription } from '../runner/types.ts';
 import { ControlError } from './control/control.ts';
@@ -7,12 +7,12 @@ import type { DeviceContext, OpenedTarget, PlatformContext, SystemContext } from
 export interface SystemParts {
   device: OpenedTarget<DeviceContext>;
   platform: OpenedTarget<PlatformContext>;
-  /** Id of the device on the platform; undefined if the device never answered. */
+  /** Undefined if the device never answered. */
   deviceId: string | undefined;
-  /** Proxies between agent and platform, which take the agent offline. Without them it is stopped instead. */
+  /** Proxies that take the agent offline; without proxies the agent is stopped. */
   links: readonly { cut(): void; restore(): void }[] | undefined;
   platformName?: string;
-  /** Platform by the names that the tester gives it. */
+  /** Platform as the tester names it. */
   named?: TargetDescription['platform'];
   close(): Promise<void>;
 }

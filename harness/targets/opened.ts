@@ -1,4 +1,4 @@
-/** Opened target: its offer to a run and to the checks of each suite, and its closing. */
+/** Opened target, as a run and the checks of each suite see it. */
 
 import { NoAnswerInTime, Unfinished, Unreachable } from '../client/errors.ts';
 import type { HttpClient, HttpRequest } from '../client/http.ts';
@@ -21,36 +21,35 @@ import { type Connection, whyUnreachable } from './transports/transport.ts';
 export interface DeviceContext extends TargetHooks {
   readonly transport: Connection;
   /**
-   * Client of the Device API with base path, and with the bearer token if the transport needs one.
-   * `http.with({headers: {}})` drops credentials, `request({absolute: true})` leaves the base path out. Records into
-   * the recorder of this check.
+   * Client of the Device API with base path and bearer token. `with({headers: {}})` drops credentials;
+   * `request({absolute: true})` drops the base path.
    */
   readonly http: HttpClient;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Makes the calls of the declared capabilities: drive, compact, restart. Others throw ControlError. */
+  /** Calls of undeclared capabilities throw ControlError. */
   readonly control: Control;
   readonly info: ControlInfo;
   readonly files: TargetFiles;
-  /** Heartbeat interval in seconds, as control declares it. Default 30. */
+  /** Heartbeat interval in seconds, declared by control. Default 30. */
   readonly heartbeatSeconds: number;
-  /** Milliseconds a check waits for something that should happen at once (`--patience`). Default 10 000. */
+  /** Milliseconds that a check waits for an immediate effect (`--patience`). Default 10 000. */
   readonly patienceMs: number;
 }
 
 export interface PlatformContext extends TargetHooks {
-  /** Client of the Platform API with key and version header. `with({headers})` changes them. */
+  /** Client with API key and version header, which `with({headers})` changes. */
   readonly http: HttpClient;
   readonly versionHeader: string;
   readonly apiVersion: string;
   readonly apiKey: string;
-  /** Key without `devices:read`. Present with capability `limited-key`. */
+  /** Key without `devices:read`; set with capability `limited-key`. */
   readonly limitedKey: string | undefined;
   readonly capabilities: ReadonlySet<Capability>;
-  /** Ids of devices that do and do not answer a ping. Present with `online-device` / `offline-device`. */
+  /** Ids of devices that answer a ping, or do not; set with `online-device` and `offline-device`. */
   readonly onlineDevice: string | undefined;
   readonly offlineDevice: string | undefined;
   readonly readOnly: boolean;
-  /** Milliseconds a check waits for something that should happen at once. */
+  /** Milliseconds that a check waits for an immediate effect (`--patience`). Default 10 000. */
   readonly patienceMs: number;
 }
 
@@ -58,14 +57,12 @@ export interface SystemContext extends TargetHooks {
   readonly platform: PlatformContext;
   readonly device: DeviceContext;
   readonly deviceId: string;
-  /**
-   * Cuts and restores the agent's connection to the platform. With capability `restart` it may stop the agent instead.
-   */
+  /** `offline` cuts the agent's connection to the platform, or stops the agent with capability `restart`. */
   offline(): Promise<void>;
   online(): Promise<void>;
 }
 
-/** Client under test, run once a situation; the check plays the server. */
+/** Client under test, started per situation; the check plays the server. */
 export interface ClientContext extends Pick<TargetHooks, 'standardError'> {
   readonly start: StartClient;
   readonly versionHeader: string;
@@ -79,7 +76,7 @@ export type StartClient = (situation: ClientStart, listener: ClientListener) => 
 
 export interface ClientStart {
   readonly variables: Readonly<Record<string, string>>;
-  /** Folder of the paths in the variables. A container has it elsewhere, and its variables accordingly. */
+  /** Folder of paths in `variables`; a container has the folder elsewhere, and changed variables. */
   readonly folder?: string | undefined;
 }
 
@@ -100,13 +97,12 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly description: TargetDescription;
   readonly capabilities: ReadonlySet<Capability>;
   /**
-   * Reason why the target cannot be checked, and a hint; undefined if it answers. A value instead of an exception,
-   * because an unreachable target gets a report too.
+   * Reason why the target cannot be checked, with a hint. No exception, as an unreachable target gets a report, too.
    */
   readonly unreachable: string | undefined;
-  /** End of the target's standard error; empty if Muster did not start it. */
+  /** End of the target's standard error; empty if Muster did not start the target. */
   diagnostics(): Promise<string>;
-  /** Called after the run: corrects measurements in `description` that have become invalid. */
+  /** Called after the run; removes a digest that has become invalid. */
   conclude(): void;
   context(recorder: Recorder, signal: AbortSignal): Context;
   readonly redactor?: Redactor;
@@ -134,13 +130,9 @@ export interface OpenPlatformTarget
   readonly dialect: Dialect;
 }
 
-/** Closes one resource; undefined if there is nothing to wait for. */
 type Closer = () => Promise<void> | undefined;
 
-/**
- * Calls `open`, which adds a closer for each resource. If `open` throws, e.g. on an interrupt while an agent starts,
- * closes the resources and rethrows.
- */
+/** Calls `open`, which adds a closer per resource. If `open` throws, closes the resources and rethrows. */
 export async function opening<T>(open: (closers: Closer[]) => Promise<T>): Promise<T & Closing> {
   const closers: Closer[] = [];
   let closing: Promise<void> | undefined;
@@ -161,7 +153,7 @@ export async function opening<T>(open: (closers: Closer[]) => Promise<T>): Promi
   }
 }
 
-/** Starts a target if the settings say how; StartFailed becomes the `problem` of its report. */
+/** StartFailed becomes `problem`, for the report. */
 export async function tryStart(settings: StartSettings): Promise<{ started?: Started; problem?: string }> {
   const { command, cwd, image, at, control, startOptions } = settings;
   try {
@@ -210,16 +202,15 @@ export const writing = (started: Started | undefined, recorder: Recorder): Pick<
   return written === undefined ? {} : { standardError: () => written.during(recorder) };
 };
 
-/** Patiences for the very first answer: the target's runtime may still be starting. */
+/** Multiple of `patienceMs` for the first answer, as the target may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;
-/** Milliseconds for a target that is started beside this run to listen. */
+/** Milliseconds for a target that is started beside the run to listen. */
 const LISTENS_WITHIN_MS = 5_000;
-/** Errors that every check would meet again without deciding anything. */
+/** Errors that repeat in every check and decide nothing. */
 const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
 /**
- * Reason why the target cannot be checked; undefined if it can. Sends all `requests` at once, and ends with the first
- * whole answer or closed connection: the suite decides whether that is right.
+ * Undefined if the target can be checked. Any whole answer or closed connection suffices, as the suite judges answers.
  */
 export async function whySilent(
   http: HttpClient,

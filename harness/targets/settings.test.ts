@@ -1,4 +1,4 @@
-/** What options and a target file say together: where a target is, how it is started, and what it declares. */
+/** Tests how options and a target file define a target's address, start and capabilities. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { declaredCapabilities, deviceSettings, platformSettings } from './settin
 import { temporaryFolder } from './testing/places.ts';
 
 const folder = temporaryFolder();
-/** What the options say, where `target` is the text of the target file. */
+/** Writes the text in `target` to a target file. */
 function given<O extends { target?: string }>(options: O): O & { redactor: Redactor } {
   const path = join(folder, 'target.yaml');
   if (options.target !== undefined) writeFileSync(path, options.target);

@@ -1,4 +1,4 @@
-/** Settings of a target, merged from options and target file, with the paths for the placeholders of a command. */
+/** Merges options and target file to the settings of a target, and fills placeholders of a command. */
 
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ import type { Transport, TransportAddress } from './transports/transport.ts';
 
 export type StartSettings = ReturnType<typeof startSettings> & {
   image: ImageOptions | undefined;
-  /** Address; undefined if the ready line will give it. */
+  /** Undefined if the ready line names the address. */
   at: TransportAddress | undefined;
   control?: string | undefined;
 };
@@ -66,7 +66,7 @@ export function deviceSettings(options: DeviceTargetOptions) {
   const started = startSettings(options, start, loaded, TRANSPORTS);
   const filled = line === undefined ? undefined : fillPlaceholders(line);
   const { control } = mergedFields(controlFields, options, file.control);
-  // With an image, an absolute path lies inside the container.
+  // With an image, an absolute path is inside the container.
   const inside = start.image !== undefined && options.control !== undefined && isAbsolute(options.control);
   return {
     ...started,
@@ -156,10 +156,7 @@ function fileOf({ target, env = process.env, redactor }: TargetOptions): { file:
 
 export const isCapability = (name: string): name is Capability => (CAPABILITIES as readonly string[]).includes(name);
 
-/**
- * Capabilities of `--capability`, separated by commas, and of a target file. Throws UsageError for the first name that
- * a target of this kind cannot declare.
- */
+/** Throws UsageError for the first name that a target of the kind cannot declare. */
 export function declaredCapabilities(
   kind: keyof typeof CAPABILITIES_OF,
   { capability = [] }: Pick<TargetOptions, 'capability'>,
@@ -209,8 +206,8 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Fills the placeholders `{socket}`, `{discovery}`, `{control}` and `{dir}` with paths in a private folder; undefined
- * without any. Paths need no quoting, and are short because that of a socket is limited to 107 bytes.
+ * Fills `{socket}`, `{discovery}`, `{control}` and `{dir}` with short paths in a private folder, as a socket's path is
+ * limited to 107 bytes. Undefined without placeholders.
  */
 function fillPlaceholders(command: string) {
   const used = Object.keys(PLACEHOLDERS).filter((name) => command.includes(`{${name}}`));

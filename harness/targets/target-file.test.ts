@@ -13,7 +13,6 @@ function file(name: string, text: string): string {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 }
-/** `$` and a name in braces. */
 const variable = (name: string): string => `$\{${name}}`;
 const load = (path: string, env: Record<string, string> = {}, redactor = new Redactor()) =>
   loadTargetFile(path, env, redactor).file;

@@ -1,7 +1,4 @@
-/**
- * Reads a target file: merges `extends`, fills in `${NAME}`, makes paths absolute, registers secrets, and reports
- * mistakes by position.
- */
+/** Reads a target file: merges `extends`, fills in variables, and reports mistakes by position. */
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Document, isMap } from 'yaml';
@@ -59,7 +56,7 @@ function read(file: string, reading: Reading, chain: string[]): Json {
   return [...below, rest].reduce(merge, {});
 }
 
-/** Fills in `${NAME}` and `${NAME:-default}` in every string. Registers a variable with a secret's name as a secret. */
+/** Fills in `${NAME}` and `${NAME:-default}`; a variable with a secret's name becomes a secret. */
 function fill(value: unknown, env: Record<string, string | undefined>, redactor: Redactor, file: string): unknown {
   if (Array.isArray(value)) return value.map((item) => fill(item, env, redactor, file));
   if (value !== null && typeof value === 'object') {
@@ -104,7 +101,7 @@ interface Parsed extends Pick<Yaml, 'document' | 'lines'> {
   file: string;
 }
 
-/** `FILE:LINE:COLUMN` of a JSON Pointer or its nearest parent, in the last file that has it. */
+/** `FILE:LINE:COLUMN` of a JSON Pointer or its nearest parent; the last file wins. */
 function positionOf(pointer: string, files: readonly Parsed[]): string {
   for (let path = stepsOf(pointer); path.length > 0; path = path.slice(0, -1)) {
     for (const { file, document, lines } of files.toReversed()) {

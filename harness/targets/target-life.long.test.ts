@@ -1,4 +1,4 @@
-/** What becomes of the checks of a target that ends meanwhile: real processes that end on a certain request. */
+/** Tests how checks continue when real processes end on certain requests. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ import { accepts } from './transports/transport.ts';
 
 const folder = temporaryFolder();
 
-/** A server that answers everything, after a moment, and ends on some requests. */
+/** Server that answers everything after 30 ms, and exits on some requests. */
 const server = (place: string, listen = `'${place}'`): string => `
   const busy = new Set();
   require('node:fs').rmSync('${place}', { force: true });
@@ -53,7 +53,7 @@ const checkOf =
     );
 const check = checkOf('device');
 
-/** Long enough to be under way when another ends the server. */
+/** Long enough to be in progress when another check ends the server. */
 const asking: Body = async (http) => {
   for (let round = 0; round < 10; round += 1) await http.get('/ok');
 };
@@ -78,7 +78,7 @@ const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
 
 type Run = (list: readonly Check<{ http: HttpClient }>[], place: Place) => Promise<Report>;
 interface Place {
-  /** Of a unix socket, or a URL. */
+  /** Path of a unix socket, or a URL. */
   address: string;
   command?: string;
   patienceMs?: number;
@@ -105,13 +105,13 @@ async function runOn(
   const all = suite<{ http: HttpClient }>(api, [list]);
   const { capabilities, description, context } = target;
   const plan = makePlan(all, { capabilities });
-  // The servers know their requests in the usual form.
+  // The servers recognise requests only in their usual form.
   const usual = { varied: false, seed: 1, version: '0' };
   return await runSuite(all, { plan, target: description, context, redactor, ...usual });
 }
 
 const ALONE = { sharing: 'exclusive' } as const;
-/** Tests run beside each other, since most of their time is waiting. */
+/** Shared by the tests, which run concurrently as they mostly wait. */
 const atTheEnd = new DisposableStack();
 afterAll(() => atTheEnd.dispose());
 
@@ -203,7 +203,7 @@ test.concurrent('one that ends after a check is told with its last request', asy
   );
 });
 
-/** A server of somebody else. */
+/** Server that Muster did not start. */
 async function external(): Promise<string> {
   const address = newSocket();
   const child = spawn(process.execPath, ['-e', server(address, `'${address}', () => console.log('up')`)], {
@@ -251,8 +251,8 @@ test.concurrent('of checks under way when one went that Muster cannot start, one
 });
 
 /**
- * A server that is started anew by its own means: it goes at `/ends`, as often as `times` says, and takes no
- * connections for a while then. `breaks`: it answers nothing more, as one that dies.
+ * Server that restarts itself: closes at `/ends`, up to `times` times, for `awayMs` milliseconds. `breaks`: the answer
+ * is broken off.
  */
 async function supervised({ times, awayMs, breaks }: { times: number; awayMs: number; breaks: boolean }) {
   const address = newSocket();
@@ -341,7 +341,7 @@ test.concurrent('what a check finds in whole answers stands, though no connectio
   ]);
 });
 
-/** A process that serves and can be stopped; it never answers `/hang`, though it answers others. */
+/** Process that serves and can be stopped by signals; never answers `/hang`. */
 async function stoppable() {
   const address = newSocket();
   const source = server(address).replace('r.end', "q.url.endsWith('/hang') || r.end");
@@ -357,7 +357,7 @@ test('one that stands still and goes on fails no check, and later waits are as l
   const sleeping: Body = async (http) => {
     if (stops.left-- > 0) {
       child.kill('SIGSTOP');
-      // The pause itself is what is tried.
+      // Only a real pause stops the process.
       setTimeout(() => child.kill('SIGCONT'), 2500);
     }
     await http.get('/ok');

@@ -1,7 +1,4 @@
-/**
- * Watches for all checks of a target whether it still serves: an end is a finding of the check whose request caused it,
- * and the target is started again for the others if Muster can.
- */
+/** Watches whether a target serves, blames the check whose request ended it, and starts the target again. */
 import { NoAnswer, NoAnswerInTime, Unreachable } from '../client/errors.ts';
 import { type HttpClient, unlessAborted } from '../client/http.ts';
 import { exchange } from '../client/raw.ts';
@@ -14,27 +11,27 @@ import { AgentEnded } from './control/control.ts';
 /** Milliseconds between the end of a process and its notice. */
 const END_MS = 1000;
 const LOOK_MS = 20;
-/** Restarts after which a target stays down: one that ends on everything would need one for every check. */
+/** Restarts, after which the target stays down, as it may end in every check. */
 const MOST_STARTS = 12;
-/** Milliseconds for other checks to end before one runs alone. Those cut off end soon; some may not notice the end. */
+/** Milliseconds for concurrent checks to end; some may not notice the end of the target. */
 const OTHERS_MS = 5000;
 /** Milliseconds for a target to come back by itself before Muster starts it. */
 const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
-/** Milliseconds for the simplest answer above which a target stood still during a failed wait. */
+/** Milliseconds; a slower simplest answer means that the target stood still. */
 const STILL_MS = 100;
-/** Milliseconds of Muster's own standstill in which a server may give up an idle connection. */
+/** Milliseconds of a standstill of Muster, in which a server may give up a connection. */
 const HELD_UP_MS = 2000;
-/** Patiences until a target counts as hung: a laptop sleeps for longer than one. */
+/** Multiple of `patienceMs` after which a target counts as hung; a laptop may just have slept. */
 const STILL_PATIENCES = 6;
 
 export interface LifeOptions {
-  /** Asks the target at its current address, outside any report. */
+  /** Asks the target at its current address; no report shows the requests. */
   ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T>;
-  /** Exit of the process that Muster did not cause; undefined while it runs. Absent if Muster started none. */
+  /** Exit of the process that Muster did not cause; absent if Muster started no process. */
   endedByItself?: (() => string | undefined) | undefined;
-  /** Starts the target again; absent if Muster cannot. */
+  /** Absent if Muster cannot start the target. */
   start?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   isStopped?(): boolean;
   patienceMs: number;
@@ -48,10 +45,7 @@ interface Running {
   leave?: () => void;
 }
 
-/**
- * End of the target. `isKnown`: its process has ended; otherwise it may have restarted by itself, or a proxy may
- * refuse.
- */
+/** `isKnown`: the process has ended; otherwise the target may have restarted, or a proxy refuses. */
 interface Ending {
   how: string;
   isKnown: boolean;
@@ -59,7 +53,7 @@ interface Ending {
 
 interface CutOff {
   request: string;
-  /** Whether its request may have ended the target; otherwise it was only refused a connection. */
+  /** True if the request may have ended the target, false for a refused connection. */
   isSuspect: boolean;
   seen: Snapshot;
 }
@@ -67,14 +61,14 @@ interface CutOff {
 export class TargetLife {
   readonly #options: LifeOptions;
   readonly #running = new Set<Running>();
-  /** Checks in progress at the end of the target: each runs again alone, to find the one that causes it. */
+  /** Checks in progress at the target's end; each runs again alone, to find the culprit. */
   readonly #cutOff = new Map<string, CutOff>();
   #suspected: string[] = [];
-  /** End to explain; undefined once a check has answered for it. */
+  /** End that no check has explained yet. */
   #ending: Ending | undefined;
   #calm = Promise.withResolvers<void>();
   #turn: Promise<void> = Promise.resolve();
-  /** End that no check has answered for; the next check reports it. */
+  /** Unexplained end, which the next check reports. */
   #unexplained: Error | undefined;
   #last = 'any request';
   #starts = 0;
@@ -88,7 +82,7 @@ export class TargetLife {
     this.#options = options;
   }
 
-  /** Hooks of one check; asks those of `inner` once the target serves. */
+  /** Hooks of one check; calls `inner` once the target serves. */
   hooks(
     recorder: Recorder,
     signal: AbortSignal,
@@ -131,7 +125,7 @@ export class TargetLife {
     this.#handedOver = this.#options.endedByItself?.();
   }
 
-  /** Error of a check whose target does not come back: TargetEnded for a suspect, otherwise Blocked. */
+  /** TargetEnded for a suspect, otherwise Blocked, as the target does not come back. */
   #gone(over: string, run: Running, cut: CutOff | undefined): Error {
     if (cut?.isSuspect !== true || this.#ending === undefined) return new Blocked(over);
     const { how } = this.#ending;
@@ -156,14 +150,14 @@ export class TargetLife {
   }
 
   /**
-   * Error of a check whose target has ended; undefined if it serves. Without a known exit of a process, a check answers
-   * for the end only if the target breaks off its answer again with no other check beside it.
+   * Undefined if the target serves. Without a known exit, a check is blamed only if the target breaks off its answer
+   * again while no other check runs.
    */
   async #failed(run: Running, error: unknown): Promise<unknown> {
     if (error instanceof TargetEnded || error instanceof AttemptCutOff) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
     const isBroken = isBrokenOff(error, run.recorder);
-    // A whole answer stands.
+    // A finding in a whole answer stands.
     if (error instanceof Violation && !isBroken && !wasRefused(run.recorder) && !this.#options.endedByItself)
       return undefined;
     const ending =
@@ -182,14 +176,14 @@ export class TargetLife {
       return new AttemptCutOff('the target ended while this check was under way');
     }
     if (isKnown || isBroken) return await this.#guilty(run, ending);
-    // Not this check's fault: another party may have stopped the target, or a proxy refuses.
+    // A third party may have stopped the target, or a proxy refuses, so the check is not at fault.
     await this.#startAgain(how, request, run.signal);
     return new Blocked(this.#over ?? `the target took no connections, after ${request}`);
   }
 
   /**
-   * Explains a failed wait by a target that answers nobody and then goes on, and a broken answer or 408 by a standstill
-   * of Muster itself. Either was stopped or its machine slept, which decides nothing about the request. Once a check.
+   * A stopped process or sleeping machine explains a failed wait if the target answers later, and a broken answer after
+   * a standstill of Muster. Returns a Standstill at most once per check.
    */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
@@ -227,8 +221,8 @@ export class TargetLife {
   }
 
   /**
-   * Leaves the request that ended the target as the last exchange: of several unanswered ones each is sent alone on a
-   * fresh start. Resolves with the number of candidates left.
+   * Resends each of several unanswered requests alone after a fresh start; the request that ends the target stays as
+   * last exchange. Resolves with the number of candidates left.
    */
   async #pinned(run: Running, how: string): Promise<number> {
     const { exchanges, ...kept } = run.recorder.snapshot();
@@ -250,7 +244,7 @@ export class TargetLife {
     return waiting.length;
   }
 
-  /** Lets the next rerun begin. The last one answers for an end that no rerun repeated, unless it has failed itself. */
+  /** Lets the next rerun begin. The last rerun reports an end that did not repeat, unless the rerun itself failed. */
   #end(run: Running, error: unknown): Error | undefined {
     this.#running.delete(run);
     this.#last = this.#lastOf(run);
@@ -268,7 +262,7 @@ export class TargetLife {
     return undefined;
   }
 
-  /** Error for an end that no rerun repeated; undefined if a check answered for it, or no answer was broken off. */
+  /** Undefined if a check explained the end, or no answer was broken off. */
   #notAgain(): Error | undefined {
     if (this.#ending === undefined || this.#suspected.length === 0) return undefined;
     const { how, isKnown } = this.#ending;
@@ -279,7 +273,7 @@ export class TargetLife {
       : new Blocked(`${requests}: the target broke off its answer and took no connections then, but ${alone}`);
   }
 
-  /** Exit between two checks, in words; undefined if Muster knows none. */
+  /** Undefined if Muster knows of no exit. */
   async #endedMeanwhile(signal: AbortSignal): Promise<string | undefined> {
     if (this.#options.isStopped?.() === true || this.#endOfProcess() === undefined) return undefined;
     return (await this.#isGone(signal)) ? this.#endOfProcess() : undefined;
@@ -321,7 +315,7 @@ export class TargetLife {
     );
   }
 
-  /** Waits for the target to come back by itself, else starts it. Resolves with whether it serves again. */
+  /** Waits for the target to come back by itself, else starts it. Resolves with true if the target serves. */
   async #startAgain(how: string, request: string, signal: AbortSignal): Promise<boolean> {
     const { start, patienceMs } = this.#options;
     if (!(await this.#isGone(signal))) return true;
@@ -345,26 +339,22 @@ export class TargetLife {
   }
 }
 
-/** Milliseconds that this process has been held up since its start. */
+/** Milliseconds in which this process was blocked since its start. */
 const heldUpMs = (): number => performance.now() - runningMs();
 
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
-/** Message of a timed-out wait for an answer, its rest, or an event. */
+/** Matches messages of timed-out waits for an answer, its rest, or an event. */
 const IN_VAIN = /no answer within \d+ ms|nothing (?:more of it for|of the kind within) \d+ ms|no answer in time/;
 const GONE = /connection refused|no such socket/;
 
-/** Whether an answer was broken off a moment ago: by the error, or in the exchanges of the check. */
 const isBrokenOff = (error: unknown, { exchanges }: Recorder): boolean =>
   (error instanceof NoAnswer && !(error instanceof NoAnswerInTime)) ||
   exchanges
     .slice(-MOST_ASKED)
     .some(({ error: why }) => why !== undefined && !NOT_SENT.test(why) && !/in time/.test(why));
 
-/**
- * Whether the target answered one of the last requests with 408, a request that was too slow (RFC 9110, section
- * 15.5.9).
- */
+/** Status 408: the target gave up a request that was too slow (RFC 9110, section 15.5.9). */
 const wasGivenUp = ({ exchanges }: Recorder): boolean =>
   exchanges.slice(-MOST_ASKED).some(({ status }) => status === 408);
 
@@ -383,7 +373,7 @@ function requestOf(recorder: Recorder): string | undefined {
     : `${last.raw === true ? 'a raw ' : ''}${last.method} ${last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/'}`;
 }
 
-/** Repeats a recorded request without its masked headers, which the client adds itself. */
+/** Drops masked headers, which the client adds again. */
 async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
   const { method, url, raw, request_headers, request_body } = recorded;
   const asking = http.with({ timeoutMs: ANSWER_MS, recorder: new Recorder(http.recorder.redactor) });

@@ -1,7 +1,4 @@
-/**
- * Runs containers: notices their end, reads their log on demand, and removes them. `--image IMAGE` mounts the folder of
- * the agent's socket, or maps a port.
- */
+/** Runs containers for `--image`, watches for their end, and removes them. */
 import { rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
@@ -22,11 +19,11 @@ import { OutputTail, type Started, StartFailed, type StartOptions, type Waiting,
 export type Docker = ContainerRuntimeClient['container']['dockerode'];
 export type DockerContainer = ReturnType<Docker['getContainer']>;
 
-/** Loads testcontainers. Throws StartFailed without a container runtime; `instead` names the alternative in words. */
+/** Throws StartFailed without testcontainers or a container runtime; `instead` names the alternative. */
 export async function containerRuntime(
   instead: string,
 ): Promise<{ testcontainers: typeof import('testcontainers'); client: ContainerRuntimeClient }> {
-  // Optional package: it brings more packages than all of Muster, some with install scripts.
+  // Optional, as testcontainers brings more packages than Muster, some with install scripts.
   const testcontainers = await import('testcontainers').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new StartFailed(
@@ -45,7 +42,7 @@ export async function containerRuntime(
   return { testcontainers, client };
 }
 
-/** `sha256:…` of an image: from its registry if it came from one, otherwise of the image itself. */
+/** Digest in the registry; the id of an image that was built locally. */
 export const digestOfImage = ({ RepoDigests, Id }: { RepoDigests?: string[]; Id: string }): string =>
   RepoDigests?.[0]?.split('@')[1] ?? Id;
 
@@ -55,7 +52,7 @@ const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
 const GRACE_MS = 10_000;
 const LOG_LINES = 100;
 
-/** Starts a container. Throws StartFailed: no Docker, no such image, or a failed start. */
+/** Throws StartFailed: no Docker, a missing image, or a failed start. */
 async function runContainer(
   options: StartOptions,
   image: ImageOptions,
@@ -71,7 +68,7 @@ async function runContainer(
     throw new StartFailed(`--image ${image.name}: ${reasonOf(error)}`, { cause: error });
   });
   const handle = docker.getContainer(started.getId());
-  // Looked up by container: the name may lead to another image by now.
+  // Looked up by container, as the name may lead to a new image by now.
   const { Image: id } = await handle.inspect();
   const digest = digestOfImage(await docker.getImage(id).inspect());
   return new RunningContainer(started, handle, { ...options, name: image.name }, mounts, digest);
@@ -106,7 +103,7 @@ class RunningContainer {
     return { host: this.#started.getHost(), port: this.#started.getMappedPort(port) };
   }
 
-  /** Polls until `look` is true. Throws StartFailed if the container ends first, or after its time. */
+  /** Throws StartFailed if the container ends first, or after `timeoutMs`. */
   async until(what: string, look: () => Promise<boolean>, signal = this.#waiting.signal): Promise<void> {
     await waitUntil(what, async () => (await look()) || undefined, {
       ...this.#waiting,
@@ -120,13 +117,13 @@ class RunningContainer {
     return this.#ended === undefined ? undefined : `${this.#waiting.name} ${this.#ended}`;
   }
 
-  /** Resolves when the container has ended; killed after 10 s. */
+  /** Resolves at the container's end; sends SIGKILL after 10 s. */
   async kill(signal: StopSignal): Promise<void> {
     this.#expected = true;
     const gone = (timeoutMs: number) =>
       pollWithin('the end of the container', () => this.#how(), { timeoutMs, firstPauseMs: 20 });
     await this.#handle.kill({ signal }).catch(unlessSo);
-    // A container's first process ignores a signal without a handler.
+    // A container's first process ignores signals without a handler.
     if ((await gone(GRACE_MS)) !== undefined) return;
     await this.#handle.kill({ signal: 'SIGKILL' }).catch(unlessSo);
     await gone(Number.POSITIVE_INFINITY);
@@ -145,7 +142,7 @@ class RunningContainer {
     await this.#started.stop({ timeout: 5000, remove: true });
   }
 
-  /** Last lines of the log. Read on demand, so that a container that floods its log costs no time and no memory. */
+  /** Read on demand, so that a container that floods its log costs neither time nor memory. */
   async logs(): Promise<string> {
     const tail = new OutputTail();
     const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
@@ -172,13 +169,13 @@ class RunningContainer {
   }
 }
 
-/** Ignores 304 and 409: the container is in the requested state already. */
+/** Status 304 or 409: the container already is in the requested state. */
 function unlessSo(error: unknown): void {
   const { statusCode } = error as { statusCode?: unknown };
   if (statusCode !== 304 && statusCode !== 409) throw error;
 }
 
-/** Parts of a log without their 8-byte headers, whose last four bytes are the length. */
+/** Docker's log has 8-byte headers, whose last four bytes are the length. */
 function* partsOf(log: Buffer): Generator<Buffer> {
   for (let at = 0; at + 8 <= log.length; ) {
     const length = log.readUInt32BE(at + 4);
@@ -193,14 +190,14 @@ function containerFor(
   mounts: readonly Mount[],
   { GenericContainer, StartupCheckStrategy }: typeof import('testcontainers'),
 ): GenericContainer {
-  // Starts without a check: `until` waits for the agent itself, and sees at once when the container ends.
+  // Starts without a check, since `until` waits for the agent and sees an early end.
   class NoCheck extends StartupCheckStrategy {
     override checkStartupState(): Promise<'SUCCESS'> {
       return Promise.resolve('SUCCESS');
     }
   }
   class Container extends GenericContainer {
-    /** Bounds the log: by default Docker keeps every line on disk. */
+    /** By default, Docker keeps every line of the log on disk. */
     withBoundedLog(): this {
       this.hostConfig.LogConfig = { Type: 'json-file', Config: { 'max-size': '4m', 'max-file': '1' } };
       return this;
@@ -221,7 +218,7 @@ function containerFor(
   return container;
 }
 
-/** Starts the container; without the cleanup container of testcontainers if its image cannot be pulled, as offline. */
+/** Offline, the image of testcontainers' reaper cannot be pulled, so the container starts without the reaper. */
 async function start(
   container: GenericContainer,
   { notify }: StartOptions,
@@ -246,14 +243,11 @@ async function start(
 
 const DEFAULT_SOCKET = '/run/muster/agent.sock';
 
-/**
- * Starts an image with its socket or with a mapped port. Throws StartFailed; UsageError for a control in another
- * folder.
- */
+/** Throws StartFailed; UsageError for a control socket outside the folder of the image's socket. */
 export const startImage = (options: StartOptions, image: ImageOptions): Promise<Started> =>
   image.port === undefined ? startOnSocket(options, image) : startOnPort(options, image, image.port);
 
-/** Offers no restart: a mapped port changes with each start. */
+/** A mapped port changes with each start, so no restart is offered. */
 async function startOnPort(options: StartOptions, image: ImageOptions, port: number): Promise<Started> {
   const container = await runContainer(options, image);
   const place = container.placeOf(port);

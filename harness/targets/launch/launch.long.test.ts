@@ -13,7 +13,7 @@ import { Lines, OutputTail, waitUntil } from './started.ts';
 
 const folder = temporaryFolder();
 
-/** Serves where its first argument says; says so when asked to; answers with its own pid. */
+/** Agent that serves at its first argument, announces itself as the second says, and answers with its pid. */
 const AGENT = join(folder, 'agent.mjs');
 writeFileSync(
   AGENT,
@@ -32,7 +32,6 @@ server.listen(at === '0' ? { port: 0, host: '127.0.0.1' } : { path: at }, () => 
 `,
   { mode: 0o755 },
 );
-/** What `read` gives once it is not empty; the time limit only ends what hangs. */
 const appears = (read: () => string | false): Promise<string> =>
   poll('output', () => read() || undefined, { timeoutMs: 60_000, firstPauseMs: 5 });
 const base = () => ({ redactor: new Redactor(), startMs: 60_000 });
@@ -43,7 +42,7 @@ const pidOf = async (target: { http: { get(path: string): Promise<{ json: unknow
 function alive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie is dead, though the kernel still lists it.
+    // A zombie is dead, but still listed by the kernel.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
@@ -165,7 +164,7 @@ test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]
     { command: `node ${AGENT} ${socket('served.sock')} line`, socket: socket('asked.sock'), startMs: 2000 },
     [/within 2 s \(its ready line names .*served\.sock\)/],
   ],
-  // That is not waited for: there is one ready line.
+  // A process prints only one ready line.
   [
     'is ready, and says no place',
     { command: `echo '{"ready":true}'; sleep 600` },

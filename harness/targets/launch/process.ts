@@ -1,7 +1,4 @@
-/**
- * Runs shell lines in process groups, each ended with all its children; starts `--command LINE`, waits until it serves,
- * and restarts it on request.
- */
+/** Runs shell lines in process groups, and starts, awaits and restarts `--command`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,7 +24,7 @@ import {
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
-/** Milliseconds that the pipes of a dead group may stay open, to read the rest of its output. */
+/** Milliseconds to read the remaining output of a dead group, whose pipes may stay open. */
 const DRAIN_MS = 1000;
 
 export interface GroupOptions {
@@ -41,7 +38,7 @@ export interface GroupOptions {
   onStderr?(output: Buffer): void;
 }
 
-/** Run of a shell line. Reads all of its output, so that it never blocks on a full pipe, and keeps the end. */
+/** Reads all output, so that the shell line never blocks on a full pipe, and keeps the end. */
 export class ProcessGroup {
   readonly label: string;
   readonly ended: Promise<void>;
@@ -76,7 +73,7 @@ export class ProcessGroup {
       ...defined({ cwd }),
     });
     this.#release = this.#child.pid === undefined ? () => {} : endWithUs(this.#child.pid);
-    // The line may end without reading its input.
+    // The shell line may end without reading its input.
     this.#child.stdin?.on('error', () => {}).end(stdin);
     this.#child.stdout?.on('data', (output: Buffer) => {
       onStdout(output);
@@ -97,7 +94,7 @@ export class ProcessGroup {
       if (!this.#alive()) this.#release();
       exited.resolve();
     });
-    // `close` comes after `exit`, once the rest of stderr was read: it belongs to the reason.
+    // `close` follows `exit` after stderr is read, which belongs to the reason.
     this.#child.once('close', () => ended.resolve());
   }
 
@@ -113,7 +110,7 @@ export class ProcessGroup {
     return this.#stopping === undefined ? this.#how : undefined;
   }
 
-  /** Whether a process outlived the group and still holds its output. Known when `stop` has resolved. */
+  /** True if a process left the group and still holds its output; known after `stop`. */
   get leftBehind(): boolean {
     return this.#leftBehind;
   }
@@ -126,7 +123,7 @@ export class ProcessGroup {
     return this.#stderr.text;
   }
 
-  /** Ends the whole group, with SIGKILL after `graceMs`. Resolves when none of its processes is left. Idempotent. */
+  /** Ends all processes of the group, with SIGKILL after `graceMs`. Idempotent. */
   stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     this.#stopping ??= this.#stop(signal);
     return this.#stopping;
@@ -139,13 +136,13 @@ export class ProcessGroup {
       await this.#gone(Number.POSITIVE_INFINITY);
     }
     this.#release();
-    // Bounded: a process that left the group may hold the pipes open, so that `close` never comes.
+    // A process that left the group may hold the pipes open, so the wait is bounded.
     const drained = delay(DRAIN_MS, true, { ref: false });
     this.#leftBehind = await Promise.race([this.ended.then(() => false), drained]);
     this.release();
   }
 
-  /** Stops reading the output, which a process left behind may hold open. */
+  /** A process left behind may hold the output open. */
   release(): void {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
@@ -164,7 +161,7 @@ export class ProcessGroup {
     } catch {
       return false;
     }
-    // Zombies count as gone: they stay listed until their new parent reaps them.
+    // Zombies stay listed until their new parent reaps them, so zombies count as gone.
     return this.#how === undefined || hasLiving(pid);
   }
 
@@ -184,7 +181,7 @@ export function labelOf(line: string): string {
   return `\`${first}${more.length === 0 ? '' : ' …'}\``;
 }
 
-/** Whether the group has a process that is no zombie; true without /proc. */
+/** True without /proc; zombies do not count. */
 function hasLiving(group: number): boolean {
   let entries: string[];
   try {
@@ -195,7 +192,7 @@ function hasLiving(group: number): boolean {
   return entries.some((entry) => {
     if (!/^\d+$/.test(entry)) return false;
     try {
-      // The last parenthesis ends the name, which may contain any character; state, parent and group follow.
+      // The name in /proc/PID/stat may contain parentheses; state, parent and group follow.
       const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
       const [state, , own] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return Number(own) === group && state !== 'Z' && state !== 'X';
@@ -208,7 +205,7 @@ function hasLiving(group: number): boolean {
 export interface CommandOptions extends StartOptions {
   line: string;
   cwd?: string | undefined;
-  /** Expected address; without one the ready line gives it. */
+  /** Expected address; undefined if the ready line names the address. */
   at: TransportAddress | undefined;
   control?: string | undefined;
   written?: Written;
@@ -219,10 +216,7 @@ interface ReadyLine {
   control?: string;
 }
 
-/**
- * Reads the ready line `{"ready":true,"socket"|"discovery"|"url"|"control":…}` from stdout; undefined for any other
- * line.
- */
+/** Ready line: `{"ready":true,"socket"|"discovery"|"url"|"control":…}`; undefined for any other line. */
 export function readyLine(line: string, transports: readonly Transport[]): ReadyLine | undefined {
   const said = line.startsWith('{') ? (jsonOf(line) as Record<string, unknown> | undefined) : undefined;
   if (said?.['ready'] !== true) return undefined;
@@ -257,10 +251,7 @@ class ServingGroup extends ProcessGroup {
     return `${this.label} ${how}${lastLines(this.#output)}`;
   }
 
-  /**
-   * Waits until the target serves at the expected address or that of its ready line, and its control API as well.
-   * Resolves with the ready line. Throws StartFailed.
-   */
+  /** Resolves with the ready line once target and control API serve. Throws StartFailed. */
   async untilServing(
     at = this.#options.at,
     signal = this.#options.signal,
@@ -272,7 +263,7 @@ class ServingGroup extends ProcessGroup {
             const ready = this.#ready();
             if (ready === undefined) return undefined;
             if (ready.at !== undefined) return { ...ready, at: ready.at };
-            // No second ready line will come.
+            // A process prints only one ready line.
             throw new StartFailed(`${this.label} is ready, but has not printed ${readyForm(transports)}`);
           })
         : await this.#waitFor(`served ${at.transport.served(at.address)}`, signal, async () =>
@@ -304,7 +295,7 @@ class ServingGroup extends ProcessGroup {
   }
 }
 
-/** Starts a command and waits until it serves. Throws StartFailed after ending the command. */
+/** Throws StartFailed after ending the command. */
 export async function startCommand(given: CommandOptions): Promise<Started> {
   const written = new Written();
   const options = { ...given, written };

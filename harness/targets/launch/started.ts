@@ -1,4 +1,4 @@
-/** Target that Muster starts by a command or from an image: options, failure to start, and output. */
+/** Options, failures and output of a target that Muster starts by command or image. */
 import { StringDecoder } from 'node:string_decoder';
 import type { Recorder } from '../../client/recorder.ts';
 import { pollWithin } from '../../common/waiting.ts';
@@ -24,13 +24,13 @@ export interface Ran {
   readonly name?: string;
   readonly digest?: string;
   readonly problem?: string;
-  /** Reason why the digest has become invalid; undefined while it holds. */
+  /** Reason why the digest is no longer valid; undefined while valid. */
   changed?(): string | undefined;
 }
 
 export interface Restarter {
   stop(signal: StopSignal): Promise<void>;
-  /** Resolves when the agent serves. An abort of `signal` ends the wait and leaves the agent as it is. */
+  /** Resolves when the agent serves. An abort ends the wait and leaves the agent as it is. */
   start(signal?: AbortSignal): Promise<void>;
   endedByItself?: () => string | undefined;
 }
@@ -48,7 +48,7 @@ export interface Started {
   close(): Promise<void>;
 }
 
-/** Started target is unusable; the message ends with the last lines of its output. */
+/** The message ends with the last lines of the target's output. */
 export class StartFailed extends Error {
   override name = 'StartFailed';
 }
@@ -60,10 +60,7 @@ export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal' | 'no
   hint?(): string | undefined;
 }
 
-/**
- * Polls until `look` gives a value; `what` describes it. Throws StartFailed if the target ends first, or after
- * `timeoutMs`.
- */
+/** Throws StartFailed if the target ends first, or after `timeoutMs`; `what` completes the message. */
 export async function waitUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
@@ -74,7 +71,7 @@ export async function waitUntil<T>(
   const lookWhileRunning = async (): Promise<T | undefined> => {
     const found = await look();
     if (found !== undefined) return found;
-    // Checked before the exit: an interrupt of the terminal ends the target as well.
+    // Checked before the exit, because an interrupt of the terminal ends the target, too.
     signal?.throwIfAborted();
     const how = await ended();
     if (how !== undefined) throw new StartFailed(`${name} ${how} before it ${what}${lastLines(await output())}`);
@@ -109,7 +106,7 @@ export class OutputTail {
     this.#kept = all.slice(-this.#limit);
   }
 
-  /** Begins with a mark if the start is missing, for the reader and the redactor. */
+  /** Begins with `…` if the start is missing, for the reader and the redactor. */
   get text(): string {
     return this.#cut ? `…${this.#kept}` : this.#kept;
   }
@@ -127,7 +124,7 @@ export class Lines {
   #pieces: string[] = [];
   #length = 0;
 
-  /** `longest`: characters of a line; the rest is dropped. */
+  /** `longest`: characters kept of a line. */
   constructor(longest: number, onLine: (text: string) => void) {
     this.#longest = longest;
     this.#onLine = onLine;
@@ -165,7 +162,7 @@ const KEPT = 500;
 const LONGEST = 1000;
 const EXCHANGES = 8;
 
-/** Standard error of a target with the time of each line, so that a finding shows the lines of its own seconds. */
+/** Keeps the time of each line, so that a finding shows the lines written during its check. */
 export class Written {
   readonly #kept: { at: number; text: string }[] = [];
   readonly #lines = new Lines(LONGEST, (text) => {
@@ -189,15 +186,15 @@ export class Written {
   }
 }
 
-/** Error of a server whose connection Muster closed. */
+/** Errors of a server whose connection Muster closed. */
 const CLOSED =
   /\b(?:BrokenPipeError|Connection(?:Reset|Aborted)Error|EPIPE|ECONNRESET|ECONNABORTED)\b|broken pipe|reset by peer/i;
-/** Trace lines above an error in Python and below one in JavaScript. */
+/** Trace lines precede the error in Python, and follow the error in JavaScript. */
 const ABOVE =
   /^\s+(?!\s|at )|^-{10,}$|^Traceback \(most recent|^Exception (?:occurred|ignored)|^During handling of|^The above exc/;
 const BELOW = /^\s+at |^-{10,}$/;
 
-/** Removes traces and lines about connections that Muster closed, as at the end of every check. */
+/** Removes messages about connections that Muster closed, as at the end of each check. */
 export function withoutOwnDoing(text: string): string {
   const lines = text.split('\n');
   const dropped = new Set<number>();

@@ -1,4 +1,4 @@
-/** Transports of Muster. The first one with an address reaches the target. */
+/** Transports of Muster; the first transport with an address reaches the target. */
 
 import { lstatSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -22,13 +22,10 @@ import {
 } from './transport.ts';
 
 const UNIX_SCHEME = 'unix:';
-/** Bytes that the system has room for (`sun_path`). */
+/** Bytes; the system's `sun_path` holds no more. */
 const LONGEST_SOCKET_PATH = 107;
 
-/**
- * Device API on a unix socket, named by its path, without credentials: file permissions decide who may connect (section
- * 5).
- */
+/** Unix socket without credentials: file permissions decide who may connect (section 5). */
 export const unix = {
   name: 'unix',
   fields: {
@@ -59,7 +56,7 @@ export class UnixConnection implements Connection {
   readonly kind = 'unix';
   readonly socketPath: string;
   readonly headers: Given['headers'];
-  /** Above the few hundred KiB that a unix socket buffers. */
+  /** Bytes; a unix socket buffers a few hundred KiB. */
   readonly bufferBytes = 1_200_000;
 
   constructor(socketPath: string, headers?: Given['headers']) {
@@ -71,7 +68,7 @@ export class UnixConnection implements Connection {
     return `unix:${this.socketPath}`;
   }
 
-  /** Only root can test the file's permissions as another user. */
+  /** Only root can test file permissions as another user. */
   get capabilities(): readonly Capability[] {
     return process.getuid?.() === 0 ? ['unix', 'root'] : ['unix'];
   }
@@ -96,10 +93,10 @@ export class UnixConnection implements Connection {
   }
 }
 
-/** Variable for the token in a report's `curl` lines. */
+/** Environment variable of the token, for a report's `curl` lines. */
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
-/** Device API on loopback TCP, named by the path of a discovery file with port and bearer token (section 5). */
+/** Loopback TCP; a discovery file names port and bearer token (section 5). */
 export const loopback = {
   name: 'loopback',
   fields: {
@@ -113,7 +110,7 @@ export const loopback = {
   usage: '--discovery FILE',
   placeholder: 'discovery.json',
   prepare: async (address) => {
-    // Removes the file of an earlier run, whose port is no longer the agent's.
+    // The file of an earlier run names a port that the agent no longer has.
     rmSync(address, { force: true });
   },
   accepts: async (address) => {
@@ -132,7 +129,7 @@ export const loopback = {
   },
 } as const satisfies Transport;
 
-/** Above the several MiB that TCP on loopback buffers. */
+/** Bytes; TCP on loopback buffers several MiB. */
 const TCP_BUFFER_BYTES = 4_500_000;
 
 /** Port 1 of loopback has no server. */
@@ -186,7 +183,7 @@ export class LoopbackConnection implements Connection {
     });
   }
 
-  /** Reads the file again, because a restart may change port and token; without a usable file the old ones stay. */
+  /** A restart may change port and token; without a usable file the old values stay. */
   relocate(redactor: Redactor): Promise<LoopbackConnection> {
     const found = tryDiscovery(this.discovery);
     const same = found === undefined || (found.port === this.port && found.token === this.token);
@@ -194,7 +191,7 @@ export class LoopbackConnection implements Connection {
   }
 }
 
-/** Throws Error in words if the file is missing or invalid. */
+/** Throws Error in words for a missing or invalid file. */
 function readDiscovery(file: string): DiscoveryFile {
   let content: unknown;
   try {
@@ -203,7 +200,7 @@ function readDiscovery(file: string): DiscoveryFile {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     throw new Error(missing ? `${file}: no such discovery file` : `${file} is not JSON`, { cause: error });
   }
-  // Accepts a port in quotes, which still leads to the agent; the check of discovery files reports it.
+  // A port in quotes still leads to the agent; a check reports the quotes.
   const usable = withNumericPort(content);
   if (!discoveryFile.is(usable)) {
     const [problem] = discoveryFile.problems(content);
@@ -231,7 +228,7 @@ function tryDiscovery(file: string): DiscoveryFile | undefined {
 /** Address without a server: port 1 of loopback. */
 export const NOWHERE = 'http://127.0.0.1:1';
 
-/** Device API at a base URL, e.g. behind a proxy or in a container, with a bearer token if the agent wants one. */
+/** Base URL, e.g. of a proxy or container; the bearer token is optional. */
 export const url = {
   name: 'url',
   fields: {
@@ -249,7 +246,7 @@ export const url = {
     return accepts({ host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) });
   },
   served: (address) => address,
-  /** Base path: that of the URL, otherwise `/v0.2`. */
+  /** Base path: from the URL, else `/v0.2`. */
   open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);
     const { origin, pathname } = new URL(address);
@@ -272,7 +269,7 @@ export const url = {
   },
 } as const satisfies Transport;
 
-/** URL without a final slash. Throws UsageError unless it is http(s) with scheme, host and path alone. */
+/** Drops a final slash. Throws UsageError unless the URL is http(s) with only host and path. */
 export function webAddress(option: string, text: string): string {
   const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
@@ -285,7 +282,7 @@ export function webAddress(option: string, text: string): string {
   return parsed.href.replace(/\/$/, '');
 }
 
-/** Adds `ca` to the system's authorities, which TLS would otherwise replace. */
+/** In TLS, `ca` alone replaces the system's authorities, so both are passed. */
 export const webEndpoint = (origin: string, { ca, caFile }: Pick<Given, 'ca' | 'caFile'>): Endpoint => ({
   origin,
   ...(ca === undefined ? {} : { ca: [...tls.rootCertificates, ca].join('\n'), caFile }),
@@ -317,7 +314,7 @@ export const TRANSPORT_FIELDS: Record<TransportFieldName, TransportField> = {
   ...url.fields,
 };
 
-/** Addresses in `source`, in the order of the transports; other fields are ignored. */
+/** In the order of `transports`; ignores other fields. */
 export const addressesIn = (source: object, transports: readonly Transport[]): TransportAddress[] =>
   transports.flatMap((transport) => {
     const { [transport.addressField]: address } = source as Record<string, unknown>;

@@ -1,7 +1,4 @@
-/**
- * Transport of the Device API (specification section 5). `index.ts` lists those of Muster, from which follow options,
- * fields of a target file and of the ready line, and placeholders of a command.
- */
+/** Transport of the Device API (section 5), from which options, fields of files and placeholders follow. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nothingListens, Unreachable } from '../../client/errors.ts';
@@ -11,23 +8,23 @@ import type { Redactor } from '../../common/redact.ts';
 import { Patience } from '../../common/waiting.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 
-/** Field of a target: an option of `muster check device`, and a field of `device` in a target file. */
+/** Option of `muster check device`, and field of `device` in a target file. */
 export interface TransportField {
   readonly help: string;
   readonly description: string;
   readonly isPath?: boolean | ((value: string) => boolean);
-  /** Environment variable for this secret in the `curl` lines of a report. */
+  /** Environment variable of a secret, for `curl` lines of a report. */
   readonly variable?: string;
 }
 
 export interface Given {
   readonly address: string;
-  /** Values of all fields, of other transports too. */
+  /** Values of all fields, also of other transports. */
   readonly fields: Readonly<Record<string, string | undefined>>;
   /** Certificate authorities to trust besides the system's, as PEM text, and their file. */
   readonly ca?: string | undefined;
   readonly caFile?: string | undefined;
-  /** Sent with every request, beside credentials. */
+  /** Sent with every request, besides credentials. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly redactor: Redactor;
 }
@@ -36,17 +33,17 @@ export interface Transport<Field extends string = string> {
   /** `kind` of a target in reports. */
   readonly name: string;
   readonly fields: Readonly<Record<Field, TransportField>>;
-  /** Field with the address, also in the ready line of a started agent. */
+  /** Field with the address, also in the ready line of an agent. */
   readonly addressField: Field;
   readonly usage: string;
-  /** File name in a private folder of the run for `{<addressField>}` in a command. Absent: no such placeholder. */
+  /** File name for `{<addressField>}` in a command; absent without a placeholder. */
   readonly placeholder?: string;
-  /** Called before the start of an agent at `address`. Throws Error if the agent could not serve there. */
+  /** Called before an agent starts. Throws Error if the agent cannot serve at `address`. */
   prepare?(address: string): Promise<void>;
   accepts(address: string): Promise<boolean>;
-  /** Name for messages of an agent's service at `address`. */
+  /** Name of the service in messages. */
   served(address: string): string;
-  /** Throws UsageError for an address of the wrong form; any other failure is the connection's `problem`. */
+  /** Throws UsageError for a malformed address; `problem` tells any other failure. */
   open(given: Given): Connection;
 }
 
@@ -54,15 +51,15 @@ export interface Connection {
   readonly kind: string;
   /** Address in reports, e.g. `unix:/run/agent.sock`. */
   readonly address: string;
-  /** Reason why there is no Device API; undefined if there may be one. */
+  /** Reason why there can be no Device API. */
   readonly problem?: string | undefined;
-  /** Advice for a target without an answer; ends with a `curl` line. */
+  /** Advice for a target that does not answer; ends with a `curl` line. */
   readonly hint: string;
   readonly capabilities: readonly Capability[];
-  /** Bytes above all that the operating system buffers between an agent and a client that does not read. */
+  /** Bytes; exceeds all buffers between an agent and a client that does not read. */
   readonly bufferBytes: number;
   client(recorder: Recorder): HttpClient;
-  /** Connection after a possible restart of the agent; this one if nothing changed. */
+  /** Follows a restart of the agent; the same connection if nothing changed. */
   relocate(redactor: Redactor): Promise<Connection>;
 }
 
@@ -73,10 +70,7 @@ export interface TransportAddress {
 
 const LOOK_AGAIN_MS = 50;
 
-/**
- * Reason why no connection can be made; undefined if one can. Tries again for `listensWithinMs` milliseconds while
- * nothing listens.
- */
+/** Undefined if a connection succeeds. Retries for `listensWithinMs` milliseconds while nothing listens. */
 export async function whyUnreachable(http: HttpClient, hint: string, listensWithinMs = 0): Promise<string | undefined> {
   const patience = new Patience(listensWithinMs);
   for (;;) {
