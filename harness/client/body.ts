@@ -17,7 +17,6 @@ export class BothEnds {
     this.#kept = tail;
   }
 
-  /** First bytes, valid until the next call of `append`. */
   get head(): Buffer {
     return this.#head.view();
   }
@@ -31,7 +30,6 @@ export class BothEnds {
     this.#tail.append(last);
   }
 
-  /** Returns the whole content, or its first and last bytes with `…` between them. */
   known(): { body: Buffer | string; size?: string } {
     const tail = this.#tail.view();
     const beyond = this.#length - this.#head.length;
@@ -51,7 +49,6 @@ const SMALL_BODY = MIB;
 const DEEPEST_JSON = 500;
 const MOST_VALUES = 250_000;
 
-/** Reads bodies of one target, large bodies one at a time to bound memory. */
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
@@ -113,7 +110,6 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
   return body;
 }
 
-/** Returns undefined for invalid JSON, and above the limits of levels and values. */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
   try {

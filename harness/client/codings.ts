@@ -20,7 +20,6 @@ interface Limit {
   maxOutputLength: number;
 }
 
-/** `unpack` and `unpackSync` throw for invalid bytes, and for content above the limit. */
 interface Coding {
   unpack(bytes: Buffer, limit: Limit): Promise<Buffer>;
   unpackSync(bytes: Buffer, limit: Limit): Buffer;
@@ -37,7 +36,6 @@ export const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ['zstd', { unpack: promisify(zstdDecompress), unpackSync: zstdDecompressSync, decoder: createZstdDecompress }],
 ]);
 
-/** Returns the body unchanged if the content coding is unknown. */
 export function decoded(body: Readable, contentEncoding = ''): Readable {
   const coding = CODINGS.get(contentEncoding.trim().toLowerCase());
   return coding === undefined ? body : pipeline(body, coding.decoder(), () => {});

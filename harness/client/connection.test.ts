@@ -47,7 +47,6 @@ it('wait for a listener in this process that is full', async () => {
   expect(await crowd(clientOf(path))).toEqual([204]);
 });
 
-/** HTTP server with the default backlog of Python's `socketserver`. */
 const PYTHON = `
 import http.server, socketserver, sys
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -24,7 +24,6 @@ function hostAndPort(origin: string): { host: string; port: number; secure: bool
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (secure ? 443 : 80)), secure };
 }
 
-/** Address argument of `socat`, for reproducing raw requests. */
 export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
   if (socketPath !== undefined) return `UNIX-CONNECT:${socketPath}`;
   const { host, port, secure } = hostAndPort(origin);
@@ -115,7 +114,6 @@ function connectorFor(endpoint: Endpoint): buildConnector.connector {
   };
 }
 
-/** Calls `connected` just before the request is sent, after waiting for a connection. */
 export const noteConnection =
   (connected: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>

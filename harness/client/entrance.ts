@@ -4,7 +4,7 @@ import { backoffMs } from '../common/waiting.ts';
 import { codeOf } from './errors.ts';
 
 const PAUSES = { firstMs: 5, longestMs: 200 };
-/** Milliseconds after a success while a refusal means a full backlog, later no listener. */
+/** Milliseconds; a refusal soon after a success means a full backlog, later a missing listener. */
 const MOMENT_MS = 1000;
 const MOST_REFUSALS = 4;
 

@@ -4,14 +4,12 @@ type Headers = Record<string, string>;
 export interface Form {
   readonly name: string;
   readonly headers?: (headers: Headers) => Headers;
-  /** Transforms the query string, without its `?`. */
   readonly query?: (query: string) => string;
   readonly chunked?: true;
   /** Specification that demands equal answers; without one, a difference is only an observation. */
   readonly promise?: string;
 }
 
-/** Keeps repeated parameters in order, since their order may matter. */
 const reversed = (query: string): string =>
   [...Map.groupBy(query.split('&'), (pair) => pair.split('=')[0]).values()].reverse().flat().join('&');
 

@@ -24,7 +24,6 @@ export class Unfinished extends Error {
   override name = 'Unfinished';
 }
 
-/** Error codes of exhausted resources on this machine, with the remedy for the user. */
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may open no more files; raise `ulimit -n`',
   ENFILE: 'this machine may open no more files; raise `fs.file-max`',
@@ -82,8 +81,8 @@ export const notConnected = (error: unknown): Unreachable =>
   new Unreachable(CONNECTING_WORDS[codeOf(error) ?? ''] ?? describe(error), { cause: error });
 
 /**
- * Converts errors of Node and undici to Unreachable, LimitReached or NoAnswer; returns any other error (a defect of
- * Muster) unchanged. `what` names the request, e.g. `GET http://localhost/v0.2/health`.
+ * Returns Unreachable, LimitReached or NoAnswer; any other error, a defect of Muster, unchanged. `what` names the
+ * request.
  */
 export function classify(error: unknown, what: string): Error {
   const code = codeOf(error) ?? '';
@@ -91,7 +90,7 @@ export function classify(error: unknown, what: string): Error {
   if (limit !== undefined) return new LimitReached(`${what}: ${limit}`, { cause: error });
   if (isConnecting(error) || CONNECT_CODES.has(code) || code.startsWith('ERR_TLS') || code.includes('CERT'))
     return new Unreachable(`${what}: cannot connect (${describe(error)})`, { cause: error });
-  // OpenSSL errors after connecting are a broken TLS record, or an alert in place of an answer.
+  // OpenSSL reports a broken TLS record, or an alert in place of an answer.
   if (TARGET_CODES.has(code) || code.startsWith('ERR_SSL_') || isBadHttp(error))
     return new NoAnswer(`${what}: ${describe(error)}`, { cause: error });
   return errorOf(error);

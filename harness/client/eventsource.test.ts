@@ -27,7 +27,6 @@ const connect = (options: Partial<OpenClient> = {}, over = http): EventSourceCli
   return client;
 };
 
-/** Waits as long as a fresh client needs to reconnect after a cut. */
 async function cutAndBack(): Promise<void> {
   const free = connect({ types: ['a.b'] });
   await free.until(({ connection }) => connection === 1, { within, for: 'its first event' });

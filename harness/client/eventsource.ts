@@ -21,7 +21,6 @@ export interface OpenClient {
    * down.
    */
   reconnectMs?: number;
-  /** Opens each connection. `until` throws its errors other than NoAnswer and Unreachable. */
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
 
@@ -29,7 +28,6 @@ export interface OpenClient {
 const MOST_BYTES = 16 * 1024 * 1024;
 const MESSAGE_BYTES = 500;
 
-/** Wraps one EventSource, which reconnects until `close()` or the HTTP client's signal aborts. */
 export class EventSourceClient {
   readonly messages: ClientMessage[] = [];
   readonly cursors: (string | undefined)[] = [];
@@ -87,7 +85,6 @@ export class EventSourceClient {
     });
   }
 
-  /** True if EventSource stopped reconnecting, e.g. after a wrong content type. */
   get closed(): boolean {
     return this.#source.readyState === this.#source.CLOSED;
   }
@@ -149,7 +146,6 @@ function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: num
   const block = Buffer.from(`retry: ${reconnectMs}\n\n`);
   return Readable.from(
     (async function* () {
-      // A byte order mark must come first, so its bytes are held until recognised.
       let mark: Buffer | undefined = Buffer.alloc(0);
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
@@ -167,7 +163,6 @@ function withRetry(answer: OpenResponse, reconnectMs: number, count: (bytes: num
       } catch {
         // EventSource reconnects after a broken connection.
       }
-      // A body that ends within the mark has no events, so only `retry` is sent.
       if (mark !== undefined) yield block;
     })(),
     { objectMode: true },

@@ -12,13 +12,11 @@ export interface Asked {
 
 export interface AnswerSeen {
   readonly status: number;
-  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly json: unknown;
 }
 
-/** Request of a watched client, not redacted. */
 export interface RequestSeen {
   readonly method: string;
   readonly target: string;
@@ -33,20 +31,17 @@ export interface RequestSeen {
   readonly at: number;
 }
 
-/** End of a watched exchange; `unseen` if nobody observed the end. */
 export interface Over {
   readonly ended: 'whole' | 'server' | 'client' | 'unseen';
   readonly at: number;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly torn?: string;
-  /** First part of an incomplete body; absent for event streams. */
   readonly began?: string;
 }
 
 /** `asked` is redacted, and updated as the answer arrives. Only watched traffic has `request`. */
 export type Happening =
-  /** `path` includes the query. */
   | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
   /** `stream` is the same object for each frame of a stream. */
   | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }

@@ -79,7 +79,6 @@ describe('an answer', () => {
   });
 
   it('that comes while this process is held up comes in time', async () => {
-    // The server shares this process, and may be slow on a busy machine.
     const limitMs = 10 * SHORT;
     const http = await answering((response) => setTimeout(() => response.end('here'), 1), limitMs);
     const asked = http.get('/');
@@ -214,7 +213,6 @@ describe('a large answer', () => {
     let held = 0;
     const http = await answering((response) => {
       if (!first) held += 1;
-      // The first body takes longer than the second request may wait.
       void pieces(response, first ? 15 : 2);
       first = false;
     }, 20 * PAUSE);
@@ -255,7 +253,6 @@ describe('JSON', () => {
 });
 
 describe('a connection that was used before', () => {
-  /** Closes a connection at its second request, like a server whose idle timeout ran out. */
   const impatient = async (): Promise<{ http: HttpClient; methods: string[] }> => {
     const methods: string[] = [];
     const used = new WeakSet<object>();

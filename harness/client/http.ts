@@ -26,7 +26,6 @@ export interface Pending {
   /** Milliseconds of `performance.now()`. */
   started: number;
   patience: Patience;
-  /** Aborts when the time is up; the reason is an OutOfPatience. */
   over: AbortController;
   stage: 'connecting' | 'head' | 'body';
   stop(): void;
@@ -63,7 +62,6 @@ export interface HttpRequest {
   absolute?: boolean;
   /** Pairs are encoded; a string is sent unchanged. */
   query?: Query;
-  /** Added to the client's own; `undefined` removes a header. */
   headers?: Record<string, string | undefined>;
   /** Objects are sent as JSON, text and bytes as they are. */
   body?: unknown;
@@ -99,10 +97,8 @@ export interface OpenResponse {
 export interface HttpClientOptions {
   endpoint: Endpoint;
   basePath?: string;
-  /** Sent with all requests: credentials, version. */
   headers?: Record<string, string>;
   recorder?: Recorder;
-  /** Milliseconds, by default 10,000; see `HttpRequest.timeoutMs`. */
   timeoutMs?: number;
   signal?: AbortSignal;
   /** Throws for any request but GET and HEAD, before it is sent. */
@@ -114,7 +110,6 @@ export interface HttpClientOptions {
 
 interface Shared {
   agent: Agent;
-  /** Pool of reused connections. */
   kept: Agent;
   bodies: BodyReader;
 }
@@ -334,7 +329,6 @@ function written({ path, query }: HttpRequest, form: Partial<Form>): string {
   return queryText(form.query(text.slice(1)));
 }
 
-/** Decodes text and JSON only on use, since many answers are only counted. */
 function wholeAnswer({ status, headers, recorded }: OpenResponse, bytes: Buffer): HttpResponse {
   let text: string | undefined;
   let json: { value: unknown } | undefined;

@@ -20,13 +20,11 @@ export interface RawResponse {
 
 type Head = Omit<RawResponse, 'body'> & { length: number };
 
-/** Undefined if incomplete or not HTTP/1.1; malformed if the framing is wrong. */
 type Parsed<T> = T | undefined | 'malformed';
 
 const CRLF = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Parses the first answer in `bytes`; an answer without a length ends when the connection is `closed`. */
 export function parseResponse(
   bytes: Buffer,
   method: string,
@@ -97,7 +95,6 @@ function bodyOf(
 const DECIMAL = { digits: /^\d{1,15}$/, base: 10 };
 const HEXADECIMAL = { digits: /^[\da-f]{1,12}$/i, base: 16 };
 
-/** Limits the digits, so that the number stays an exact integer. */
 const numberOf = (text: string, { digits, base }: { digits: RegExp; base: number }): number | undefined =>
   digits.test(text) ? Number.parseInt(text, base) : undefined;
 
@@ -226,7 +223,6 @@ async function readAnswers(
       if (found === 'malformed') over.resolve('malformed');
       if (found === undefined || found === 'malformed') break;
       buffer.drop(found.length);
-      // Interim answers, such as 100 Continue, do not count.
       if (found.response.status >= 200) responses.push(found.response);
     }
     const begun = responses.length >= answers ? undefined : parseHead(buffer.view());
@@ -290,7 +286,6 @@ async function send(socket: Socket, parts: readonly (string | Buffer)[]): Promis
   }
 }
 
-/** Adds the client's headers with credentials, and `Host` unless given. */
 export function requestText(
   http: HttpClient,
   request: { method?: string; target: string; headers?: readonly string[]; version?: string; body?: string },

@@ -21,15 +21,12 @@ export interface Recorded {
   duration_ms: number;
   curl: string;
   raw?: true;
-  /** Number of equal exchanges in a row; absent for one. */
   times?: number;
 }
 
 export interface DriveStep {
   what: string;
-  /** Shell command that repeats the call. */
   line?: string;
-  /** Set if the preceding request was still unanswered. */
   beside?: true;
   ids?: Readonly<Record<string, string>>;
 }
@@ -44,7 +41,6 @@ interface Kept {
 interface Whole {
   readonly body: string | Buffer;
   readonly ended: boolean;
-  /** Total length with its unit, if `body` is incomplete. */
   readonly size?: string | undefined;
 }
 
@@ -64,15 +60,12 @@ const COUNTED = {
 } as const;
 
 const BODY_LIMIT = 4096;
-/** Bytes decoded of a body; exceeds BODY_LIMIT, as masks are shorter than secrets. */
 const DECODED = 64 * 1024;
 const URL_LIMIT = 2000;
 const HEADER_LIMIT = 1000;
 const MOST_HEADERS = 200;
-/** Exchanges kept at most, and bytes of whole bodies kept among them. */
 const KEPT = 50;
 const KEPT_BYTES = 512 * 1024;
-/** Steps; a longer script is not shown. */
 const MOST_STEPS = 100;
 
 function pathOf(url: string): string {
@@ -91,7 +84,6 @@ function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, '
   };
 }
 
-/** Answer headers contain times, so equal exchanges may differ in them. */
 const isSame = (left: Recorded, right: Recorded): boolean => isDeepStrictEqual(withoutTimes(left), withoutTimes(right));
 const withoutTimes = ({ duration_ms: _, response_headers: __, ...exchange }: Recorded): object => exchange;
 
@@ -121,7 +113,6 @@ export class Recorder {
     return this.#exchanges.map(({ exchange }) => exchange);
   }
 
-  /** Exchanges most relevant to `about`, with the relevant parts of their bodies; equal polls count as one. */
   evidence(about: Telling, most: number): Recorded[] {
     const part = ({ body, ended, size }: Whole): string => {
       const text = body.toString();
@@ -147,7 +138,6 @@ export class Recorder {
     return this.#steps.length > MOST_STEPS ? undefined : this.#steps;
   }
 
-  /** Start of the first of the last `count` exchanges, else of the check, in milliseconds of `performance.now()`. */
   beginOfLast(count: number): number {
     const first = this.#exchanges.at(-count)?.exchange;
     const mark = first === undefined ? undefined : this.#markOf.get(first);
@@ -158,13 +148,11 @@ export class Recorder {
     return this.#timeline.marks;
   }
 
-  /** Counts by the names that a check's `least` uses. */
   get counts(): Record<string, number> {
     const counts = Object.entries(COUNTED).map(([name, kind]) => [name, this.#timeline.counts.get(kind) ?? 0] as const);
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
-  /** Timeline for a check that acts as server and adds marks. */
   get axis(): Axis {
     return this.#timeline;
   }
@@ -185,7 +173,6 @@ export class Recorder {
     return this.#driven;
   }
 
-  /** Removes requests from steps and timeline; the result holds the drives, for `restore`. */
   keepDrives(): Snapshot {
     const { exchanges, steps, marks } = this.snapshot();
     const drives: Snapshot = {
@@ -197,7 +184,6 @@ export class Recorder {
     return drives;
   }
 
-  /** Records a drive before its call. `restarts`: the call stops or starts the agent. */
   drove({ what, line, restarts = false }: { what: string; line?: string | undefined; restarts?: boolean }): DriveStep {
     const clean = line === undefined ? undefined : this.redactor.text(line);
     const last = this.#exchanges.at(-1)?.exchange;
@@ -213,7 +199,6 @@ export class Recorder {
     return drive;
   }
 
-  /** Records an exchange; a stream updates the result later. `isOnAxis`: the timeline already shows the exchange. */
   add(exchange: Recorded, { isOnAxis = false }: { isOnAxis?: boolean } = {}): Recorded {
     const { url, curl, request_headers, request_body, response_headers, response_body, error } = exchange;
     const clean: Recorded = {
@@ -233,7 +218,6 @@ export class Recorder {
     return clean;
   }
 
-  /** `ended: false` marks a broken-off body; `size` is the total length of an incomplete body. */
   received(
     exchange: Recorded,
     body: string | Buffer,
@@ -297,7 +281,6 @@ export class Recorder {
     this.#timeline.counts.clear();
   }
 
-  /** Keeps one step above the limit, which shows that steps are missing. */
   #step(step: Step): void {
     if (this.#steps.length <= MOST_STEPS) this.#steps.push(step);
   }

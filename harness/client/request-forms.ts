@@ -3,7 +3,6 @@
 import { cut } from './timeline.ts';
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>;
-/** Parameters are encoded; a string is sent unchanged. */
 export type Query = Parameters | string;
 
 /** Lower-case names; `undefined` in `change` removes a header. */
@@ -30,7 +29,6 @@ export function queryText(query: Query | undefined): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** Sets `content-type` to JSON if absent. */
 export function bodyOf(body: unknown, headers: Record<string, string>): string | Buffer | undefined {
   if (body === undefined) return undefined;
   if (body instanceof Uint8Array) return Buffer.from(body);
@@ -62,9 +60,7 @@ export interface CurlParts {
   caFile?: string | undefined;
   headers: Record<string, string>;
   body?: string | undefined;
-  /** Milliseconds that the request waited for its answer. */
   timeoutMs: number;
-  /** Set for an event stream: curl does not buffer, and ends after 45 seconds. */
   stream?: boolean;
   /** Environment variable that holds a secret; undefined for a secret that is wrong on purpose. */
   variable(secret: string): string | undefined;
@@ -74,7 +70,6 @@ export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 const CREDENTIALS = new Set(['x-api-key', 'authorization']);
 
-/** Names an environment variable in place of the credential, so the line holds no secret. */
 function credential(name: string, value: string, { variable }: CurlParts): string | undefined {
   if (!CREDENTIALS.has(name.toLowerCase())) return undefined;
   const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];

@@ -6,7 +6,6 @@ import { defined } from '../common/defined.ts';
 export interface SseFrame {
   id?: string;
   event?: string;
-  /** `data` fields, joined with a newline. */
   data?: string;
   retry?: string;
   fields: readonly { name: string; value: string }[];
@@ -15,22 +14,18 @@ export interface SseFrame {
   /** `Last-Event-ID` that a client sends after the frame. */
   lastEventId: string;
   at: number;
-  /** Byte offset in the stream after the closing blank line. */
   end: number;
 }
 
 export interface SseComment {
-  /** Text after the colon and one space, at most 1000 characters. */
   text: string;
   at: number;
   end: number;
 }
 
-/** Estimated bytes of memory for a frame or comment, besides its text. */
 const OBJECT_BYTES = 700;
 const FIELD_BYTES = 200;
 
-/** Estimated bytes of memory, at two per character. */
 export const frameBytes = ({ fields }: SseFrame): number =>
   fields.reduce((sum, { name, value }) => sum + FIELD_BYTES + 2 * (name.length + value.length), OBJECT_BYTES);
 
@@ -41,7 +36,6 @@ export interface SseFraming {
   lf: number;
   crlf: number;
   cr: number;
-  /** Lines of invalid UTF-8, decoded with replacement characters. */
   invalidUtf8: number;
   /** Unknown field names, at most 100; clients ignore them. */
   unknownFields: Set<string>;
@@ -107,7 +101,6 @@ export class SseParser {
     return this.#bytes;
   }
 
-  /** Bytes of memory of the unfinished line and block. */
   get held(): number {
     return this.#carry.capacity + 2 * this.#blockBytes;
   }
@@ -123,12 +116,10 @@ export class SseParser {
     this.#fields = [];
   }
 
-  /** Bytes of field lines, which measure progress towards the next frame. */
   get fieldBytes(): number {
     return this.#fieldBytes + (this.#inComment ? 0 : this.#carry.length);
   }
 
-  /** Bytes of fields and comments; empty lines do not count. */
   get lineBytes(): number {
     return this.#fieldBytes + this.#commentBytes + this.#carry.length;
   }

@@ -133,7 +133,6 @@ describe('waits', () => {
 });
 
 describe('a wait goes on', () => {
-  /** Milliseconds, a multiple of the pause between pieces. */
   const within = 400;
   const PAUSE = 20;
 

@@ -63,7 +63,6 @@ export class Recent<T> implements Iterable<T> {
     if (this.#readCost > this.#limit) this.#drop();
   }
 
-  /** Drops a quarter of the cost at once, since each drop moves all remaining items. */
   #drop(): void {
     let dropped = 0;
     for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.#first + dropped < this.#unread; dropped += 1) {
@@ -73,7 +72,6 @@ export class Recent<T> implements Iterable<T> {
     this.#first += dropped;
   }
 
-  /** Negative indices count from the end; undefined for a dropped item. */
   at(index: number): T | undefined {
     return this.#items[index < 0 ? this.#items.length + index : index - this.#first];
   }
@@ -103,20 +101,15 @@ export class Recent<T> implements Iterable<T> {
 export { StreamEnded, StreamTimeout, type StreamWait } from './stream-wait.ts';
 
 export interface OpenEvents {
-  /** Cursor in the query, sent unchanged even if malformed. */
   after?: string | number | bigint;
   lastEventId?: string | number | bigint;
   types?: readonly string[];
-  /** Whole query string, which replaces `after` and `types`. */
   query?: string;
   headers?: Record<string, string | undefined>;
   /** Milliseconds until the head of the answer. Default: the client's time limit. */
   within?: number;
-  /** Starts without reading, like a stalled subscriber. */
   paused?: boolean;
-  /** Maps each frame; undefined drops the frame. */
   read?: (frame: SseFrame) => SseFrame | undefined;
-  /** Bytes of the body after which the connection is cut. */
   cutAfterBytes?: number;
 }
 
@@ -129,11 +122,9 @@ export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 const MIB = 1024 * 1024;
 /** Bytes of unread frames at which reading pauses. */
 const MOST_UNREAD = 2 * MIB;
-/** Bytes of read frames that stay available to the check. */
 const MOST_READ = 2 * MIB;
 const MOST_COMMENTS = MIB / 4;
 const MAX_OTHER_BODY = 64 * 1024;
-/** Bytes recorded of the end of a stream. */
 const TAIL = 16 * 1024;
 
 /** Resolves with the head of the answer, whatever its status. Throws Unreachable or NoAnswer. */
@@ -155,7 +146,6 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** All unread frames, and the newest 2 MiB of read frames. */
   readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
   readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
   /** Arrival of the answer's head, in milliseconds of `performance.now()`. */
@@ -228,7 +218,6 @@ export class EventStream {
     return frame;
   }
 
-  /** Waits for a frame or comment beyond the counts in `seen`, and marks the seen frames read. */
   activity(seen: { frames: number; comments: number }, wait: StreamWait): Promise<true> {
     this.#looked(seen.frames);
     return this.#until(
@@ -257,7 +246,6 @@ export class EventStream {
     }
   }
 
-  /** Waits for the end of the body and returns its first 64 KiB, for answers other than streams. */
   async rest(wait: StreamWait): Promise<string> {
     await this.#until(
       () => (this.#ended === undefined ? undefined : true),
@@ -271,7 +259,6 @@ export class EventStream {
     return this.#ends.head.toString('utf8');
   }
 
-  /** Stops reading; further bytes queue in the kernel and the server. */
   pause(): void {
     this.#paused = true;
   }
@@ -281,7 +268,6 @@ export class EventStream {
     this.#wake();
   }
 
-  /** Drops the connection. Resolves when reading has stopped. */
   async close(): Promise<void> {
     this.#end('closed', 'closed by this client');
     this.#wake();

@@ -27,7 +27,6 @@ interface Awaited {
   describe(reason: string): string;
 }
 
-/** Resolves with the first value of `ready`. Throws StreamEnded or StreamTimeout. */
 export async function untilReady<T>(ready: () => T | undefined, wait: StreamWait, stream: Awaited): Promise<T> {
   const patience = new Patience(wait.within, wait.atMost);
   for (let seen = stream.progress(), late = false; ; ) {

@@ -27,18 +27,14 @@ export const cut = (text: string, limit: number): string => (text.length <= limi
 const MOST = 150;
 /** Milliseconds; marks closer together form one burst. */
 const BURST_MS = 20;
-/** Characters kept of a mark's text, and characters shown. */
 const KEPT_STEPS = 1000;
 const SHOWN = 160;
-/** Characters shown of sent bytes and of a client's output, which findings quote. */
 const SHOWN_WHOLE = 400;
 
 export class Timeline {
   /** Milliseconds of `performance.now()`. */
   readonly began = performance.now();
-  /** Not redacted; `marks` redacts the text shown. */
   readonly kept: Mark[] = [];
-  /** Counts by kind, dropped marks included. */
   readonly counts = new Map<MarkKind, number>();
   #streams = 0;
   readonly #excerpt: (text: string, limit: number) => string;
