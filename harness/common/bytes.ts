@@ -1,7 +1,6 @@
 const FIRST_CAPACITY = 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** Buffer of at most `limit` bytes, which takes less memory than a list of small chunks. */
 export class Bytes {
   readonly #limit: number;
   #memory: ArrayBuffer | undefined;
@@ -20,7 +19,6 @@ export class Bytes {
     return this.#buffer.length;
   }
 
-  /** Takes the bytes that fit; returns true if all did. */
   append(piece: Uint8Array): boolean {
     const fitting = piece.subarray(0, this.#limit - this.#length);
     this.#reserve(this.#length + fitting.length);
@@ -52,7 +50,6 @@ export class Bytes {
     this.#resize(Math.min(this.#limit, Math.max(FIRST_CAPACITY, capacity, 2 * this.#buffer.length)));
   }
 
-  /** Transfer frees the old buffer at once; garbage collection may be late. */
   #resize(capacity: number): void {
     this.#memory = this.#memory?.transfer(capacity) ?? new ArrayBuffer(capacity);
     this.#buffer = Buffer.from(this.#memory);

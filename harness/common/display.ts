@@ -2,10 +2,8 @@
 import { readableDuration } from './durations.ts';
 import { bar, hanging, LiveArea, type Output, type Paint, painter, wrap } from './terminal.ts';
 
-/** Milliseconds between progress lines if output is no terminal. */
 export const LINE_EVERY_MS = 5000;
 const INDENT = 2;
-/** Columns; narrower terminals get shorter bars. */
 const WIDE = 80;
 
 export type Row = readonly [label: string, text: string];
@@ -33,7 +31,6 @@ export class Display {
     this.paint = painter(output, options.env ?? { NO_COLOR: '1' });
   }
 
-  /** True on a terminal, where output is redrawn in place. */
   get live(): boolean {
     return this.#area.live;
   }
@@ -42,7 +39,6 @@ export class Display {
     this.#area.draw(rows.flatMap((row) => this.#lines(row)));
   }
 
-  /** `doing` names the current item, shown only on a terminal. */
   progress(label: string, done: number, total: number, options: { doing?: string; nowMs?: number } = {}): void {
     const { doing = '', nowMs = performance.now() } = options;
     if (this.#progress?.label !== label) this.#progress = { label, done, atMs: nowMs, lineMs: nowMs, whole: false };

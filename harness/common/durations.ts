@@ -11,7 +11,6 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
   d: 86_400e3,
 };
 
-/** Regular expression of accepted durations, for JSON schemas. */
 export const DURATION_FORM = `^\\d+(\\.\\d+)?(${Object.keys(MILLISECONDS).join('|')})$`;
 
 export const DURATION_WORDS = 'a number and a unit, e.g. 500ms, 30s, 5m (units ns, us, ms, s, m, h, d)';

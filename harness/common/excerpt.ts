@@ -2,9 +2,7 @@
 
 export type Telling = ReadonlyMap<string, number>;
 
-/** Matches a name, value, id, number or time as one word. */
 const WORD = /[\p{L}\p{N}_]+(?:[-.:][\p{L}\p{N}_]+)*/gu;
-/** Factors of a word's weight: by its text, within a quoted value, and in both texts. */
 const WEIGHTS = { actual: 8, expected: 2, repeated: 1 / 4, inBoth: 1 / 8 };
 const INTEGER = /^\d{1,15}$/;
 
@@ -14,7 +12,6 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
   const seen = new Set(wordsOf(actual).map(({ word }) => word));
   const due = new Set(wordsOf(expected).map(({ word }) => word));
   for (const kind of ['actual', 'expected'] as const) {
-    // Words of both texts weigh less, unless `actual` has no other words.
     const other = kind === 'expected' ? seen : seen.isSubsetOf(due) ? new Set<string>() : due;
     const repeated = texts[kind].indexOf('{');
     for (const { word, at } of wordsOf(texts[kind])) {
@@ -26,7 +23,9 @@ export function telling({ expected = '', actual = '' }: { expected?: string; act
   return weights;
 }
 
-/** Cuts to `limit` characters around the most telling words, else at the beginning; `…` marks omissions. */
+/**
+ * Cuts to `limit` characters around the words most specific to a finding, else at the beginning; `…` marks omissions.
+ */
 export function excerpt(text: string, limit: number, about: Telling = new Map()): string {
   if (text.length <= limit) return text;
   const [first, last] = mostTelling(text, limit / 2, about) ?? [0, 0];
@@ -38,7 +37,6 @@ export function excerpt(text: string, limit: number, about: Telling = new Map())
   return `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`;
 }
 
-/** Selects the last item and the items with the most telling and rarest words, in their order. */
 export function tellingMost<T>(items: readonly T[], textOf: (item: T) => string, most: number, about: Telling): T[] {
   if (items.length <= most) return [...items];
   const words = items.map((item) => new Set(wordsOf(textOf(item), (word) => about.has(word)).map(({ word }) => word)));
@@ -67,7 +65,6 @@ function wordsOf(text: string, isWanted: (word: string) => boolean = () => true)
   return words;
 }
 
-/** Range of at most `span` characters with the most telling words; rare words count more. */
 export function mostTelling(text: string, span: number, about: Telling): [first: number, last: number] | undefined {
   const beside = neighbours(about);
   const known = wordsOf(text, (word) => about.has(word) || beside.has(word));
@@ -95,11 +92,9 @@ export function mostTelling(text: string, span: number, about: Telling): [first:
   return best?.at;
 }
 
-/** Divisor of the highest score; words that score less are ignored. */
 const LEAST_SHARE = 50;
 const ROUNDING = 1e-9;
 
-/** Maps neighbouring numbers to each id, since a body lacks a missing id but has its neighbours. */
 function neighbours(about: Telling): Map<string, string> {
   const ids = [...about.keys()].filter((word) => INTEGER.test(word));
   return new Map(ids.flatMap((id) => [-1, 1].map((step): [string, string] => [String(Number(id) + step), id])));
@@ -117,7 +112,6 @@ function scoresOf(about: Telling, beside: ReadonlyMap<string, string>, known: re
   return scores;
 }
 
-/** Prefers the start of the next line, unless after `latest`; never splits a character. */
 function startNear(text: string, at: number, latest: number): number {
   if (at === 0) return 0;
   const line = text.indexOf('\n', at) + 1;

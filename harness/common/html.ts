@@ -9,7 +9,6 @@ export interface Markup {
 
 type Part = string | number | Markup | readonly Markup[] | undefined;
 
-/** Escapes text between tags of HTML, XML and Markdown. */
 export const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
@@ -34,7 +33,6 @@ function render(part: Part): string {
 
 const isMarkup = (part: unknown): part is Markup => typeof part === 'object' && part !== null && 'markup' in part;
 
-/** Style sheet with the colours of all pages, light and dark. */
 export const PALETTE = new URL('./palette.css', import.meta.url);
 
 const REPORT_STYLE = [PALETTE, new URL('./report.css', import.meta.url)];

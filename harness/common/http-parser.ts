@@ -1,7 +1,6 @@
 /** Parses one direction of an HTTP/1.1 connection (RFC 9112) incrementally, and stops at ambiguous bytes. */
 import { Bytes } from './bytes.ts';
 
-/** Names and values as received. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
 export interface Head {
@@ -13,11 +12,9 @@ export interface Head {
 export type BodyRule = 'framed' | 'none' | 'rest';
 
 export interface MessageSink {
-  /** Called with a complete head; undefined stops parsing. */
   head(head: Head, at: number): BodyRule | undefined;
   body(piece: Buffer, at: number): void;
   end(at: number): void;
-  /** Called once with the reason why parsing stopped. */
   wrong(why: string): void;
 }
 
@@ -187,7 +184,6 @@ const known = new Map<string, Pairs>();
 const MOST_KNOWN = 200;
 const LONGEST_KNOWN = 1000;
 
-/** Returns a problem as text; equal fields share one object. */
 function headOf(text: string): Head | string {
   const end = text.indexOf('\n') + 1;
   const [line, fields] = [text.slice(0, end).replace(/\r?\n$/, ''), text.slice(end)];

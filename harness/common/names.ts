@@ -8,9 +8,7 @@ export const uniqueName = (what: string): string =>
   // A suffix that begins with a digit is ignored when findings of two runs are compared.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
 
-/** Name of a record on a shared platform, which its administrator can find by `muster`. */
 export const recordName = (what: string): string => uniqueName(`muster-${what}`);
 
-/** True for names from `recordName`, and from the platform model (`muster…x12`). */
 export const isOwnName = (name: string): boolean =>
   /(?<![a-z])muster(-[a-z-]+-\d[0-9a-f]{7}|[0-9a-z]{1,6}x\d+)(?![0-9a-z])/.test(name);

@@ -29,7 +29,6 @@ class Stack {
     this.#disposed = true;
     return moved;
   }
-  /** Disposes in reverse order, and throws all errors at the end. */
   async disposeAsync(): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -51,5 +50,4 @@ class Stack {
 
 if (!('AsyncDisposableStack' in globalThis)) Object.assign(globalThis, { AsyncDisposableStack: Stack });
 
-/** Exported for tests on any version of Node. */
 export { Stack as AsyncDisposableStackOfNode22 };

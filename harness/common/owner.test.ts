@@ -28,7 +28,6 @@ test('what a killed process has left goes with the next folder, and nothing else
   expect(existsSync(join(dead, 'file'))).toBe(true);
   const name = basename(dead);
   const others = [
-    // Folder of another machine or namespace, by the four characters of `where`.
     name.replace(
       /_(\w{4})_(\w{6})$/,
       (_, where: string, end: string) => `_${where === 'zzzz' ? 'yyyy' : 'zzzz'}_${end}`,

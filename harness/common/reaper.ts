@@ -29,7 +29,6 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 let reaper: ChildProcess | undefined;
 
-/** Ends the group if this process dies; call the result once the group has ended. */
 export function endWithUs(group: number): () => void {
   tell(`+ ${group}`);
   return () => tell(`- ${group}`);

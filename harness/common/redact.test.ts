@@ -109,7 +109,6 @@ describe('cuts', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), fc.nat({ max: 200 }), (pieces, limit) => {
         const said = redactor.excerpt(pieces.join(''), limit);
-        // Other text may contain parts of a secret by chance.
         const chance = pieces.filter((text) => text !== AWKWARD && text !== PLAIN).join(' ');
         for (const secret of [AWKWARD, PLAIN]) {
           expect(told(said, secret).length).toBeLessThanOrEqual(Math.max(4, told(chance, secret).length));
@@ -151,7 +150,6 @@ it('masks every line of a private key', () => {
 
 describe('a transcript', () => {
   const filler = (length: number): string => 'filler. '.repeat(Math.ceil(length / 8)).slice(0, length);
-  /** Sends the secret after the number of characters in the path, in two writes; a stream stays open. */
   const tell: RequestListener = (request, response) => {
     const [, what = '', at = '0', split = '0'] = (request.url ?? '').split('/');
     request.resume();

@@ -5,7 +5,7 @@ import { isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './s
 
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 
-/** True if other text may contain the secret by chance; masked only as the value of a credential. */
+/** True for a secret that other text may contain by chance, and which is masked only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
 export const isSecretName = (name: string): boolean => /KEY|TOKEN|SECRET|PASSWORD/i.test(name);
@@ -108,18 +108,14 @@ export class Redactor {
   }
 }
 
-/** Names of secrets or of list items; the value decides. */
 const MAYBE_NAME = /^(?:key|sig)$/i;
 /** `code` is a secret in an address or form, elsewhere an error code or the result of a ping (section 2.5). */
 const CODE = /^code$/i;
 const MAYBE_MEMBER = /("(?:key|sig)"\s*:\s*")([^"\\]*)/gi;
-/** The look-behind rejects the rest of a longer name. */
 const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
 /** User and password before a host, in a header. */
 const USER = /((?:^|[\s,])[^\s:@/,]+:)[^\s:@/,]+@/g;
-/** Matches strings, punctuation and literals of JSON. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-/** Matches candidates for a JWT. */
 const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 const WORD = /[\w-]{8,}/g;
@@ -129,7 +125,6 @@ const MOST_WORDS = 1000;
 export class TrafficRedactor extends Redactor {
   readonly #words = new Set<string>();
 
-  /** Registers a secret that is masked only unencoded, for speed; keeps the newest 1000. */
   addWord(secret: string): void {
     for (const [word] of secret.matchAll(WORD)) {
       if (isOrdinary(word)) continue;
@@ -146,7 +141,7 @@ export class TrafficRedactor extends Redactor {
 
   #unnamed(text: string, options?: { ended?: boolean }): string {
     let clean = withoutForms(super.text(text, options).replaceAll(BEARER, `$1 ${MASK}`));
-    // Most texts contain neither, and the patterns are slow.
+    // Most texts have neither `=` nor `eyJ`, and the patterns are slow.
     if (clean.includes('=')) clean = clean.replaceAll(PARAMETER, withoutParameter);
     if (clean.includes('eyJ')) clean = clean.replaceAll(DOTTED, withoutJwt);
     return this.#words.size === 0 ? clean : clean.replaceAll(WORD, (word) => (this.#words.has(word) ? MASK : word));
@@ -232,7 +227,6 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
   const [name, value] = [textAt(index), textAt(index + 2)];
   if (NOTHING.test(value)) return false;
   if (tellsSecret(name) || (MAYBE_NAME.test(name) && looksRandom(value))) return true;
-  // Recognises `{"name": "password", "value": "x"}`, in either order.
   return name === 'value' && (tellsSecret(textAt(index - 2)) || tellsSecret(textAt(index + 6)));
 }
 
@@ -248,7 +242,6 @@ function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
 
 const NOTHING = /^(?:null|true|false|)$/;
 
-/** True for letters of both cases with digits, or a long mix of letters and digits. */
 const looksRandom = (value: string): boolean =>
   value.length >= 12 &&
   ((/[A-Z]/.test(value) && /[a-z]/.test(value) && /\d/.test(value)) ||
@@ -290,7 +283,6 @@ const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => 
 const CREDENTIAL_NAMES = anyCase('(?:key|token|secret|password|authorization)');
 const CREDENTIAL = new RegExp(`${CREDENTIAL_NAMES}$`);
 
-/** Matches secrets after the name or scheme of a credential (group 1), but not within longer words. */
 function credentialValues(secrets: readonly string[]): RegExp {
   const scheme = `\\b${anyCase('(?:bearer|basic)')}(?:\\s+|%20)`;
   const quotes = `["'\\\\]*`;

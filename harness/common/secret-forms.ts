@@ -6,16 +6,12 @@ const SHORTEST = 4;
 export const HEAD = 8;
 
 export interface Form {
-  /** Sticky patterns, one per character in any escaping. */
   characters: readonly RegExp[];
-  /** Sticky pattern of the whole secret, which backtracks over ambiguous escapes. */
   whole: RegExp;
   start: string;
-  /** Number of first characters that identify the secret. */
   head: number;
 }
 
-/** Returns `index` if the match is too short. */
 export function endOf({ characters, whole, head }: Form, text: string, index: number, ended: boolean): number {
   whole.lastIndex = index;
   if (whole.test(text)) return whole.lastIndex;
@@ -27,7 +23,6 @@ export function endOf({ characters, whole, head }: Form, text: string, index: nu
   return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;
 }
 
-/** Length of the secret's longest suffix with which the text starts. */
 export function remains({ characters }: Form, text: string): number {
   for (let from = 1; from <= characters.length - SHORTEST; from += 1) {
     const { count, at } = match(characters, text, 0, from);
@@ -69,7 +64,6 @@ export const sources = (text: string, pattern: (character: string) => string): s
 
 function form(text: string, pattern: (character: string) => string, end = ''): Form {
   const patterns = sources(text, pattern);
-  // Counts up to the first character that words lack, else most of the text.
   const telling = text.search(/[^A-Za-z._-]/);
   const head = Math.max(HEAD, telling === -1 ? Math.max(12, Math.ceil(text.length * 0.75)) : telling + 1);
   return {

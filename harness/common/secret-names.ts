@@ -21,7 +21,6 @@ const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
 const LONGEST_WORDS = 16;
 export const isShortWords = (text: string): boolean => text.length < LONGEST_WORDS && WORDS.test(text);
 
-/** Secrets recognised by their form; a cut private key lasts to the end of the text. */
 const FORMS = new RegExp(
   [
     '-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[^]*?(?:-----END [A-Z0-9 ]{1,60}-----|$)',
@@ -32,7 +31,6 @@ const FORMS = new RegExp(
   'g',
 );
 
-/** Keeps a user name without a password, as in `ssh://git@…`. */
 function withoutForm(found: string): string {
   if (!found.endsWith('@')) return MASK;
   const from = found.lastIndexOf('/') + 1;
@@ -62,7 +60,6 @@ interface Place {
   name: number;
   value: number;
 }
-/** Range to mask, without quotes; a `bare` value needs quotes in JSON. */
 type Found = { from: number; to: number; bare?: boolean } | undefined;
 
 const FIND: { readonly [Kind in keyof typeof BETWEEN]: (place: Place) => Found } = {
@@ -97,7 +94,6 @@ function upTo(pattern: RegExp, { text, value }: Place): Found {
   return pattern.test(text) ? { from: value, to: pattern.lastIndex } : undefined;
 }
 
-/** Matches ids of a few digits, and several words: no secrets. */
 const PLAIN = /^(?:\d{1,9}|[a-z]+(?:[-_. ][a-z]+)+)$/i;
 function unlessPlain(found: Found, { text }: Place): Found {
   const value = found === undefined ? '' : text.slice(found.from, found.to);
@@ -118,11 +114,8 @@ function element(place: Place): Found {
   return isCut || (found !== undefined && text.startsWith('</', found.to)) ? found : undefined;
 }
 
-/** Matches values that hold no secret: null, booleans, and references to variables. */
 const NOTHING = /(?:[Nn]ull|NULL|[Tt]rue|[Ff]alse|~|(?:Bearer )?\$\{?[A-Z][A-Z_]*\}?)(?![\w.-])/y;
-/** Matches text that ends in a name at the start of a line or of a nested string. */
 const LINE = /(?:(^|[\n\r])|\\+[nr]|["'])([ \t]*(?:- +)*)(?:export +)?(?:\\*["'])?(?:\w[\w.-]*)?$/;
-/** Matches text that ends in the name of an item in `{a: 1, b: 2}`. */
 const ITEM = /\{(?:[^{}]*,)?\s*(?:\\*["'])?[\w.-]*$/;
 const LONGEST_BEFORE = 120;
 
@@ -139,7 +132,6 @@ function assigned(place: Place): Found {
   if (text[value] === '{' || text[value] === '[') return { from: value, to: endOfNested(text, value), bare: true };
   const before = text.slice(Math.max(0, name - LONGEST_BEFORE), name);
   const isQuoted = /["']/.test(text.slice(name, value));
-  // TrafficRedactor masks the value together with its scheme.
   if (!isQuoted && AUTHORIZATION.test(text.slice(name, value + 'bearer '.length))) return undefined;
   return isQuoted ? afterQuoted(before, place) : afterPlain(before, place);
 }
@@ -161,7 +153,6 @@ function afterPlain(before: string, place: Place): Found {
   if (line === null) return ITEM.test(before) ? upTo(RUN, place) : inSentence(upTo(RUN, place), place);
   const [, begin, indent = ''] = line;
   if (begin !== undefined) return { from: value, to: endOfLines(text, value, indent.length) };
-  // Within an escaped string, an escape ends the line and a quote ends the string.
   return upTo(/(?:[^\r\n"\\]+|\\+(?![nr"\\]))+/y, place);
 }
 
@@ -171,7 +162,6 @@ const LEAST_IN_SENTENCE = 8;
 const inSentence = (found: Found, place: Place): Found =>
   found === undefined || found.to - found.from < LEAST_IN_SENTENCE ? undefined : unlessPlain(found, place);
 
-/** Backslashes precede the closing quote of a nested string; without a quote the text's end counts. */
 function endOfQuoted(text: string, at: number, opening: string): number {
   const quote = opening.at(-1) ?? '"';
   const level = opening.length - 1;
@@ -198,7 +188,6 @@ function endOfNested(text: string, at: number): number {
   return text.length;
 }
 
-/** End of the line, or of a YAML block with its deeper lines and list items. */
 function endOfLines(text: string, at: number, indent: number): number {
   const lines = /[^\r\n]*/y;
   lines.lastIndex = at;

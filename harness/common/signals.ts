@@ -6,7 +6,6 @@ const CODES = { SIGHUP: EXIT.hungUp, SIGINT: EXIT.interrupted, SIGTERM: EXIT.ter
 export type EndingSignal = keyof typeof CODES;
 export const ENDING_SIGNALS = Object.keys(CODES) as EndingSignal[];
 
-/** Abort reason of a command that a signal ended before its decision. */
 export class Interrupted extends Error {
   override name = 'Interrupted';
   readonly by: EndingSignal;

@@ -10,7 +10,6 @@ export interface Output {
 export type Format = Parameters<typeof styleText>[0];
 export type Paint = (format: Format, text: string) => string;
 
-/** FORCE_COLOR wins over NO_COLOR, NO_COLOR over the kind of stream. */
 export function wantsColour(output: Output, env: Record<string, string | undefined>): boolean {
   const force = env['FORCE_COLOR'];
   if (force !== undefined) return force !== '0' && force !== 'false';
@@ -23,10 +22,8 @@ export function painter(output: Output, env: Record<string, string | undefined>)
   return (format, text) => (on ? styleText(format, text, { validateStream: false }) : text);
 }
 
-/** Columns, without colour codes. */
 export const width = (text: string): number => [...stripVTControlCharacters(text)].length;
 
-/** Words longer than `columns` stay whole, so that users can copy them. */
 export function wrap(text: string, columns: number): string[] {
   return text.split('\n').flatMap((line) => {
     const lines: string[] = [];
@@ -103,7 +100,6 @@ const BARS = '▁▂▃▄▅▆▇█';
 export const spinner = (count: number): string => SPINNER[count % SPINNER.length] ?? '';
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/** Last lines of a terminal, redrawn in place; draws nothing if output is no terminal. */
 export class LiveArea {
   readonly #output: Output;
   #drawn = 0;
@@ -137,7 +133,6 @@ export class LiveArea {
     this.#output.write(`${text}\n`);
   }
 
-  /** Leaves the drawing on the screen; the next drawing begins below. */
   keep(): void {
     if (this.#drawn > 0) this.#output.write('\n');
     this.#drawn = 0;

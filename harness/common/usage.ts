@@ -25,7 +25,6 @@ const afterRuns = <const Meaning extends string>(meaning: Meaning) => ({
   mutate: meaning,
 });
 
-/** A command exits 0 only after doing its work. */
 const EXIT_CODES = {
   conformant: {
     code: 0,
@@ -88,7 +87,6 @@ export function nearest(text: string, known: readonly string[]): string | undefi
   let best: string | undefined;
   // A pattern matches more words, so its distance must be smaller.
   const most = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
-  // The suggestion must keep at least one letter.
   let least = Math.min(most, text.length - 1);
   for (const candidate of known) {
     const distance = editDistance(text, candidate);
@@ -133,7 +131,6 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Turns errors of `read` into UsageErrors that name the option. */
 export function usage<T>(option: string, read: () => T): T {
   try {
     return read();

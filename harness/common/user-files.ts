@@ -23,18 +23,14 @@ import { UsageError } from './usage.ts';
 // New files get an unpredictable name and final permissions before a rename, so that nobody can prepare, read or
 // redirect them.
 
-/** Creates a file only if neither file nor link exists, with its mode from the start. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
-/** Permissions of a secret: only the owner may read and write. */
 export const SECRET_MODE = 0o600;
 
 const FORM = /^\.muster-[0-9a-f]{24}$/;
 
-/** Unpredictable and short, because a file name has at most 255 bytes. */
 export const besideName = (path: string): string => join(dirname(path), `.muster-${randomBytes(12).toString('hex')}`);
 
-/** True for files that a crash left before the rename. */
 export const isBesideName = (name: string): boolean => FORM.test(name);
 
 /**
@@ -87,7 +83,6 @@ function makeFolder(folder: string): void {
   mkdirSync(folder);
 }
 
-/** True if a second write replaces the first, unlike in a pipe or terminal. */
 export function isOneFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
@@ -133,7 +128,6 @@ export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer
 /** Throws like `readInput`, and TooLarge above 64 MiB. */
 export const readInputText = (path: string): string => readInput(path, LARGEST_INPUT_BYTES).toString('utf8');
 
-/** Reason without the file's name, for messages that already name the file. */
 export function whyNot(error: unknown): string {
   return error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);
 }

@@ -133,7 +133,6 @@ it('what is read once the process runs again may have come while it was held up,
   const seen = new Promise<number>((resolve) => setTimeout(() => setImmediate(() => resolve(lateBy())), 1));
   holdUp(HELD_UP_MS);
   expect(await seen).toBeGreaterThan(HELD_UP_MS / 2);
-  // A busy machine may block the process again.
   await vi.waitFor(() => expect(lateBy()).toBe(0), { timeout: 60_000, interval: 1 });
 });
 
@@ -162,7 +161,6 @@ it('what another thread sends while this one is held up comes in time', async ()
   let came = false;
   server.on('connection', (socket) => socket.on('error', () => {}).once('data', () => (came = true)));
   const patience = new Patience(HELD_UP_MS / 4);
-  // The worker connects while the process is blocked, so the connection is noticed later.
   holdUp(3 * HELD_UP_MS);
   const gaveUp = await new Promise<boolean>((resolve) => {
     patience.watch(() => resolve(!came));

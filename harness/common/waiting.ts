@@ -3,16 +3,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TICK_MS = 25;
-/** Milliseconds by which timers are late in normal operation. */
 const USUAL_LATENESS_MS = 10;
 
 let heldUpMs = 0;
 let lastTick = performance.now();
 let ticking = false;
-/** Last blockage of the process, until sockets ready by then have been read. */
 let heldUp: { ms: number } | undefined;
 
-/** Milliseconds by which the next tick is unusually late. */
 const lateness = (now: number): number => Math.max(0, now - lastTick - TICK_MS - USUAL_LATENESS_MS);
 
 function tick(): void {
@@ -58,7 +55,6 @@ const LONGEST_TIMER_MS = 2 ** 30;
 /** `silent`: no progress in time; `endless`: total time exceeded. */
 export type OutOfPatience = 'silent' | 'endless';
 
-/** Time limit that progress renews. */
 export class Patience {
   readonly #withinMs: number;
   #endlessAt: number;
@@ -89,7 +85,6 @@ export class Patience {
     }
   }
 
-  /** Milliseconds; 0 or less at the end. */
   get leftMs(): number {
     return this.#held > 0 ? this.#withinMs : Math.min(this.#silentAt, this.#endlessAt) - runningMs();
   }
@@ -120,7 +115,6 @@ export class Patience {
 }
 
 export interface PollTime {
-  /** Milliseconds of a monotonic clock; the default stops while this process is blocked. */
   now(): number;
   sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
 }
@@ -130,11 +124,8 @@ export interface PollOptions {
   timeoutMs: number;
   /** Milliseconds of the first pause. Default 25. */
   firstPauseMs?: number;
-  /** Factor between pauses. Default 1. */
   growth?: number;
-  /** Longest pause, milliseconds. Default: no limit. */
   longestPauseMs?: number;
-  /** `poll` throws the signal's reason. */
   signal?: AbortSignal | undefined;
   timeoutError?: () => Error;
   time?: PollTime;
@@ -178,7 +169,6 @@ export async function poll<T>(
   }
 }
 
-/** Returns undefined at the timeout, for callers that report the timeout. */
 export async function pollWithin<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
@@ -193,15 +183,12 @@ export async function pollWithin<T>(
 }
 
 export interface Backoff {
-  /** Milliseconds before attempt 0. */
   firstMs: number;
-  /** Longest delay, milliseconds, jitter included. */
   longestMs: number;
   /** Fraction by which `random` varies a delay in both directions, so that clients spread. Default 0. */
   jitter?: number;
 }
 
-/** Keeps the product finite: 2^40 milliseconds are 35 years. */
 const LARGEST_EXPONENT = 40;
 
 /** Milliseconds before attempt `attempt`, counted from 0; `random` is uniform in [0, 1). */
@@ -218,7 +205,6 @@ export class Changes {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Resolves at the next change, or after `withinMs` milliseconds. */
   next(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {

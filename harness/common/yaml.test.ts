@@ -8,7 +8,6 @@ import { parseYaml, readYaml, YamlError } from './yaml.ts';
 const folder = mkdtempSync(join(tmpdir(), 'muster-yaml-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Nine levels of nine aliases: 387 million values in 500 bytes. */
 const BOMB = ['a: &a [x, x, x, x, x, x, x, x, x]', ...[...'bcdefghi'].map(level)].join('\n');
 
 function level(name: string, index: number): string {

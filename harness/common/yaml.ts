@@ -7,7 +7,6 @@ import { readInputText, whyNot } from './user-files.ts';
 const LARGEST_BYTES = 1_048_576;
 /** The parser searches all anchors for each alias, so their number is limited. */
 const MOST_ALIASES = 1000;
-/** Values after alias expansion. */
 const MOST_VALUES = 1_000_000;
 
 const TOO_DEEP = 'it is nested too deeply';
@@ -24,7 +23,6 @@ export class YamlError extends Error {
 
 export interface YamlMistake {
   message: string;
-  /** Line and column count from 1. */
   at?: { line: number; col: number };
 }
 
@@ -103,7 +101,6 @@ function wrongIn(document: Document.Parsed): { message: string; from: number }[]
   return mistakes;
 }
 
-/** Throws YamlError for cyclic values, and for values that aliases make too large. */
 function requireFinite(value: unknown): void {
   const sizes = new Map<object, number>();
   const open = new Set<object>();

@@ -7,7 +7,6 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = PLACES.find((path) => existsSync(path));
-/** Appended to the names of test groups. */
 export const SKIPPED = CHROMIUM === undefined ? ' (skipped: no chromium here)' : '';
 
 export const openBrowser = (): Promise<Browser> =>
@@ -31,7 +30,6 @@ export const FORMS: readonly Form[] = [
   { name: 'no script', width: 1280, scheme: 'light', media: 'screen', script: false },
 ];
 
-/** Opens a file; fails if the page is too wide, requests anything or reports an error. */
 export async function openIn(browser: Browser, form: Form, file: string): Promise<Page> {
   const { width, scheme, media, script } = form;
   const page = await browser.newPage({
@@ -55,10 +53,8 @@ export async function openIn(browser: Browser, form: Form, file: string): Promis
   return page;
 }
 
-/** Milliseconds; only a hanging browser takes longer. */
 const PATIENCE_MS = 200_000;
 
-/** `wrong` collects errors, and requests outside the console. */
 interface ConsolePage {
   page: Page;
   wrong: string[];
@@ -102,7 +98,6 @@ const stateOf = (page: Page): Promise<string> =>
     setTimeout(tell, 5000, 'no frames');
   })`);
 
-/** Accessibility violations that axe rates `least` or worse, with their elements. */
 export async function barriers(page: Page, least: 'minor' | 'serious' = 'serious'): Promise<string[]> {
   // Evaluated through the debugger, because the page's policy blocks foreign scripts.
   await page.evaluate(axe.source);
