@@ -56,7 +56,6 @@ export class Batch {
   }
 }
 
-/** Chunks are views into `memory`. */
 export function* observationsIn(memory: ArrayBuffer, used: number): Generator<Observation> {
   const bytes = Buffer.from(memory, 0, used);
   for (let start = 0; start < used; ) {

@@ -6,13 +6,11 @@ import { KeptBody } from './kept-body.ts';
 import type { Ending, Side } from './relay.ts';
 import type { Ended, TakeTraffic } from './traffic.ts';
 
-/** Unanswered requests; any real client has fewer. */
 const MOST_WAITING = 1000;
 
 interface Exchange {
   readonly id: number;
   readonly method: string;
-  /** Bytes of memory that the request takes in reader and judge, until the exchange ends. */
   held: number;
   status?: number;
   body: KeptBody | undefined;
@@ -23,15 +21,12 @@ interface Exchange {
 
 export interface ReaderOptions {
   connection: number;
-  /** Number of the next exchange, counted over all connections. */
   number(): number;
   take: TakeTraffic;
 }
 
-/** Estimated bytes of a JavaScript object, besides its text. */
 const OBJECT_BYTES = 200;
 
-/** Estimated bytes of memory for a head in reader and judge, at two per character. */
 const bytesOf = (line: string, headers: Pairs): number =>
   headers.reduce((sum, [name, value]) => sum + OBJECT_BYTES + 4 * (name.length + value.length), 4 * line.length) +
   5 * OBJECT_BYTES;
@@ -102,7 +97,6 @@ export class ConnectionReader {
     this.#cut(from, at);
   }
 
-  /** Stops watching; exchanges in progress end as `unseen`. */
   leave(at: number): void {
     if (this.#lost || this.#over) return;
     this.#over = true;
@@ -213,16 +207,13 @@ export class ConnectionReader {
   }
 }
 
-/** Bytes kept of an incomplete block. */
 const LONGEST_TORN = 4096;
 
 class StreamReader {
   readonly #parser: SseParser;
   readonly #tail = new Bytes(LONGEST_TORN);
-  /** Byte offset after the last complete block or comment. */
   #end = 0;
 
-  /** `push` throws BlockTooLarge. */
   constructor(frame: (fields: Pairs, at: number) => void) {
     this.#parser = new SseParser({
       frame: ({ fields, at, end }) => {

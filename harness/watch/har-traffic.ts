@@ -14,7 +14,6 @@ interface Entry {
   target: string;
   sent: Pairs;
   lacksHeaders: boolean;
-  /** True if the tool may have omitted credentials. */
   lacksCredentials: boolean;
   body: Body | undefined;
   status: number;

@@ -27,7 +27,6 @@ test('a thread that ends is told once, and what comes then is let go', async () 
   expect(ends).toEqual(troubles);
 });
 
-/** Thread that acknowledges no batch, and finally reports the bytes received. */
 const DEAF = `
 import { parentPort } from 'node:worker_threads';
 let bytes = 0;
@@ -50,7 +49,6 @@ test('what a thread does not take in time is kept within a bound, for each conne
   expect(troubles).toEqual([]);
 });
 
-/** Thread that claims `spentMs` milliseconds of processor time, and finally reports the dropped connections. */
 const taking = (spentMs: string): string => `
 import { parentPort } from 'node:worker_threads';
 const dropped = [];
@@ -68,7 +66,6 @@ parentPort.on('message', ({ kind, memory, used }) => {
   parentPort.postMessage({ kind: 'taken', spentMs: ${spentMs} });
 });`;
 
-/** Sends traffic on two of three connections for `lastsMs` milliseconds; returns the dropped connections. */
 async function droppedIn(lastsMs: number, spentMs: string): Promise<number[]> {
   const { link } = linkTo(taking(spentMs));
   await using _ = link;

@@ -29,7 +29,6 @@ interface Carried {
 }
 
 export class JudgeLink implements Tap, AsyncDisposable {
-  /** Bytes sent by each side, judged or not. */
   readonly carried: Record<Side, number> = { client: 0, server: 0 };
   readonly #worker: JudgeWorker;
   #batch = new Batch();
@@ -41,9 +40,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
   readonly #halfOver = new Set<number>();
   readonly #timer: NodeJS.Timeout;
   #wasBusy = false;
-  /** Processor time of the thread, in milliseconds, at which its warm-up ends. */
   #warmAt = Number.POSITIVE_INFINITY;
-  /** Connections that carried bytes since the last `#look`, including closed connections. */
   #recent: Carried[] = [];
 
   constructor(options: Omit<JudgeWorkerOptions, 'taken'>) {
@@ -83,12 +80,10 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#forget(connection);
   }
 
-  /** Ends the judging of all connections. */
   fail(error: unknown): void {
     this.#worker.fail(error);
   }
 
-  /** Undefined if the thread ended early. */
   async conclude(): Promise<Concluded | undefined> {
     this.#flush();
     return await this.#worker.conclude();

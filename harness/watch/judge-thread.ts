@@ -13,7 +13,6 @@ import type { TakeTraffic, Traffic } from './traffic.ts';
 
 export type ToThread =
   | { kind: 'batch'; memory: ArrayBuffer; used: number }
-  /** Parsed traffic, which is judged but not recorded. */
   | { kind: 'traffic'; traffic: readonly Traffic[] }
   | { kind: 'conclude' };
 
@@ -23,7 +22,6 @@ export type FromThread =
    * violations by check id.
    */
   | { kind: 'taken'; spentMs: number | undefined; broken?: Readonly<Record<string, number>> }
-  /** `requirement`: for a receiver that lacks the rules. */
   | { kind: 'found'; id: string; judged: PlainJudged; requirement?: Pick<Requirement, 'level' | 'text'> }
   | { kind: 'trouble'; why: string }
   | { kind: 'live'; live: LiveFigures }
@@ -229,7 +227,6 @@ export class Readers {
     const { connection } = largest ?? { connection: this.#current };
     this.#current = connection;
     this.#readers.get(connection)?.reader.lose(`unfinished messages took more than ${this.#most} bytes together`, at);
-    // The consumer may not call `forget`, but a lost connection holds no memory.
     this.forget(connection);
   }
 }

@@ -5,23 +5,17 @@ import type { Concluded, PlainJudged } from './judging.ts';
 
 /** MiB of heap; the thread's bounded state needs less. */
 const HEAP_MB = 512;
-/** Milliseconds of silence; a busy machine runs the thread last. */
 const CONCLUDING_MS = 30_000;
 
 type FoundRequirement = Extract<FromThread, { kind: 'found' }>['requirement'];
 
 export interface JudgeWorkerOptions {
-  /** Module that calls `serveJudge`. */
   entry: URL;
   data: unknown;
-  /** Called when the thread has handled the oldest pending message. */
   taken(broken: Readonly<Record<string, number>>): void;
   found(id: string, judged: PlainJudged, requirement?: FoundRequirement): void;
-  /** Figures for a page, twice a second. */
   live?(live: LiveFigures): void;
-  /** Called when the thread ended early, or a side task failed. */
   trouble(why: string): void;
-  /** Called after `trouble` once judging has ended. */
   ended?(why: string): void;
 }
 
@@ -30,7 +24,6 @@ export class JudgeWorker implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #concluded = Promise.withResolvers<Concluded | undefined>();
   #isOver = false;
-  /** Milliseconds of processor time of the thread, as last reported. */
   #spent: number | undefined;
   #looked: { spent: number; at: number } | undefined;
   #patience: NodeJS.Timeout | undefined;
@@ -53,13 +46,11 @@ export class JudgeWorker implements AsyncDisposable {
     return this.#isOver;
   }
 
-  /** Milliseconds of processor time since the thread's start. */
   get spentMs(): number {
     // Some versions of Node report no processor time by thread, but active time of the event loop.
     return this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
   }
 
-  /** Share of a processor since the last call; undefined at the first call. */
   share(): number | undefined {
     const before = this.#looked;
     const now = { spent: this.spentMs, at: performance.now() };

@@ -21,9 +21,7 @@ export interface Seen {
   connections: number;
   exchanges: number;
   events: number;
-  /** Number of connections not judged to their end, by reason. */
   lost: Record<string, number>;
-  /** Number of answers that no rule judged, by reason. */
   unread: Record<string, number>;
 }
 
@@ -35,20 +33,14 @@ export interface Concluded {
 export interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: ServerAddress;
-  /** Called at a rule's first violation, or if the rule itself fails. */
   found(id: string, judged: PlainJudged): void;
   /** Counts further violations; `judged` then omits violations, and only `found` reports the first. */
   counts?: boolean;
-  /** Ids of the checks that `decided` counts. Default: all. */
   chosen?: ReadonlySet<string>;
 }
 
-/** Name of the requester in reports. */
 const WHO = 'traffic';
-/**
- * Credentials masked in any encoding, of the first clients and of accepted requests each; further credentials are
- * masked only unencoded.
- */
+/** Credentials masked in any encoding; further credentials are masked only unencoded. */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
 /** Reasons counted, and characters of each, as a peer may send any text. */
@@ -62,7 +54,6 @@ const READ = new Set([
 const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
 /** Characters; no client of the API sends a longer address or header. */
 const LONGEST_READ = 8192;
-/** Characters shown of a header, and of a client's name. */
 const LONGEST_FIELD = 2000;
 const LONGEST_AGENT = 300;
 
@@ -82,7 +73,6 @@ interface Exchange {
 export class TrafficJudge {
   readonly redactor = new TrafficRedactor();
   readonly seen: Seen = { connections: 0, exchanges: 0, events: 0, lost: {}, unread: {} };
-  /** Violations by check id; at most 1 unless `counts` is set. */
   readonly broken: Record<string, number> = {};
   readonly #options: JudgeOptions;
   readonly #history: History;
@@ -333,7 +323,6 @@ const answeringOf = readOnce((pairs): Answering => {
   return { headers, read: only(READ_OF_ANSWERS, headers) };
 });
 
-/** Skips credentials that a recording has masked. */
 const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =>
   [key, /^Bearer +(\S+)$/i.exec(authorization)?.[1]]
     .filter((secret) => secret !== undefined)

@@ -7,7 +7,6 @@ import type { Body } from './traffic.ts';
 
 /** Bytes; ten times a usual page of 100 items. */
 const MOST_KEPT = 4 * 1024 * 1024;
-/** Bytes kept of a body above `MOST_KEPT`. */
 const BEGINNING = 64 * 1024;
 
 export class KeptBody {
@@ -38,7 +37,6 @@ export class KeptBody {
     this.#bytes.append(beginning);
   }
 
-  /** Body without content codings; undefined if empty. */
   taken(codings = ''): Body | undefined {
     const size = this.#size;
     if (size === 0) return undefined;

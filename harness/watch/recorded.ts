@@ -8,13 +8,10 @@ export interface RecordingHead {
   muster_watch: 1;
   muster: string;
   api: 'device' | 'platform';
-  /** Way to the server: `unix`, `loopback` or `url`. */
   way: string;
   base: string;
-  /** Address in reports. */
   address: string;
   started_at: string;
-  /** Number of the file in the recording, from 1. */
   part: number;
 }
 
@@ -84,7 +81,6 @@ const isBody = (value: unknown): boolean =>
 
 const ENDED = ['whole', 'server', 'client', 'unseen'];
 
-/** Checks of the members of each kind, besides `kind` and `at`. */
 const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (value: unknown) => boolean>> } = {
   opened: { connection: isNumber },
   refused: { connection: isNumber, why: isText },

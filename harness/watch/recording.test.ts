@@ -104,7 +104,6 @@ test('what was recorded comes back in its order', async () => {
   expect(shape(traffic)).toEqual(shape(TRAFFIC));
 });
 
-/** Exchanges with incomplete bodies, or an incomplete request. */
 const UNKNOWN: readonly Traffic[] = [[{ size: 26 }], [{ size: 5e6, text: '[1, ', cut: { sha256: 'x' } }], []].flatMap(
   ([body], exchange): Traffic[] => {
     const headers = [['Content-Length', `${body?.size ?? 26}`]] as const;
@@ -163,7 +162,6 @@ test('nothing is written once a recording is closed', () => {
   const recording = recordTo({ path, limit: 1_000_000, head, redactor, trouble: (why) => expect.fail(why) });
   recording.close();
   const before = readFileSync(path);
-  // Gets the descriptor that the closed recording had.
   const other = openSync(join(home.path, 'other'), 'w');
   for (const each of TRAFFIC) recording.take(each);
   recording.flush();

@@ -12,7 +12,6 @@ export interface RecordOptions {
   limit: number;
   head: Omit<RecordingHead, 'part'>;
   redactor: TrafficRedactor;
-  /** Called once, when recording has failed. */
   trouble(why: string): void;
 }
 
@@ -74,7 +73,6 @@ class RecordFile {
   #part = 0;
   #size = 0;
 
-  /** Rotates an existing file, e.g. of the last watch. Throws Error. */
   constructor(path: string, limit: number, begin: (part: number) => string) {
     this.#path = path;
     this.#limit = limit;
@@ -94,7 +92,6 @@ class RecordFile {
     if (file !== undefined) closeSync(file);
   }
 
-  /** Ignores errors, as the first failure is already reported. */
   abandon(): void {
     try {
       this.close();

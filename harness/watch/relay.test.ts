@@ -40,7 +40,6 @@ test('a fault of what looks at the traffic is told once, and the traffic goes on
   expect(faults).toHaveLength(1);
 });
 
-/** Relay before a server on loopback; clients see the server's end and keep their side open. */
 async function lingering(serve: (socket: Socket) => void) {
   const server = createServer({ allowHalfOpen: true }, serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -76,7 +75,6 @@ test('connections that only their client keeps take a bounded number of descript
   for (let each = 0; each < 40; each += 1) clients.push(await client());
   await eventually(() => expect(relay.open).toBe(32));
   expect(clients.flatMap(({ saw }) => saw)).toEqual([]);
-  // The client sees the same end as without a relay.
   const [oldest] = clients;
   await eventually(() => {
     oldest?.socket.write('b');

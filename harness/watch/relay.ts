@@ -32,9 +32,7 @@ export interface RelayOptions {
   /** Called for each connection, as an agent may return on another port. Throws if no address is known. */
   upstream(): Upstream;
   tap: Tap;
-  /** Called once with the tap's error; the tap is not called again. */
   faulty(error: unknown): void;
-  /** Called for each failed and each successful connection to the server. */
   outages?: {
     refused(why: string): void;
     reached(): void;
@@ -42,7 +40,6 @@ export interface RelayOptions {
   };
 }
 
-/** Pending connections, enough for a burst of clients. */
 const BACKLOG = 4096;
 /**
  * Connections that clients keep open after the server's end. Above the limit the longest silent connection is closed,
@@ -54,9 +51,7 @@ export class Relay implements AsyncDisposable {
   readonly #server: Server;
   readonly #options: RelayOptions;
   readonly #sockets = new Set<Socket>();
-  /** Includes connections with unfinished TLS handshakes. */
   readonly #accepted = new Set<Socket>();
-  /** Clients whose server has ended, with the server's socket; longest silent first. */
   readonly #lingering = new Map<Socket, Socket>();
   #connections = 0;
   #tap: Tap | undefined;
@@ -99,7 +94,6 @@ export class Relay implements AsyncDisposable {
   }
 
   get open(): number {
-    // A connection has two sockets, of which one may be closed.
     return Math.ceil(this.#sockets.size / 2);
   }
 
@@ -145,7 +139,6 @@ export class Relay implements AsyncDisposable {
   }
 
   #linger(client: Socket, server: Socket): void {
-    // Both sides have ended, and close by themselves.
     if (client.readableEnded) return;
     const last = (): void => {
       this.#lingering.delete(client);
@@ -155,7 +148,6 @@ export class Relay implements AsyncDisposable {
     client.on('data', last);
     client.once('close', () => this.#lingering.delete(client));
     if (this.#lingering.size <= MOST_LINGERING) return;
-    // Keeps connections with bytes on their way to the server.
     const [silent] = [...this.#lingering].filter(([, its]) => its.writableLength === 0);
     if (silent === undefined) return;
     const [longest, its] = silent;
@@ -173,7 +165,6 @@ export class Relay implements AsyncDisposable {
       this.#look((tap) => tap.ended(connection, from, how));
     };
     source.on('data', (piece: Buffer) => {
-      // A closed sink does not pause the source, just as a vanished server does not.
       if (sink.writable && !sink.write(piece)) source.pause();
       this.#look((tap) => tap.bytes(connection, from, piece));
     });
@@ -232,7 +223,6 @@ function dial({ place, tls: secure }: Upstream): Socket {
   return watchTlsEnd(tls.connect(options));
 }
 
-/** Sends pending bytes, and ends without TLS close_notify. */
 function tear(socket: Socket): void {
   socket.write('', () => socket.destroy());
 }

@@ -3,14 +3,11 @@ import type { Asked } from '../client/happening.ts';
 import { curlLine } from '../client/request-forms.ts';
 import type { TrafficRedactor } from '../common/redact.ts';
 
-/** Server of the watched traffic, for commands that repeat a request. */
 export interface ServerAddress {
-  /** Path prefix of the API, e.g. `/v0.2`; empty for the root. */
   readonly base: string;
   readonly origin: string;
   readonly socketPath?: string;
   readonly caFile?: string;
-  /** Environment variable of the key or token. */
   readonly variable: string;
 }
 
@@ -20,10 +17,8 @@ interface Sent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Headers of a single connection, or set by curl. */
 const NOT_REPEATED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'te', 'trailer']);
 const USUAL_TIMEOUT_MS = 10_000;
-/** Characters of a body in a command. */
 export const LONGEST_SHOWN = 4000;
 
 export class RequestEvidence implements Asked {

@@ -4,7 +4,6 @@ import type { TLSSocket } from 'node:tls';
 
 const torn = new WeakSet<Socket>();
 
-/** True for sockets of `watchTlsEnd` whose peer ended without close_notify. */
 export const isTorn = (socket: Socket): boolean => torn.has(socket);
 
 export function watchTlsEnd(socket: TLSSocket): TLSSocket {
@@ -17,7 +16,7 @@ export function watchTlsEnd(socket: TLSSocket): TLSSocket {
   return socket;
 }
 
-/** After close_notify the TCP socket reads on or pauses; restarting its reading succeeds only at its end. */
+/** `readStart` succeeds only on a TCP socket that has ended; after close_notify the TCP socket is still open. */
 function hasEndedBelow(socket: TLSSocket): boolean {
   const { _handle: handle } = socket as unknown as {
     _handle?: { reading?: boolean; _parent?: { readStart?(): number } };

@@ -2,22 +2,19 @@
 import type { Pairs } from '../common/http-parser.ts';
 
 export interface Body {
-  /** UTF-8 text, without content codings. */
   readonly text?: string;
-  /** Bytes that are not UTF-8. */
   readonly base64?: string;
   readonly size: number;
   /** Set if only the beginning is kept; the hash covers the whole body. */
   readonly cut?: { readonly sha256: string };
 }
 
-/** `server` and `client` cut the exchange off, also a client that leaves a stream first; `unseen`: end unknown. */
+/** `server`, `client`: side that broke off, e.g. a client that leaves an event stream; `unseen`: end unknown. */
 export type Ended = 'whole' | 'server' | 'client' | 'unseen';
 
 /** `at`: milliseconds since 1970, with fractions. */
 export type Traffic =
   | { kind: 'opened'; at: number; connection: number }
-  /** The server was not reached, and the client saw a broken connection. */
   | { kind: 'refused'; at: number; connection: number; why: string }
   /** `target`: path and query as received; `lacksHeaders`: the recording lacks headers of the request or its answer. */
   | {
@@ -32,12 +29,9 @@ export type Traffic =
     }
   | { kind: 'asked'; at: number; exchange: number; body?: Body }
   | { kind: 'response'; at: number; exchange: number; status: number; headers: Pairs }
-  /** Block of an event stream, with its fields as received. */
   | { kind: 'frame'; at: number; exchange: number; fields: Pairs }
-  /** `torn`: bytes of the incomplete block of an event stream. */
   | { kind: 'over'; at: number; exchange: number; ended: Ended; body?: Body; torn?: string }
   | { kind: 'closed'; at: number; connection: number }
-  /** The rest of the connection is unknown. */
   | { kind: 'lost'; at: number; connection: number; why: string };
 
 /** Empty without a body; undefined for an incomplete body. */

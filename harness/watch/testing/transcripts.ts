@@ -4,7 +4,6 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import fc from 'fast-check';
 import type { Place, Side } from '../relay.ts';
 
-/** `end`: stops sending and still reads; `reset`: breaks the connection. */
 export type Step = { who: Side; what: 'send'; bytes: Uint8Array } | { who: Side; what: 'end' | 'reset' };
 
 interface Saw {
@@ -69,7 +68,6 @@ export class Stage implements AsyncDisposable {
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
 
-  /** A step waits until the previous step has reached the other side, so the order is fixed. */
   async play(script: readonly Step[], place: Place): Promise<Record<Side, Saw>> {
     const accepted = new Promise<Peer>((resolve) => void this.#waiting.push(resolve));
     const client = new Peer(connect({ ...place, allowHalfOpen: true }));
