@@ -20,9 +20,9 @@ export interface Field {
   readonly defaultText?: string;
   readonly conflicts?: string;
   readonly description?: string;
-  /** Name of the option, unless the row's name with dashes; `false`: only in target files. */
+  /** Name of the option. Default: the row's name with dashes; `false`: no option. */
   readonly option?: string | false;
-  /** Name in a target file, unless the row's name with underscores; `false`: not in target files. */
+  /** Name in a target file. Default: the row's name with underscores; `false`: not in target files. */
   readonly file?: string | false;
   readonly isPath?: boolean | ((value: string) => boolean);
   /** Environment variable from which the command line takes the secret. */
@@ -55,7 +55,6 @@ const image = Type.Object(
   CLOSED,
 );
 
-/** Paths are inside the container. */
 export type ImageOptions = Omit<Static<typeof image>, 'args'> & { args?: readonly string[] };
 
 export const startFields = {
@@ -194,7 +193,6 @@ export const platformFields = {
   readOnly: { type: FLAG, description: 'Send this platform nothing but GET requests' },
 } as const satisfies Fields;
 
-/** Platform in which a device is already enrolled; options only. */
 export const systemFields = {
   platform: { help: 'Base URL of a platform that the agent is enrolled in' },
   platformName: { help: 'Name of that platform, by which muster fit finds the pair' },
@@ -341,7 +339,6 @@ export const filedFields: readonly { path: string[]; field: Field }[] = Object.e
 
 export const PATIENCE_MS = 10_000;
 
-/** A target file gives missing options. */
 export interface TargetOptions extends Options<typeof startFields>, Options<typeof identityFields> {
   redactor: Redactor;
   /** Environment of commands and of `${NAME}` in a target file. Default: of this process. */
@@ -352,7 +349,6 @@ export interface TargetOptions extends Options<typeof startFields>, Options<type
   patienceMs?: number;
   /** Milliseconds for the very first answer. Default: three times `patienceMs`. */
   firstAnswerMs?: number;
-  /** `User-Agent` of every request. Default: none. */
   userAgent?: string | undefined;
   notify?(text: string): void;
   signal?: AbortSignal;

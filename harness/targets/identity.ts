@@ -22,7 +22,6 @@ const BUILT_IN = oneOf(String.raw`
   \. : ! \{ \[ alias bg builtin case cd command echo eval exit export false fg for function if printf pwd read set
   source test trap true ulimit umask unset until wait while`);
 
-/** Hashes the executed file before its start; `changed` hashes the file again. */
 export function measureExecutable(line: string, cwd: string | undefined, env: Record<string, string | undefined>): Ran {
   const found = executableOf(line, cwd, env);
   if ('problem' in found) return { of: 'executable', problem: found.problem };
@@ -85,7 +84,6 @@ const REDIRECTION = /\d*(?:>>?|<)(?:&\d)?/;
 const WORD = /(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+/;
 const TOKEN = new RegExp(`(?<redirection>${REDIRECTION.source})|(?<word>${WORD.source})|[ \\t]+`, 'sy');
 
-/** Skips redirections; undefined for a list, a pipe, a substitution or several lines. */
 function wordsOf(line: string): string[] | undefined {
   const text = line.trim();
   const words: string[] = [];
@@ -131,7 +129,6 @@ function measured({ of, name, digest, problem }: Ran): Partial<TargetDescription
   return { digest, digest_of: of, ...defined({ executable: name }) };
 }
 
-/** Removes the digest from the description if the file changed during the run. */
 export function concludeIdentity(description: TargetDescription, ran: Ran | undefined): void {
   const why = ran?.changed?.();
   if (why === undefined) return;

@@ -86,7 +86,6 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
   });
 }
 
-/** An agent that did not start may have no address. */
 async function reach(
   settings: DeviceSettings,
   options: DeviceTargetOptions,

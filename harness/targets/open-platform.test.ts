@@ -17,7 +17,6 @@ const devices = [
   { object: 'device', id: 'dvc_2', status: 'online' },
   { object: 'device', id: 'dvc_3', status: 'inactive' },
 ];
-/** Refuses the newest version, and requests without the key. */
 const platform: RequestListener = (request, response) => {
   const version = request.headers['service-version'] as string;
   const refused = request.headers['x-api-key'] !== 'the-api-key' || version === NEWEST_VERSION;
@@ -61,7 +60,6 @@ test('waits for the first answer longer than for any other', async () => {
   const patienceMs = 500;
   let first: Promise<void> | undefined;
   const url = await serve((request, response) => {
-    // Patience stops while the machine is busy, like the client's time limit.
     first ??= new Promise((resolve) => void new Patience(2 * patienceMs).watch(() => resolve()));
     void first.then(() => platform(request, response));
   });

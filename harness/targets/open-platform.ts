@@ -92,7 +92,6 @@ function clientOf(
 /** One answer suffices, as checks find out which requests hang. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
-/** Items that checks of paging need; fewer fit on one page. */
 const ENOUGH = 3;
 
 /** Ignores errors: an undetected capability is not declared, and checks report the reason. */

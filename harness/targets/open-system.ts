@@ -7,12 +7,9 @@ import type { DeviceContext, OpenedTarget, PlatformContext, SystemContext } from
 export interface SystemParts {
   device: OpenedTarget<DeviceContext>;
   platform: OpenedTarget<PlatformContext>;
-  /** Undefined if the device never answered. */
   deviceId: string | undefined;
-  /** Proxies that take the agent offline; without proxies the agent is stopped. */
   links: readonly { cut(): void; restore(): void }[] | undefined;
   platformName?: string;
-  /** Platform as the tester names it. */
   named?: TargetDescription['platform'];
   close(): Promise<void>;
 }

@@ -62,7 +62,6 @@ export interface SystemContext extends TargetHooks {
   online(): Promise<void>;
 }
 
-/** Client under test, started per situation; the check plays the server. */
 export interface ClientContext extends Pick<TargetHooks, 'standardError'> {
   readonly start: StartClient;
   readonly versionHeader: string;
@@ -153,7 +152,6 @@ export async function opening<T>(open: (closers: Closer[]) => Promise<T>): Promi
   }
 }
 
-/** StartFailed becomes `problem`, for the report. */
 export async function tryStart(settings: StartSettings): Promise<{ started?: Started; problem?: string }> {
   const { command, cwd, image, at, control, startOptions } = settings;
   try {
@@ -179,7 +177,6 @@ export function described(
   more: Omit<TargetDescription, 'kind' | 'address'>,
 ) {
   const { redactor } = options;
-  // A target that did not start may have no address.
   const nowhere = started === undefined && at === undefined;
   const description: TargetDescription = redactor.value({
     kind: started?.kind ?? (command !== undefined ? 'command' : image === undefined ? place.kind : 'image'),

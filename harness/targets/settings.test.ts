@@ -10,7 +10,6 @@ import { declaredCapabilities, deviceSettings, platformSettings } from './settin
 import { temporaryFolder } from './testing/places.ts';
 
 const folder = temporaryFolder();
-/** Writes the text in `target` to a target file. */
 function given<O extends { target?: string }>(options: O): O & { redactor: Redactor } {
   const path = join(folder, 'target.yaml');
   if (options.target !== undefined) writeFileSync(path, options.target);

@@ -36,7 +36,6 @@ import type { Transport, TransportAddress } from './transports/transport.ts';
 
 export type StartSettings = ReturnType<typeof startSettings> & {
   image: ImageOptions | undefined;
-  /** Undefined if the ready line names the address. */
   at: TransportAddress | undefined;
   control?: string | undefined;
 };
@@ -142,7 +141,6 @@ function startSettings(
     file,
     folder,
     command,
-    /** Working folder of a command from the target file. */
     cwd: options.command === undefined ? (cwd ?? folder) : undefined,
     ca: readCa(ca),
     caFile: ca,
@@ -195,7 +193,6 @@ function imageOf(
   return { ...(typeof image === 'string' ? { name: image } : image), ...defined({ port, socket, control }) };
 }
 
-/** Paths that a shell takes as one word. */
 const UNQUOTED = /^[\w./:=,@%+-]+$/;
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {

@@ -53,7 +53,6 @@ const checkOf =
     );
 const check = checkOf('device');
 
-/** Long enough to be in progress when another check ends the server. */
 const asking: Body = async (http) => {
   for (let round = 0; round < 10; round += 1) await http.get('/ok');
 };
@@ -78,7 +77,6 @@ const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
 
 type Run = (list: readonly Check<{ http: HttpClient }>[], place: Place) => Promise<Report>;
 interface Place {
-  /** Path of a unix socket, or a URL. */
   address: string;
   command?: string;
   patienceMs?: number;
@@ -105,13 +103,11 @@ async function runOn(
   const all = suite<{ http: HttpClient }>(api, [list]);
   const { capabilities, description, context } = target;
   const plan = makePlan(all, { capabilities });
-  // The servers recognise requests only in their usual form.
   const usual = { varied: false, seed: 1, version: '0' };
   return await runSuite(all, { plan, target: description, context, redactor, ...usual });
 }
 
 const ALONE = { sharing: 'exclusive' } as const;
-/** Shared by the tests, which run concurrently as they mostly wait. */
 const atTheEnd = new DisposableStack();
 afterAll(() => atTheEnd.dispose());
 
@@ -203,7 +199,6 @@ test.concurrent('one that ends after a check is told with its last request', asy
   );
 });
 
-/** Server that Muster did not start. */
 async function external(): Promise<string> {
   const address = newSocket();
   const child = spawn(process.execPath, ['-e', server(address, `'${address}', () => console.log('up')`)], {
@@ -250,10 +245,6 @@ test.concurrent('of checks under way when one went that Muster cannot start, one
   expect(actual).toContain('POST /v0.2/deep of device.ends');
 });
 
-/**
- * Server that restarts itself: closes at `/ends`, up to `times` times, for `awayMs` milliseconds. `breaks`: the answer
- * is broken off.
- */
 async function supervised({ times, awayMs, breaks }: { times: number; awayMs: number; breaks: boolean }) {
   const address = newSocket();
   let left = times;
@@ -341,7 +332,6 @@ test.concurrent('what a check finds in whole answers stands, though no connectio
   ]);
 });
 
-/** Process that serves and can be stopped by signals; never answers `/hang`. */
 async function stoppable() {
   const address = newSocket();
   const source = server(address).replace('r.end', "q.url.endsWith('/hang') || r.end");
@@ -357,7 +347,6 @@ test('one that stands still and goes on fails no check, and later waits are as l
   const sleeping: Body = async (http) => {
     if (stops.left-- > 0) {
       child.kill('SIGSTOP');
-      // Only a real pause stops the process.
       setTimeout(() => child.kill('SIGCONT'), 2500);
     }
     await http.get('/ok');

@@ -19,7 +19,7 @@ const OTHERS_MS = 5000;
 const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
-/** Milliseconds; a slower simplest answer means that the target stood still. */
+/** Milliseconds; a slower answer to the simplest request means that the target stood still. */
 const STILL_MS = 100;
 /** Milliseconds of a standstill of Muster, in which a server may give up a connection. */
 const HELD_UP_MS = 2000;
@@ -27,11 +27,9 @@ const HELD_UP_MS = 2000;
 const STILL_PATIENCES = 6;
 
 export interface LifeOptions {
-  /** Asks the target at its current address; no report shows the requests. */
   ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T>;
   /** Exit of the process that Muster did not cause; absent if Muster started no process. */
   endedByItself?: (() => string | undefined) | undefined;
-  /** Absent if Muster cannot start the target. */
   start?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   isStopped?(): boolean;
   patienceMs: number;
@@ -53,7 +51,6 @@ interface Ending {
 
 interface CutOff {
   request: string;
-  /** True if the request may have ended the target, false for a refused connection. */
   isSuspect: boolean;
   seen: Snapshot;
 }
@@ -64,17 +61,15 @@ export class TargetLife {
   /** Checks in progress at the target's end; each runs again alone, to find the culprit. */
   readonly #cutOff = new Map<string, CutOff>();
   #suspected: string[] = [];
-  /** End that no check has explained yet. */
   #ending: Ending | undefined;
   #calm = Promise.withResolvers<void>();
   #turn: Promise<void> = Promise.resolve();
-  /** Unexplained end, which the next check reports. */
   #unexplained: Error | undefined;
   #last = 'any request';
   #starts = 0;
   readonly #metStill = new Set<string>();
   #hangs = false;
-  /** Exit of a process that left the target to another one, which serves. */
+  /** Exit of a started process whose successor serves the target. */
   #handedOver: string | undefined;
   #over: string | undefined;
 
@@ -82,7 +77,6 @@ export class TargetLife {
     this.#options = options;
   }
 
-  /** Hooks of one check; calls `inner` once the target serves. */
   hooks(
     recorder: Recorder,
     signal: AbortSignal,
@@ -125,7 +119,6 @@ export class TargetLife {
     this.#handedOver = this.#options.endedByItself?.();
   }
 
-  /** TargetEnded for a suspect, otherwise Blocked, as the target does not come back. */
   #gone(over: string, run: Running, cut: CutOff | undefined): Error {
     if (cut?.isSuspect !== true || this.#ending === undefined) return new Blocked(over);
     const { how } = this.#ending;
@@ -157,7 +150,6 @@ export class TargetLife {
     if (error instanceof TargetEnded || error instanceof AttemptCutOff) return error;
     if (this.#over !== undefined) return (await this.#isGone(run.signal)) ? new Blocked(this.#over) : undefined;
     const isBroken = isBrokenOff(error, run.recorder);
-    // A finding in a whole answer stands.
     if (error instanceof Violation && !isBroken && !wasRefused(run.recorder) && !this.#options.endedByItself)
       return undefined;
     const ending =
@@ -182,8 +174,8 @@ export class TargetLife {
   }
 
   /**
-   * A stopped process or sleeping machine explains a failed wait if the target answers later, and a broken answer after
-   * a standstill of Muster. Returns a Standstill at most once per check.
+   * Explains a failed wait by a target that answers only later, and a broken answer by a standstill of Muster. Returns
+   * Standstill at most once per check.
    */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;
@@ -262,7 +254,6 @@ export class TargetLife {
     return undefined;
   }
 
-  /** Undefined if a check explained the end, or no answer was broken off. */
   #notAgain(): Error | undefined {
     if (this.#ending === undefined || this.#suspected.length === 0) return undefined;
     const { how, isKnown } = this.#ending;
@@ -273,7 +264,6 @@ export class TargetLife {
       : new Blocked(`${requests}: the target broke off its answer and took no connections then, but ${alone}`);
   }
 
-  /** Undefined if Muster knows of no exit. */
   async #endedMeanwhile(signal: AbortSignal): Promise<string | undefined> {
     if (this.#options.isStopped?.() === true || this.#endOfProcess() === undefined) return undefined;
     return (await this.#isGone(signal)) ? this.#endOfProcess() : undefined;
@@ -339,12 +329,10 @@ export class TargetLife {
   }
 }
 
-/** Milliseconds in which this process was blocked since its start. */
 const heldUpMs = (): number => performance.now() - runningMs();
 
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
-/** Matches messages of timed-out waits for an answer, its rest, or an event. */
 const IN_VAIN = /no answer within \d+ ms|nothing (?:more of it for|of the kind within) \d+ ms|no answer in time/;
 const GONE = /connection refused|no such socket/;
 

@@ -19,7 +19,6 @@ const USUAL = {
   reaper: async () => ({ sessionId: 's1' }),
   create: async () => {},
   begin: async () => {},
-  /** True if the client runs until its container is removed. */
   endless: false,
 };
 let docker = USUAL;
@@ -29,7 +28,6 @@ beforeEach(() => {
   created.length = 0;
 });
 
-/** Container of a client that describes itself in two pieces, and exits with code 7. */
 async function createContainer(options: object) {
   created.push(options);
   await docker.create();
@@ -104,7 +102,6 @@ test('a client in a container is asked what it can do, and gets the folder of it
   expect(first.lines).toEqual(['{"jobs":["list"]}', 'last']);
   expect(first.run).toMatchObject({ how: 'ended with exit code 7; the last lines that it wrote:\noh', code: 7 });
   expect([first.run.diagnostics, await target.diagnostics()]).toEqual(['oh\n', 'oh\n']);
-  // The image's user differs from the folder's owner.
   expect(statSync(folder).mode & 0o777).toBe(0o755);
   expect(created).toEqual([
     { ...usual, Env: [...local, 'MUSTER_JOB=describe'], HostConfig: host },

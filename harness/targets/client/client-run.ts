@@ -9,7 +9,6 @@ import { ProcessGroup } from '../launch/process.ts';
 import { Lines, lastLines, OutputTail, type Ran, StartFailed } from '../launch/started.ts';
 import type { ClientContext, ClientListener, ClientStart, RunningClient, StartClient } from '../opened.ts';
 
-/** Characters kept of a line of standard output. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 
 /** Standard output was read line by line, so messages quote only standard error. */
@@ -45,7 +44,6 @@ export function startClientProcess(
   };
 }
 
-/** Keeps the standard error of the last run, up to its stop. */
 export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientContext, 'start' | 'standardError'>> {
   let last = (): string => '';
   return {
@@ -78,7 +76,6 @@ const FOLDER = '/run/muster';
 /** Image of `--image`. Containers use the network of this machine, as situations are served on loopback. */
 interface ClientImage {
   readonly ran: Ran;
-  /** Never throws: a container that cannot start ends at once. */
   start(situation: ClientStart, listener: ClientListener): RunningClient;
 }
 
@@ -205,7 +202,6 @@ class ContainerRun implements RunningClient {
   async #stop(): Promise<void> {
     // Docker may otherwise start a container whose removal has failed.
     await Promise.allSettled([this.#started]);
-    // Removal fails if the container was never created, or is gone.
     await this.#created.then((container) => container.remove({ force: true, v: true })).catch(() => {});
     // Docker keeps the output of a container that never ran open, which keeps this process alive.
     this.#output?.destroy();

@@ -20,7 +20,6 @@ const finding = new Violation({ expected: 'a', actual: 'b' });
 
 type Answers = Parameters<typeof fakeControl>[0];
 
-/** Control of one check; `next` makes the control of another check of the same target. */
 async function checking(answers: Answers, over = (control: Control) => control, log?: string) {
   const device = await FakeDevice.start();
   const redactor = new Redactor();
@@ -125,7 +124,6 @@ test('control that made up what it does when it is asked again is called on, but
   let made = 0;
   const publish = () => {
     made += 1;
-    // Every second call is Muster's test whether publishing works.
     if (made % 2 === 0) appendFileSync(log, `{"id":${made}}\n`);
     return { first_id: made, last_id: made };
   };

@@ -61,7 +61,6 @@ export class CheckControl extends Control implements TargetHooks {
   #failure: ControlError | undefined;
   #stopped = new AbortController();
 
-  /** `recorder` keeps the calls for a script that repeats them. */
   constructor(control: Control, agent: ControlledAgent, signal: AbortSignal, recorder: Recorder) {
     super();
     this.kind = control.kind;
@@ -101,7 +100,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#make(call, over);
-    // A control that works through the agent waits for pending calls until their time limit.
+    // A control that works through the stopped agent otherwise waits until its time limit.
     if (this.#control.seesDevice) this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
     this.#stopped = new AbortController();
     // A stop may cut off pending calls, so their failure is expected.
@@ -167,7 +166,6 @@ export class CheckControl extends Control implements TargetHooks {
     }
   }
 
-  /** Undefined if the control's own time limit suffices. Throws ControlError for a call that failed too often. */
   #limit(name: CallName): AbortSignal | undefined {
     const { calls, untrue } = this.#agent;
     const why = untrue.get(name);

@@ -18,7 +18,6 @@ const LINE_MS = 60_000;
 
 export type ControlCommands = Omit<NonNullable<TargetFile['control']>, 'http' | 'platform' | 'fill'>;
 
-/** `timeoutMs`: milliseconds for each shell line, by default 60,000. */
 export type CommandControlOptions = Pick<LineOptions, 'env'> & Partial<Pick<LineOptions, 'cwd' | 'timeoutMs'>>;
 
 /** Throws ControlError for a call without a shell line. */

@@ -40,12 +40,10 @@ export type ControlCall =
 
 export type CallName = ControlCall['name'];
 
-/** Result of a call; undefined for `stop` and `start`. */
 export type Answer = Deployment | Exact<ControlPublished> | Exact<ControlCompacted> | undefined;
 
 /** Calls resolve once their effect shows on the Device API, and throw ControlError. */
 export abstract class Control {
-  /** Name for messages, e.g. `http unix:/run/control.sock`. */
   abstract readonly kind: string;
   /** True if answers come from the device, so that no effect needs confirmation. */
   readonly seesDevice: boolean = false;
@@ -73,11 +71,9 @@ export abstract class Control {
   compact(signal?: AbortSignal): Promise<Exact<ControlCompacted>> {
     return this.call({ name: 'compact' }, signal) as Promise<Exact<ControlCompacted>>;
   }
-  /** Resolves when the agent is down. */
   async stop(by: StopSignal = 'SIGTERM', signal?: AbortSignal): Promise<void> {
     await this.call({ name: 'stop', signal: by }, signal);
   }
-  /** Resolves when the agent serves. */
   async start(signal?: AbortSignal): Promise<void> {
     await this.call({ name: 'start' }, signal);
   }
@@ -94,7 +90,6 @@ export const parseExact = (text: string): unknown =>
       : value,
   );
 
-/** Recognises an event by a numeric `id`. */
 export function eventIn(text: string): { id: number | bigint; [field: string]: unknown } | undefined {
   try {
     const value = parseExact(text) as { id: unknown } | null;
@@ -154,5 +149,4 @@ class NoControl extends Control {
   }
 }
 
-/** Control of a black box, without any capability. */
 export const noControl: Control = new NoControl();

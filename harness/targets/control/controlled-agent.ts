@@ -125,7 +125,6 @@ export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #cut = false;
-  /** URL of the destination with the host and port of the proxy. */
   url = '';
 
   private constructor(destination: URL) {
@@ -151,7 +150,6 @@ export class TcpProxy implements AsyncDisposable {
     });
   }
 
-  /** Listens on loopback, by default on a free port. */
   static async to(url: string, port = 0): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(url));
     await new Promise<void>((resolve, reject) => {

@@ -29,7 +29,6 @@ test('a TCP proxy carries bytes both ways until it is cut, and again once restor
   expect(String((await once(again, 'data'))[0])).toBe('back');
   await expect(TcpProxy.to('http://robot', Number(new URL(proxy.url).port))).rejects.toThrow('EADDRINUSE');
   again.resetAndDestroy();
-  // Resolves once all connections have ended.
   await new Promise((resolve) => echo.close(resolve));
   for (const path of ['/', '/beta', '/beta/']) {
     await using below = await TcpProxy.to(`https://robot${path}`);

@@ -38,22 +38,15 @@ interface Case {
   said: readonly [ControlCall, Answer][];
   compacted?: bigint;
   shows?: Shown;
-  /** Effect of each call that Muster repeats; by default none. */
   again?: { readonly [Name in 'publish' | 'deploy']?: Effect };
   refuses?: true;
-  /** Content of the log before the drives, and content added after them. */
   log?: readonly string[];
-  /** Contents by path below the folder of config files. */
   files?: Readonly<Record<string, string>>;
   losesEvents?: boolean;
-  /** True if the device is found to lose events; default: `losesEvents`. */
   losesThen?: boolean;
-  /** Milliseconds to wait for a trace; long where a trace must come. */
   traceMs?: number;
-  /** Contradicted call and part of the reason; undefined without a contradiction. */
   untrue?: readonly [string, string];
   doneAgain?: true;
-  /** Calls that Muster repeats. */
   asked?: readonly string[];
 }
 
@@ -363,7 +356,6 @@ test('a log that drops as much as it gains has changed', async () => {
   writeFileSync(path, '{"id":1}\n{"id":2}\n');
   const drives = new Drives({ path, files: hostFiles });
   await drives.follow(publish, async () => {
-    // A compaction replaces the file.
     writeFileSync(`${path}.new`, '{"id":3}\n{"id":4}\n');
     renameSync(`${path}.new`, path);
     return ids(3, 4);

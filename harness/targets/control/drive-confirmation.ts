@@ -32,7 +32,6 @@ export interface Unseen {
 
 type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
-/** Drives kept per check, to bound memory. */
 const MOST_KEPT = 1000;
 
 /** Drives of a check since its last stop of the agent, as a restart may lose earlier drives. */
@@ -41,7 +40,6 @@ export class Drives {
   #all: Drive[] = [];
   #unseen: Unseen[] = [];
   logChanged = false;
-  /** Earliest event id after the last compaction, as control claims. */
   compacted: bigint | undefined;
 
   constructor(log: AgentPlace | undefined) {
@@ -71,7 +69,6 @@ export class Drives {
     return this.#all;
   }
 
-  /** Drives without a trace in the log: the last deployment, and events after the last compaction. */
   get unseen(): readonly Unseen[] {
     const last = this.#all.findLast(({ kind }) => kind !== 'publish');
     const left = this.compacted ?? 0n;
@@ -186,7 +183,6 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   for (const one of looking.drives.unseen) {
     const { drive } = one;
     if (await hadEffect(looking, drive)) continue;
-    // Without a usable log, `isTruthful` decides on events.
     if (looking.agent.logTells && (await isLogged(looking, one))) continue;
     // A deployment in any state but deployed has no event.
     const logTells = looking.agent.logTells && (drive.kind !== 'deploy' || drive.isDeployed);
@@ -246,7 +242,6 @@ async function publishesAgain(looking: Looking): Promise<true | undefined> {
   return lost === false || undefined;
 }
 
-/** Undefined if control cannot make the drive. */
 async function isLost(looking: Looking, make: () => Promise<Drive | undefined>): Promise<boolean | undefined> {
   const mark = await looking.drives.mark();
   const drive = await make().catch((error: unknown) => {
@@ -256,7 +251,6 @@ async function isLost(looking: Looking, make: () => Promise<Drive | undefined>):
   return drive && !(await isLogged(looking, { drive, mark }));
 }
 
-/** Repeats the drive with an open event stream, and looks for an effect. */
 async function isTruthful(looking: Looking, kind: Drive['kind']): Promise<boolean> {
   const stream = await openEvents(looking.http);
   try {
@@ -304,7 +298,6 @@ async function firstAfter(looking: Looking, after: bigint): Promise<bigint | und
 
 const UNTOLD = -1n;
 
-/** Reads the id from the event's data or its frame; undefined if no event comes in time. */
 async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {
   try {
     const { id, data } = await stream.next({ within: traceMs, for: 'an event' });

@@ -130,7 +130,6 @@ describe('control by shell lines', () => {
     expect((await driven.deploy({ description: 'it’s "one"' })).id).toBe('dpl_1');
     expect(await driven.publish(3)).toEqual({ first_id: 1, last_id: 3 });
     await driven.remove('dpl_1');
-    // A process that the shell leaves behind may print the answer.
     const behind = control({ drive: `(sleep 0.1; echo '{"id":"dpl_2"}') &` });
     expect(await behind.deploy()).toEqual({ id: 'dpl_2' });
     const request = (action: string) => JSON.parse(readFileSync(join(folder, `request-${action}`), 'utf8'));

@@ -24,7 +24,6 @@ export class EventWatch implements AsyncDisposable {
   #cursor: number | bigint | undefined;
   #opened = false;
   #trouble = 'the agent has not answered yet';
-  /** Error that a new connection cannot repair. */
   #fault: { error: unknown } | undefined;
   #following: Promise<void> | undefined;
 
@@ -51,7 +50,6 @@ export class EventWatch implements AsyncDisposable {
     return this.#events.slice(mark);
   }
 
-  /** Undefined if no event comes within `withinMs` milliseconds. */
   until(
     fits: (event: WatchedEvent) => boolean,
     mark: number,

@@ -92,7 +92,6 @@ test.each(['{"id":"1"}\n{"id":2}', 'no JSON', 'null', ''])('a log that begins wi
   const filled = withFilling(control, fillingOf(log, 'true'));
   await expect(filled.compact()).rejects.toThrow(`the first line of ${log} has no \`id\``);
   await expect(withFilling(control, fillingOf(log, 'exit 1')).compact()).rejects.toThrow(/control fill: .*exit code 1/);
-  // The agent starts again even after a failed shell line.
   expect(calls.map(({ name }) => name)).toEqual(['stop', 'start', 'publish', 'stop', 'start']);
 });
 

@@ -113,7 +113,6 @@ const FILL_MS = 60_000;
 /** Milliseconds for an agent to compact; without a compaction the oldest events stay. */
 const COMPACTION_MS = 5000;
 
-/** Requires restart, publication and a known log. */
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
   (['drive', 'restart', 'log'] as const).every((name) => capabilities.includes(name));
 

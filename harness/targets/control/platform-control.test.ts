@@ -7,7 +7,6 @@ import { ControlError, ControlLate, ControlRefused } from './control.ts';
 import { PlatformClient, PlatformControl } from './platform-control.ts';
 import { FakeDevice } from './testing/fakes.ts';
 
-// The platform never reports a deployment as deployed.
 const answers = inJson(() => ({ id: 'x_1', activity_status: 'queued', error_status: 'none' }));
 const controlBy = (url: string, timeoutMs: number, more: object = {}) => {
   const http = new HttpClient({ endpoint: { origin: url } });
@@ -59,7 +58,6 @@ test.each<[shown: Shown, asked: string, (control: PlatformControl) => Promise<un
   if (!ended.startsWith('x_1') && !ends.includes('reported')) expect(ended).toMatch(/^ControlRefused: control: /);
 });
 
-/** Platform whose agent applies a deployment, and sends its event among events of others. */
 async function obeying(timeoutMs = 30_000) {
   const device = await FakeDevice.start();
   const agent = { device, shows: true, tells: true, refused: '', error: 'none', looked: () => {} };
@@ -224,7 +222,6 @@ test('an agent that retries for 10 s is taken to do so for ever, and is not aske
   agent.looked = () => {
     ahead += 4000;
     looks += 1;
-    // The agent reports retries only at the fourth look.
     if (looks === 4) agent.error = 'retrying';
   };
   const refused = new ControlRefused('control: the agent retries what it cannot apply, and does not call it failed');
@@ -232,7 +229,6 @@ test('an agent that retries for 10 s is taken to do so for ever, and is not aske
   await expect(control.deploy({ error_status: 'failed' })).rejects.toThrow(refused);
   expect([looks, bodies('deployments')]).toMatchObject([7, [{ description: 'Cannot be applied' }]]);
   const slots = bodies('config_schemas')[0]?.instance_slots ?? [];
-  // File names have at most 255 bytes.
   expect(slots.map(({ filepath }) => /[^/]{256}/.test(filepath))).toEqual([false, true]);
 });
 

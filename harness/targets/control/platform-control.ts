@@ -34,7 +34,6 @@ export interface ReleaseFixture {
 /** Public Platform API, newest version. Throws ControlError if the platform refuses a call. */
 export class PlatformClient {
   readonly #http: HttpClient;
-  /** Config type of all releases, shared by clients from `with`. */
   readonly #made: { typeId?: string };
 
   constructor(http: HttpClient, made: { typeId?: string } = {}) {
@@ -156,7 +155,7 @@ interface Joint {
   ids: Promise<(number | bigint)[]>;
 }
 
-/** Milliseconds for further calls to join a publication; short beside its turn of up to a second. */
+/** Milliseconds in which further calls may join a publication, which itself takes up to a second. */
 const JOINING_MS = 100;
 
 export class PlatformControl extends Control {
@@ -275,7 +274,6 @@ export class PlatformControl extends Control {
     return joint;
   }
 
-  /** Resolves with event ids in ascending order, once deployments have caused `count` events. */
   async #publish(count: number, reach: Reach): Promise<(number | bigint)[]> {
     const watch = this.#watch;
     await watch.start(this.#timeoutMs, reach.signal);
@@ -332,7 +330,6 @@ export class PlatformControl extends Control {
     return this.#reported(id, failed, 'failed', reach);
   }
 
-  /** Resolves once platform and device both show the deployment as deployed. */
   async #deployed(id: string, reach: Reach): Promise<Deployment> {
     const settled = ({ activity_status, error_status }: Deployment): boolean => {
       if (error_status === 'failed') throw new ControlError(`control: the agent reported ${id} as failed`);

@@ -35,9 +35,7 @@ async function entriesOf(archive: Buffer, piece: number, wanted = true): Promise
 }
 
 test.each(['gnu', 'pax', 'ustar'])('reads what tar writes as %s, in whatever pieces it comes', async (format) => {
-  // ustar splits long names, and has no room for the longest.
   const names = format === 'ustar' ? ['root/empty', 'root/a.json', 'root/link', SPLIT] : ['root'];
-  // Adds a global pax header.
   const more = format === 'pax' ? ['--pax-option=comment=of all'] : [];
   const archive = execFileSync('tar', [`--format=${format}`, ...more, '-cf', '-', '-C', folder, ...names]);
   const entries = await entriesOf(archive, 100_000);

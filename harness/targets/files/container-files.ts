@@ -83,7 +83,6 @@ export function tarOf(
 
 const padding = (size: number): number => (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 
-/** Sum of all bytes, with spaces in place of the checksum. */
 function checksumOf(header: Buffer): number {
   let sum = 0;
   for (let at = 0; at < BLOCK_BYTES; at += 1) sum += at >= 148 && at < 156 ? 32 : (header[at] ?? 0);
@@ -107,7 +106,6 @@ function nameIn(header: Buffer): string {
   return prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`;
 }
 
-/** Reads pax records of the form `LENGTH KEY=VALUE`. */
 function paxOf(text: string): { path?: string; size?: number } {
   const found: { path?: string; size?: number } = {};
   for (const [, key, value = ''] of text.matchAll(/^\d+ ([^=\n]+)=(.*)$/gm)) {
@@ -117,7 +115,6 @@ function paxOf(text: string): { path?: string; size?: number } {
   return found;
 }
 
-/** Throws Error if the stream ends too early. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -162,7 +159,6 @@ export interface Mount {
   target: string;
 }
 
-/** Calls of dockerode in use; `path` is inside the container. */
 export interface ArchiveApi {
   infoArchive(options: {
     path: string;
@@ -214,7 +210,6 @@ export class ContainerFiles implements TargetFiles {
     this.#docker = docker;
   }
 
-  /** Prefers a mounted folder that this user may read, else asks Docker. */
   async #either<T>(path: string, ask: (files: TargetFiles, at: string) => Promise<T>): Promise<T> {
     const here = this.#onHost(path);
     if (here === undefined) return ask(this.#inside, path);

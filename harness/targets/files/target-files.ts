@@ -12,7 +12,6 @@ export interface FileInfo {
   readonly version?: string;
 }
 
-/** A symbolic link has the kind of its target, and is not walked through. */
 export interface FileEntry extends FileInfo {
   readonly path: string;
 }
@@ -68,7 +67,6 @@ function infoOf(path: string): FileInfo {
   return { kind, size: stats.size, version: `${stats.ino}:${stats.mtimeMs}` };
 }
 
-/** Skips entries that vanish during the listing. */
 function entriesOf(folder: string, deep: boolean): FileEntry[] {
   const found = attempt(folder, () => readdirSync(folder, { withFileTypes: true })) ?? [];
   return found.flatMap((entry): FileEntry[] => {

@@ -42,7 +42,6 @@ const pidOf = async (target: { http: { get(path: string): Promise<{ json: unknow
 function alive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie is dead, but still listed by the kernel.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

@@ -24,7 +24,6 @@ import {
 
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
-/** Milliseconds to read the remaining output of a dead group, whose pipes may stay open. */
 const DRAIN_MS = 1000;
 
 export interface GroupOptions {
@@ -110,7 +109,6 @@ export class ProcessGroup {
     return this.#stopping === undefined ? this.#how : undefined;
   }
 
-  /** True if a process left the group and still holds its output; known after `stop`. */
   get leftBehind(): boolean {
     return this.#leftBehind;
   }
@@ -142,7 +140,6 @@ export class ProcessGroup {
     this.release();
   }
 
-  /** A process left behind may hold the output open. */
   release(): void {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
@@ -181,7 +178,6 @@ export function labelOf(line: string): string {
   return `\`${first}${more.length === 0 ? '' : ' …'}\``;
 }
 
-/** True without /proc; zombies do not count. */
 function hasLiving(group: number): boolean {
   let entries: string[];
   try {
@@ -205,7 +201,6 @@ function hasLiving(group: number): boolean {
 export interface CommandOptions extends StartOptions {
   line: string;
   cwd?: string | undefined;
-  /** Expected address; undefined if the ready line names the address. */
   at: TransportAddress | undefined;
   control?: string | undefined;
   written?: Written;

@@ -4,7 +4,6 @@ import process from 'node:process';
 import { expect, test } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
 
-/** Starts two process groups, one of which ignores SIGTERM, prints their ids, and runs `then`. */
 const script = (then: string): string => `
 import { ProcessGroup } from ${JSON.stringify(new URL('./process.ts', import.meta.url).href)};
 const ready = (line) => new Promise((resolve) => {

@@ -38,7 +38,6 @@ test('lines are kept with their time, and a check gets those of its last exchang
   const ask = (): void =>
     void recorder.add({ method: 'GET', url: 'http://x/', request_headers: {}, duration_ms: 0, curl: '' });
   const later = (): void => {
-    // Marks keep their time to a tenth of a millisecond.
     for (const from = performance.now(); performance.now() - from < 1; );
   };
   later();

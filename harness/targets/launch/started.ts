@@ -24,7 +24,6 @@ export interface Ran {
   readonly name?: string;
   readonly digest?: string;
   readonly problem?: string;
-  /** Reason why the digest is no longer valid; undefined while valid. */
   changed?(): string | undefined;
 }
 
@@ -42,7 +41,6 @@ export interface Started {
   readonly restart?: Restarter;
   readonly ran: Ran;
   readonly files?: TargetFiles;
-  /** Standard error during a check; absent if it cannot be followed. */
   readonly written?: { during(recorder: Recorder): string };
   diagnostics(): Promise<string> | string;
   close(): Promise<void>;
@@ -124,7 +122,6 @@ export class Lines {
   #pieces: string[] = [];
   #length = 0;
 
-  /** `longest`: characters kept of a line. */
   constructor(longest: number, onLine: (text: string) => void) {
     this.#longest = longest;
     this.#onLine = onLine;
@@ -162,7 +159,6 @@ const KEPT = 500;
 const LONGEST = 1000;
 const EXCHANGES = 8;
 
-/** Keeps the time of each line, so that a finding shows the lines written during its check. */
 export class Written {
   readonly #kept: { at: number; text: string }[] = [];
   readonly #lines = new Lines(LONGEST, (text) => {
@@ -186,7 +182,6 @@ export class Written {
   }
 }
 
-/** Errors of a server whose connection Muster closed. */
 const CLOSED =
   /\b(?:BrokenPipeError|Connection(?:Reset|Aborted)Error|EPIPE|ECONNRESET|ECONNABORTED)\b|broken pipe|reset by peer/i;
 /** Trace lines precede the error in Python, and follow the error in JavaScript. */
@@ -194,7 +189,6 @@ const ABOVE =
   /^\s+(?!\s|at )|^-{10,}$|^Traceback \(most recent|^Exception (?:occurred|ignored)|^During handling of|^The above exc/;
 const BELOW = /^\s+at |^-{10,}$/;
 
-/** Removes messages about connections that Muster closed, as at the end of each check. */
 export function withoutOwnDoing(text: string): string {
   const lines = text.split('\n');
   const dropped = new Set<number>();

@@ -13,7 +13,6 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Returns the port, 0 for a socket. The server ends with the test. */
 export async function listening(server: Server, socket?: string): Promise<number> {
   onTestFinished(async () => {
     server.closeAllConnections();

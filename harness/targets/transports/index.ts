@@ -93,7 +93,6 @@ export class UnixConnection implements Connection {
   }
 }
 
-/** Environment variable of the token, for a report's `curl` lines. */
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
 
 /** Loopback TCP; a discovery file names port and bearer token (section 5). */
@@ -191,7 +190,6 @@ export class LoopbackConnection implements Connection {
   }
 }
 
-/** Throws Error in words for a missing or invalid file. */
 function readDiscovery(file: string): DiscoveryFile {
   let content: unknown;
   try {
@@ -225,10 +223,8 @@ function tryDiscovery(file: string): DiscoveryFile | undefined {
   }
 }
 
-/** Address without a server: port 1 of loopback. */
 export const NOWHERE = 'http://127.0.0.1:1';
 
-/** Base URL, e.g. of a proxy or container; the bearer token is optional. */
 export const url = {
   name: 'url',
   fields: {
@@ -246,7 +242,6 @@ export const url = {
     return accepts({ host: hostname, port: Number(port || (protocol === 'https:' ? 443 : 80)) });
   },
   served: (address) => address,
-  /** Base path: from the URL, else `/v0.2`. */
   open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);
     const { origin, pathname } = new URL(address);
@@ -314,7 +309,6 @@ export const TRANSPORT_FIELDS: Record<TransportFieldName, TransportField> = {
   ...url.fields,
 };
 
-/** In the order of `transports`; ignores other fields. */
 export const addressesIn = (source: object, transports: readonly Transport[]): TransportAddress[] =>
   transports.flatMap((transport) => {
     const { [transport.addressField]: address } = source as Record<string, unknown>;

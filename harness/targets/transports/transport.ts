@@ -8,32 +8,26 @@ import type { Redactor } from '../../common/redact.ts';
 import { Patience } from '../../common/waiting.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 
-/** Option of `muster check device`, and field of `device` in a target file. */
 export interface TransportField {
   readonly help: string;
   readonly description: string;
   readonly isPath?: boolean | ((value: string) => boolean);
-  /** Environment variable of a secret, for `curl` lines of a report. */
   readonly variable?: string;
 }
 
 export interface Given {
   readonly address: string;
-  /** Values of all fields, also of other transports. */
   readonly fields: Readonly<Record<string, string | undefined>>;
   /** Certificate authorities to trust besides the system's, as PEM text, and their file. */
   readonly ca?: string | undefined;
   readonly caFile?: string | undefined;
-  /** Sent with every request, besides credentials. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly redactor: Redactor;
 }
 
 export interface Transport<Field extends string = string> {
-  /** `kind` of a target in reports. */
   readonly name: string;
   readonly fields: Readonly<Record<Field, TransportField>>;
-  /** Field with the address, also in the ready line of an agent. */
   readonly addressField: Field;
   readonly usage: string;
   /** File name for `{<addressField>}` in a command; absent without a placeholder. */
@@ -41,7 +35,6 @@ export interface Transport<Field extends string = string> {
   /** Called before an agent starts. Throws Error if the agent cannot serve at `address`. */
   prepare?(address: string): Promise<void>;
   accepts(address: string): Promise<boolean>;
-  /** Name of the service in messages. */
   served(address: string): string;
   /** Throws UsageError for a malformed address; `problem` tells any other failure. */
   open(given: Given): Connection;
@@ -49,17 +42,13 @@ export interface Transport<Field extends string = string> {
 
 export interface Connection {
   readonly kind: string;
-  /** Address in reports, e.g. `unix:/run/agent.sock`. */
   readonly address: string;
-  /** Reason why there can be no Device API. */
   readonly problem?: string | undefined;
-  /** Advice for a target that does not answer; ends with a `curl` line. */
   readonly hint: string;
   readonly capabilities: readonly Capability[];
   /** Bytes; exceeds all buffers between an agent and a client that does not read. */
   readonly bufferBytes: number;
   client(recorder: Recorder): HttpClient;
-  /** Follows a restart of the agent; the same connection if nothing changed. */
   relocate(redactor: Redactor): Promise<Connection>;
 }
 

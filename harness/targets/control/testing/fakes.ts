@@ -18,7 +18,6 @@ export const CALLS = {
 
 type Answers = { readonly [Name in CallName]?: (call: ControlCall, signal?: AbortSignal) => unknown };
 
-/** Records its calls; a call without an answer fails. */
 export function fakeControl(
   answers: Answers,
   info: Partial<ControlInfo> = {},
@@ -37,14 +36,11 @@ export function fakeControl(
   return { control, calls };
 }
 
-/** Device API whose answers are the fields of the object. */
 export class FakeDevice implements AsyncDisposable {
   current: unknown = null;
   status = 200;
   eventsStatus = 200;
-  /** Ids of events that `GET /events?after=` replays. */
   retained: (number | bigint)[] = [];
-  /** Formats a replayed event. */
   tells: (id: number | bigint) => string = (id) => `data: {"id":${id},"type":"a.b"}`;
   readonly requests: string[] = [];
   origin = '';
