@@ -17,7 +17,6 @@ export interface Endpoint {
   caFile?: string | undefined;
 }
 
-/** Strips the brackets of an IPv6 address, which sockets do not accept. */
 function hostAndPort(origin: string): { host: string; port: number; secure: boolean } {
   const { hostname, port, protocol } = new URL(origin);
   const secure = protocol === 'https:';

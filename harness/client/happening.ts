@@ -21,11 +21,10 @@ export interface RequestSeen {
   readonly method: string;
   readonly target: string;
   readonly path: string;
-  /** Headers that rules read; names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined until complete, or if unknown; empty for a request without a body. */
   readonly body?: string | undefined;
-  /** Object shared by the requests of a connection; behind a proxy a new object per request, always open. */
+  /** Shared by the requests of a connection. Behind a proxy, connections are unknown and count as open. */
   readonly connection: { readonly open: boolean };
   readonly client: string;
   readonly at: number;
@@ -43,7 +42,6 @@ export interface Over {
 /** `asked` is redacted, and updated as the answer arrives. Only watched traffic has `request`. */
 export type Happening =
   | { kind: 'answer'; asked: Asked; path: string; answer: AnswerSeen; request?: RequestSeen }
-  /** `stream` is the same object for each frame of a stream. */
   | { kind: 'frame'; asked: Asked; stream: object; frame: SseFrame; request?: RequestSeen }
   | { kind: 'asked'; asked: Asked; request: RequestSeen }
   | { kind: 'over'; asked: Asked; request: RequestSeen; over: Over };

@@ -23,7 +23,6 @@ export interface Pending {
   request: Pick<Dispatcher.RequestOptions, 'method' | 'path' | 'headers' | 'body'>;
   timeoutMs: number;
   recorded: Recorded;
-  /** Milliseconds of `performance.now()`. */
   started: number;
   patience: Patience;
   over: AbortController;
@@ -40,7 +39,7 @@ export function timedOut(what: string, stage: Pending['stage'], why: OutOfPatien
   return new Unfinished(`${what}: the answer still came after ${(LONGEST_ANSWER * timeoutMs) / 1000} s`);
 }
 
-/** Rejects on abort at once, while undici first waits for a connection. */
+/** undici ignores an abort until connected, so the promise races with the signal. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -103,7 +102,7 @@ export interface HttpClientOptions {
   signal?: AbortSignal;
   /** Throws for any request but GET and HEAD, before it is sent. */
   readOnly?: boolean;
-  /** Reuses connections; repeats a GET once if the server closed the connection just then. */
+  /** Reuses connections. A GET is repeated once if the server closes a reused connection. */
   keepsAlive?: boolean;
   form?: Form | undefined;
 }

@@ -103,7 +103,7 @@ function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = bytes.indexOf(CRLF, at);
-    // An endless size line must not fill the memory, so incomplete lines count.
+    // Counts incomplete lines, too, so that an endless size line cannot fill the memory.
     if ((end === -1 ? bytes.length : end) - at > LONGEST_SIZE_LINE) return 'malformed';
     if (end === -1) return undefined;
     const [written = ''] = bytes.subarray(at, end).toString('latin1').split(';');

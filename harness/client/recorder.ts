@@ -73,7 +73,6 @@ function pathOf(url: string): string {
   return parsed === null ? url : parsed.pathname + parsed.search;
 }
 
-/** Copies bytes, because a slice keeps the whole body in memory. */
 function beginningOf(body: string | Buffer, length: number, about: Omit<Whole, 'body'>): Whole {
   if (body.length <= length) return { body, ...about };
   const size = about.size ?? `${body.length} ${typeof body === 'string' ? 'characters' : 'bytes'}`;

@@ -77,7 +77,7 @@ function credential(name: string, value: string, { variable }: CurlParts): strin
   return known === undefined ? undefined : `"${name}: ${scheme}$${known}"`;
 }
 
-/** Seconds; an endless stream sends a heartbeat every 30 s. */
+/** Seconds for `curl` on an endless stream, which sends a heartbeat every 30 s. */
 const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
 /** Characters; shells may reject longer lines. */

@@ -8,7 +8,6 @@ import { type EventStream, type OpenEvents, openEvents, StreamEnded, StreamTimeo
 import { clientOf } from './testing/served.ts';
 
 const PATIENCE = 20_000;
-/** Milliseconds to wait for events that must not happen. */
 const SHORT = 40;
 
 let http: HttpClient;

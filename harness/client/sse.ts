@@ -22,7 +22,9 @@ import type { StreamMarks } from './timeline.ts';
 
 const KEPT_WHEN_DROPPING = 0.75;
 
-/** Sequence of limited cost, e.g. bytes, that drops its oldest read items. Indices count from the first item pushed. */
+/**
+ * Keeps items up to a total cost, e.g. bytes, and drops the oldest read items first. Indices stay valid after drops.
+ */
 export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
   readonly #costOf: (item: T) => number;
@@ -148,7 +150,6 @@ export class EventStream {
   readonly headers: Readonly<Record<string, string>>;
   readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
   readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
-  /** Arrival of the answer's head, in milliseconds of `performance.now()`. */
   readonly openedAt = performance.now();
   readonly framing: SseFraming;
   readonly #parser: SseParser;
@@ -278,7 +279,6 @@ export class EventStream {
     try {
       await this.#held();
       for await (const chunk of decoded(this.#response.body, this.headers['content-encoding'])) {
-        // After `close` the parser has dropped its incomplete line, and misreads the rest of the line.
         if (this.#ended !== undefined) break;
         this.#take(chunk as Buffer, performance.now());
         if (this.#ended !== undefined) break;

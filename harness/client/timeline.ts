@@ -11,7 +11,6 @@ export const MARK_KINDS = [
 ] as const;
 export type MarkKind = (typeof MARK_KINDS)[number];
 
-/** Milliseconds since the start of the check. */
 export interface Mark {
   at_ms: number;
   until_ms?: number;
@@ -32,7 +31,6 @@ const SHOWN = 160;
 const SHOWN_WHOLE = 400;
 
 export class Timeline {
-  /** Milliseconds of `performance.now()`. */
   readonly began = performance.now();
   readonly kept: Mark[] = [];
   readonly counts = new Map<MarkKind, number>();
