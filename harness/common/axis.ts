@@ -1,6 +1,5 @@
 /** Round numbers along the axis of a chart. */
 
-/** About `wanted` multiples of 1, 2 or 5 times a power of ten within the range. */
 export function ticks(from: number, to: number, wanted: number): number[] {
   if (!(to > from)) return [from];
   const rough = (to - from) / wanted;

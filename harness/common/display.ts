@@ -23,7 +23,6 @@ export class Display {
   readonly #labels: number;
   #progress: Shown | undefined;
 
-  /** `labels`: width in columns. Without `env` there are no colours. */
   constructor(output: Output, options: { labels: number; env?: Record<string, string | undefined> }) {
     this.#output = output;
     this.#area = new LiveArea(output);

@@ -179,7 +179,6 @@ function endOfHead(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Cache of parsed fields, since most clients and servers repeat their fields. */
 const known = new Map<string, Pairs>();
 const MOST_KNOWN = 200;
 const LONGEST_KNOWN = 1000;
@@ -223,7 +222,6 @@ export function joined(headers: Pairs): Record<string, string> {
 
 const LONGEST_REASON = 80;
 
-/** A reason quotes the peer, whose text may have any length. */
 export const clipped = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 

@@ -1,11 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 
-/**
- * Makes a name unique across runs, of letters, digits and dashes, as the specification does not say what a name may
- * contain.
- */
+/** Unique across runs; of letters, digits and dashes, since the specification sets no rules for names. */
 export const uniqueName = (what: string): string =>
-  // A suffix that begins with a digit is ignored when findings of two runs are compared.
+  // Comparing findings of two runs ignores a suffix that begins with a digit.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
 
 export const recordName = (what: string): string => uniqueName(`muster-${what}`);

@@ -73,7 +73,6 @@ function isAlive(pid: number): boolean {
 
 let cached: string | undefined;
 
-/** Four characters that identify the boot and namespace in which process ids are unique. */
 function here(): string {
   cached ??= BigInt(`0x${createHash('sha256').update(placeOfIds()).digest('hex')}`)
     .toString(36)

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 /** Seconds between SIGTERM and SIGKILL. */
 const GRACE_SECONDS = 2;
 
-/** Shell script that reads `+ GROUP` and `- GROUP`, and ends the remaining groups when the pipe closes. */
 const SCRIPT = `
 trap '' HUP INT TERM
 groups=

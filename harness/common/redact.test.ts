@@ -275,8 +275,6 @@ it('masks a secret that begins inside what only looked like one', () => {
   expect(knowing(secret).text(`aabaaba${secret}!`)).toBe('aabaaba***!');
 });
 
-// Secrets of ordinary words are masked only as values of credentials.
-
 describe('a secret of ordinary words', () => {
   const redactor = knowing('limited', 'dev', 'key', 'dev-key', 'p@ss w"', '7');
   redactor.add('deployment', 'MUSTER_API_KEY');

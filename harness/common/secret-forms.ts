@@ -17,7 +17,6 @@ export function endOf({ characters, whole, head }: Form, text: string, index: nu
   if (whole.test(text)) return whole.lastIndex;
   const { count, at } = match(characters, text, index);
   if (count >= head) return at;
-  // A cut may split an escaped character.
   const cut = ended ? /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…)/y : /(?:[\\%&'][^\s…]{0,11})?\ufffd?(?=…|$)/y;
   cut.lastIndex = at;
   return count >= SHORTEST && cut.test(text) ? cut.lastIndex : index;

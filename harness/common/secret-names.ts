@@ -16,7 +16,6 @@ const WHOLE_NAME = new RegExp(`^[\\w-]*(?:${ENDINGS})$`, 'i');
 
 export const tellsSecret = (name: string): boolean => WHOLE_NAME.test(name);
 
-/** Matches words such as `limited` or `dev-key`, which occur in unrelated text. */
 const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
 const LONGEST_WORDS = 16;
 export const isShortWords = (text: string): boolean => text.length < LONGEST_WORDS && WORDS.test(text);

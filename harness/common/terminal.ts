@@ -54,8 +54,8 @@ export function cutTo(text: string, columns: number): string {
 }
 
 /**
- * Control characters except tab and line feed, line separators and writing-direction controls, with which text can
- * forge terminal output. Each is one UTF-16 unit.
+ * Control characters (except tab and line feed), line separators and writing-direction controls, which can forge
+ * terminal output. Each is one UTF-16 unit.
  */
 const UNPRINTABLE = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 

@@ -74,7 +74,6 @@ export const EXIT = Object.fromEntries(Object.entries(EXIT_CODES).map(([name, { 
 export const exitCodesOf = (table: ExitTable): number[] =>
   Object.values<ExitCode>(EXIT_CODES).flatMap((exit) => (exit[table] === undefined ? [] : [exit.code]));
 
-/** Example: `0 conformant · 1 a MUST failed · …`. */
 export function exitCodesText(command: ExitTable): string {
   return Object.values<ExitCode>(EXIT_CODES)
     .filter((exit) => exit[command] !== undefined)

@@ -107,7 +107,6 @@ describe('backoff', () => {
 });
 
 const HELD_UP_MS = 400;
-/** Milliseconds that a busy machine may add while the test blocks its process. */
 const UNMEASURED_MS = 150;
 
 function holdUp(ms: number): void {
@@ -129,7 +128,6 @@ it('the clock stands still while the process is held up, and goes on before the 
 
 it('what is read once the process runs again may have come while it was held up, and nothing later', async () => {
   lateBy();
-  // setImmediate runs after timers, like the reading of a socket.
   const seen = new Promise<number>((resolve) => setTimeout(() => setImmediate(() => resolve(lateBy())), 1));
   holdUp(HELD_UP_MS);
   expect(await seen).toBeGreaterThan(HELD_UP_MS / 2);

@@ -72,7 +72,6 @@ export class Patience {
     this.#silentAt = runningMs() + this.#withinMs;
   }
 
-  /** Stops the clock until `ready` settles, for delays that Muster causes. */
   async hold(ready: Promise<unknown>): Promise<void> {
     const since = runningMs();
     this.#held += 1;

@@ -27,7 +27,6 @@ export interface YamlMistake {
 }
 
 export interface Yaml {
-  /** JSON value; dates are strings. */
   value: unknown;
   document: Document.Parsed;
   lines: LineCounter;
@@ -76,7 +75,6 @@ export function readYaml(option: string, path: string, shown = path): Yaml & { t
   }
 }
 
-/** Finds mistakes that the parser accepts: repeated keys, and too many anchors and aliases. */
 function wrongIn(document: Document.Parsed): { message: string; from: number }[] {
   let aliases = 0;
   const mistakes: { message: string; from: number }[] = [];

@@ -1,7 +1,6 @@
 /**
- * Self-signed certificate and key of 127.0.0.1 and localhost for tests, from `openssl req -x509 -newkey ec -pkeyopt
- * ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=localhost -addext
- * subjectAltName=IP:127.0.0.1,DNS:localhost`.
+ * Test certificate and key of localhost, from `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1
+ * -nodes -days 36500 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost`.
  */
 export const localhostTls = {
   cert: `-----BEGIN CERTIFICATE-----
