@@ -38,7 +38,6 @@ export class ConnectionReader {
   readonly #connection: number;
   readonly #options: ReaderOptions;
   readonly #parsers: Record<Side, MessageParser>;
-  /** Oldest first, as answers come in the order of requests. */
   readonly #waiting: Exchange[] = [];
   #asking: { id: number; body: KeptBody; codings: string } | undefined;
   #lost = false;

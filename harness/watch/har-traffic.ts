@@ -118,7 +118,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     status: Number.isInteger(status) ? status : 0,
     received,
     text: text || emptyText(content['size'], received),
-    // Muster's own reports shorten answers.
+    // Reports of Muster shorten answers, so the ends of exchanges are unseen.
     ended: isOwn ? 'unseen' : endOf(status, received, entry['_error']),
     origin: url.origin,
   };

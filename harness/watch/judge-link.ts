@@ -4,16 +4,11 @@ import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
 import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
-/**
- * Share of a processor for judging; above the share the busiest connections are dropped, as traffic needs the
- * processor.
- */
+/** Share of a processor; above it judging drops the busiest connections, so that traffic has processor time. */
 const MOST_BUSY = 0.125;
-/**
- * Milliseconds of the thread's processor time after the first batch; warm-up says nothing about the cost of traffic.
- */
+/** Milliseconds of processor time for the thread's warm-up, which says nothing about the cost of traffic. */
 const WARM_UP_MS = 1000;
-/** Milliseconds between measurements; a short burst is over by the next measurement. */
+/** Milliseconds between load measurements; a short burst ends within one interval. */
 const LOOK_MS = 500;
 /** Milliseconds and bytes of a batch: waking the thread per exchange costs more, and larger batches delay traffic. */
 const TOGETHER_MS = 2;
@@ -99,7 +94,6 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#add({ what: 'dropped', connection, at: now() });
   }
 
-  /** Drops connections only after two busy measurements, as one may be a burst. */
   #look(): void {
     const share = this.#worker.share() ?? 0;
     const isBusy = share > MOST_BUSY && this.#worker.spentMs > this.#warmAt;
@@ -109,7 +103,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.#recent = [];
   }
 
-  /** Drops the busiest connections first, because idle streams cost little and reveal most. */
+  /** Drops the busiest connections first, as idle event streams cost little. */
   #shed(part: number): void {
     let left = Math.ceil(part * this.#recent.reduce((sum, { recent }) => sum + recent, 0));
     for (const { connection, recent } of this.#recent.toSorted((one, other) => other.recent - one.recent)) {

@@ -134,7 +134,6 @@ class Serving {
         this.#readers.fault(connection, error, traffic.at);
       }
     }
-    // A fault ends exchanges, whose ends are recorded and judged, too.
     if (this.#pending.length > 0) this.#settle();
   }
 }
@@ -146,7 +145,6 @@ function spentMs(): number | undefined {
 }
 
 const MIB = 1024 * 1024;
-/** Bytes of memory of all readers together. */
 export const MOST_HELD = 64 * MIB;
 
 export class Readers {

@@ -103,7 +103,6 @@ export class JudgeWorker implements AsyncDisposable {
     this.#concluded.resolve(undefined);
     if (this.#isOver) return;
     this.#isOver = true;
-    // A failed thread only takes processor time.
     void this.#worker.terminate();
     const told = `nothing is judged from here on: ${why}`;
     try {

@@ -40,13 +40,13 @@ export interface JudgeOptions {
 }
 
 const WHO = 'traffic';
-/** Credentials masked in any encoding; further credentials are masked only unencoded. */
+/** Number of credentials masked in any encoding; further credentials are masked only unencoded. */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
-/** Reasons counted, and characters of each, as a peer may send any text. */
+/** Number of reasons counted; a peer may cause any number. */
 const MOST_REASONS = 50;
 const LONGEST_REASON = 200;
-/** Headers that rules read; rules remember requests, so other headers must not stay in memory. */
+/** Headers that rules read; further headers must not stay in memory with remembered requests. */
 const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
   ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
@@ -62,7 +62,6 @@ interface Exchange {
   readonly asked: RequestEvidence;
   readonly connection: number;
   readonly isOfApi: boolean;
-  /** Empty if the recording lacks headers; the answer is then judged without its request. */
   readonly told: { readonly request?: RequestSeen };
   readonly stream: object;
   parser?: SseParser;
@@ -177,7 +176,6 @@ export class TrafficJudge {
     }
   }
 
-  /** Serialises the fields for SseParser, so that one parser defines the meaning of a block. */
   #frame(fields: Pairs, at: number, exchange: Exchange): void {
     this.seen.events += 1;
     const { asked, stream, told, isOfApi } = exchange;
@@ -200,7 +198,6 @@ export class TrafficJudge {
     else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
       const text = wholeText(body);
       if (text === undefined) {
-        // A body that a HAR lacks has no hash, and was counted when the file was read.
         if (body?.cut?.sha256 !== '') count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
       } else {
         const answer = { status, headers, text, json: text === '' ? undefined : parseJson(text) };
@@ -213,7 +210,7 @@ export class TrafficJudge {
     this.#happened({ kind: 'over', asked, request, over });
   }
 
-  /** Skips ordinary words, because a word sent as credential is then masked everywhere. */
+  /** Skips ordinary words, as masking them everywhere makes output unreadable. */
   #keepSecret(secret: string): void {
     if (isOrdinary(secret) || this.#secrets.has(secret)) return;
     this.redactor.addWord(secret);

@@ -59,8 +59,6 @@ function bodyWithout({ text, size, cut }: Body, redactor: TrafficRedactor): Body
   return { ...kept, size, ...(cut !== undefined && { cut }) };
 }
 
-// Recordings are untrusted, so their form is checked.
-
 type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

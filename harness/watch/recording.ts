@@ -57,7 +57,7 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
 /** Number of rotated files; `FILE.1` is the newest. */
 const ASIDE = 4;
 
-/** Throws Error for devices, pipes and links, which rotation takes from their users. */
+/** Throws Error for devices, pipes and links, which rotation must not rename. */
 export function expectFiles(path: string): void {
   const names = [path, ...Array.from({ length: ASIDE }, (_, index) => `${path}.${index + 1}`)];
   const stranger = names.find((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile() === false);
@@ -80,7 +80,6 @@ class RecordFile {
     this.#next();
   }
 
-  /** Appends whole lines, and rotates a full file. Throws the system's error. */
   append(lines: string): void {
     this.#write(lines);
     if (this.#size >= this.#limit) this.#next();

@@ -41,10 +41,7 @@ export interface RelayOptions {
 }
 
 const BACKLOG = 4096;
-/**
- * Connections that clients keep open after the server's end. Above the limit the longest silent connection is closed,
- * as most servers do.
- */
+/** Connections whose server has ended and whose client has not; above the limit, the longest silent is closed. */
 const MOST_LINGERING = 32;
 
 export class Relay implements AsyncDisposable {
@@ -87,7 +84,6 @@ export class Relay implements AsyncDisposable {
     return relay;
   }
 
-  /** Port in use if 0 was requested; 0 on a unix socket. */
   get port(): number {
     const address = this.#server.address();
     return typeof address === 'object' ? (address?.port ?? 0) : 0;

@@ -34,7 +34,6 @@ export type Traffic =
   | { kind: 'closed'; at: number; connection: number }
   | { kind: 'lost'; at: number; connection: number; why: string };
 
-/** Empty without a body; undefined for an incomplete body. */
 export const wholeText = (body: Body | undefined): string | undefined =>
   body === undefined ? '' : body.cut === undefined ? body.text : undefined;
 
