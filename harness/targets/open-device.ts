@@ -109,7 +109,7 @@ async function reach(
   return { connection, http, problem: await whySilent(http, ASKED_FIRST, connection.hint, options) };
 }
 
-/** One answer suffices. HEAD opens no stream, as a device may limit streams. */
+/** Requests sent at once, of which one answer suffices. HEAD opens no stream, as a device may limit streams. */
 const ASKED_FIRST = [{ path: '/deployments/current' }, { method: 'HEAD', path: '/events' }];
 
 interface Reached {
@@ -127,7 +127,6 @@ async function drive(reached: Reached) {
   if (problem !== undefined) return { ...none, control };
   try {
     control = await controlFor(reached);
-    // A target file may add limits and paths that a control API omits.
     const { http: _, platform, drive, compact, fill, stop, start, ...declared } = settings.file.control ?? {};
     let info = withDeclared(await control.info(), declared);
     const fills = fill !== undefined && canFill(info) && !info.capabilities.includes('compact');

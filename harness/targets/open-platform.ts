@@ -89,7 +89,7 @@ function clientOf(
   });
 }
 
-/** One answer suffices, as checks find out which requests hang. */
+/** Requests sent at once, of which one answer suffices, as checks find requests that hang. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
 const ENOUGH = 3;

@@ -75,7 +75,7 @@ export type StartClient = (situation: ClientStart, listener: ClientListener) => 
 
 export interface ClientStart {
   readonly variables: Readonly<Record<string, string>>;
-  /** Folder of paths in `variables`; a container has the folder elsewhere, and changed variables. */
+  /** Folder of the paths in `variables`, which are adapted for a container. */
   readonly folder?: string | undefined;
 }
 
@@ -113,7 +113,6 @@ interface Closing extends AsyncDisposable {
 }
 
 interface OpenTarget<Context> extends OpenedTarget<Context>, Closing {
-  /** Client without a recorder; `http.with({ recorder })` for each check. */
   readonly http: HttpClient;
   readonly redactor: Redactor;
 }

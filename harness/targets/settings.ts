@@ -65,7 +65,6 @@ export function deviceSettings(options: DeviceTargetOptions) {
   const started = startSettings(options, start, loaded, TRANSPORTS);
   const filled = line === undefined ? undefined : fillPlaceholders(line);
   const { control } = mergedFields(controlFields, options, file.control);
-  // With an image, an absolute path is inside the container.
   const inside = start.image !== undefined && options.control !== undefined && isAbsolute(options.control);
   return {
     ...started,

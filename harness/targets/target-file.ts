@@ -101,7 +101,6 @@ interface Parsed extends Pick<Yaml, 'document' | 'lines'> {
   file: string;
 }
 
-/** `FILE:LINE:COLUMN` of a JSON Pointer or its nearest parent; the last file wins. */
 function positionOf(pointer: string, files: readonly Parsed[]): string {
   for (let path = stepsOf(pointer); path.length > 0; path = path.slice(0, -1)) {
     for (const { file, document, lines } of files.toReversed()) {

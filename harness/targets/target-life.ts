@@ -11,7 +11,7 @@ import { AgentEnded } from './control/control.ts';
 /** Milliseconds between the end of a process and its notice. */
 const END_MS = 1000;
 const LOOK_MS = 20;
-/** Restarts, after which the target stays down, as it may end in every check. */
+/** Restarts; a target that ends in every check stays down after the last. */
 const MOST_STARTS = 12;
 /** Milliseconds for concurrent checks to end; some may not notice the end of the target. */
 const OTHERS_MS = 5000;
@@ -21,14 +21,13 @@ const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
 /** Milliseconds; a slower answer to the simplest request means that the target stood still. */
 const STILL_MS = 100;
-/** Milliseconds of a standstill of Muster, in which a server may give up a connection. */
+/** Milliseconds that Muster stood still, after which a server may have given up a connection. */
 const HELD_UP_MS = 2000;
 /** Multiple of `patienceMs` after which a target counts as hung; a laptop may just have slept. */
 const STILL_PATIENCES = 6;
 
 export interface LifeOptions {
   ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T>;
-  /** Exit of the process that Muster did not cause; absent if Muster started no process. */
   endedByItself?: (() => string | undefined) | undefined;
   start?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   isStopped?(): boolean;
@@ -69,7 +68,6 @@ export class TargetLife {
   #starts = 0;
   readonly #metStill = new Set<string>();
   #hangs = false;
-  /** Exit of a started process whose successor serves the target. */
   #handedOver: string | undefined;
   #over: string | undefined;
 
@@ -213,8 +211,8 @@ export class TargetLife {
   }
 
   /**
-   * Resends each of several unanswered requests alone after a fresh start; the request that ends the target stays as
-   * last exchange. Resolves with the number of candidates left.
+   * Resends unanswered requests one by one, each after a fresh start; the request that ends the target stays last.
+   * Resolves with the number of candidates.
    */
   async #pinned(run: Running, how: string): Promise<number> {
     const { exchanges, ...kept } = run.recorder.snapshot();
@@ -361,7 +359,6 @@ function requestOf(recorder: Recorder): string | undefined {
     : `${last.raw === true ? 'a raw ' : ''}${last.method} ${last.url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/'}`;
 }
 
-/** Drops masked headers, which the client adds again. */
 async function askAgain(http: HttpClient, recorded: Recorded): Promise<void> {
   const { method, url, raw, request_headers, request_body } = recorded;
   const asking = http.with({ timeoutMs: ANSWER_MS, recorder: new Recorder(http.recorder.redactor) });

@@ -11,7 +11,6 @@ import type { ClientContext, ClientListener, ClientStart, RunningClient, StartCl
 
 const LONGEST_LINE = 32 * 1024 * 1024;
 
-/** Standard output was read line by line, so messages quote only standard error. */
 const complaintsIn = (stderr: string): string => (stderr.trim() === '' ? '' : lastLines(stderr));
 
 /** Milliseconds between SIGTERM and SIGKILL; short, because a killed client loses no data. */
@@ -200,7 +199,7 @@ class ContainerRun implements RunningClient {
   }
 
   async #stop(): Promise<void> {
-    // Docker may otherwise start a container whose removal has failed.
+    // Waits for the start, since Docker may start a container after its failed removal.
     await Promise.allSettled([this.#started]);
     await this.#created.then((container) => container.remove({ force: true, v: true })).catch(() => {});
     // Docker keeps the output of a container that never ran open, which keeps this process alive.

@@ -191,7 +191,6 @@ async function describeClient(
   }
 }
 
-/** Skips jobs that Muster does not know, e.g. of a later contract. */
 function capabilitiesOf(said: ClientDescription): Capability[] {
   const reaches = DEVICE_JOBS.some((job) => said.jobs.includes(job)) ? (said.reaches ?? ['url']) : [];
   return [

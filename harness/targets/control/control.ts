@@ -58,7 +58,6 @@ export abstract class Control {
     return Promise.resolve();
   }
 
-  /** Default statuses: deployed, no error. */
   deploy(request: ControlDeployment = {}, signal?: AbortSignal): Promise<Deployment> {
     return this.call({ name: 'deploy', request }, signal) as Promise<Deployment>;
   }

@@ -31,7 +31,7 @@ export interface ControlledAgentOptions {
 
 export class ControlledAgent {
   readonly calls = new Waits(WAIT_POLICIES.control);
-  /** Reasons by call whose claimed effect the device contradicted. */
+  /** Reason for each call whose claimed effect the device contradicts; the call is not made again. */
   readonly untrue = new Map<CallName, string>();
   /** Calls that were contradicted once, but took effect when repeated. */
   readonly doubted = new Set<CallName>();

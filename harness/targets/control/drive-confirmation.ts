@@ -199,7 +199,6 @@ async function untrueDrive(looking: Looking): Promise<Untrue | undefined> {
   return undefined;
 }
 
-/** Published events leave no trace in the current deployment or its files. */
 async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolean> {
   if (drive.kind === 'publish') return false;
   const shown = await current(http);
@@ -217,10 +216,7 @@ async function isLogged(looking: Looking, one: Unseen): Promise<boolean> {
   return (await pollWithin('the log to be written', look, waitOf(looking))) ?? false;
 }
 
-/**
- * True if the log lacks the event of a deployment that the device shows. No subscriber is connected, as a subscriber
- * may cause the loss.
- */
+/** True if the log lacks the event of a deployment that the device shows. */
 async function losesEvents(looking: Looking): Promise<boolean> {
   const { agent, control, signal } = looking;
   const lost =

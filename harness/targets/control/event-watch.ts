@@ -65,7 +65,6 @@ export class EventWatch implements AsyncDisposable {
     await this.#following;
   }
 
-  /** Reconnects from the cursor after a lost connection; any further error ends the watch. */
   async #follow(): Promise<void> {
     const read = async (): Promise<undefined> => {
       try {

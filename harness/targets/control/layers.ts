@@ -110,7 +110,7 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 }
 
 const FILL_MS = 60_000;
-/** Milliseconds for an agent to compact; without a compaction the oldest events stay. */
+/** Milliseconds for an agent to compact its log. */
 const COMPACTION_MS = 5000;
 
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
@@ -143,7 +143,7 @@ export function withFilling(inner: Control, { log, line, env, cwd, files }: Fill
       return firstLine(text) === before ? undefined : true;
     };
     await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
-    // The specification leaves the layout of the log open.
+    // Reads only the first line, as the specification leaves the layout of the log open.
     const event = eventIn(firstLine(text));
     if (event !== undefined) return { earliest_id: event.id, latest_id: last_id };
     throw new ControlError(`control: the first line of ${log} has no \`id\`, so what a compaction left is not known`);

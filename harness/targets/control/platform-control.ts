@@ -262,13 +262,13 @@ export class PlatformControl extends Control {
     const { signal } = unwanted;
     const reach = { platform: this.#platform.with({ signal }), device: this.#device.with({ signal }), signal };
     const ids = this.#inTurn(signal, async () => {
-      // Checks that were served together ask again at nearly the same time.
+      // Checks that shared a publication ask again at nearly the same time, so the next publication waits for all.
       if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
       this.#wasJoint = joint.calls > 1;
       this.#waiting = undefined;
       return this.#publish(joint.most, reach);
     });
-    // The last caller may have left, so nobody handles a rejection.
+    // Nobody handles a rejection after the last caller has left.
     ids.catch(() => {});
     const joint: Joint = { most: 1, calls: 0, unwanted, ids };
     return joint;
@@ -302,7 +302,6 @@ export class PlatformControl extends Control {
 
   /** Deploys the same release again, which takes fewer requests than a new release. */
   async #deployAgain(reach: Reach): Promise<string> {
-    // Created without the call's signal, because later calls share the release.
     this.#release ??= this.#platform.createReleaseFixture(filesOf({}));
     const release = await this.#release.catch((error: unknown) => {
       this.#release = undefined;

@@ -93,7 +93,6 @@ describe('files of a container', () => {
     return Object.assign(Readable.from([]), { headers: { 'x-docker-container-path-stat': header } });
   };
 
-  /** Docker's archive calls on a local folder; as in Docker, only the last name of a path may be a link. */
   const docker = (asked: string[] = []): ArchiveApi => ({
     infoArchive: async ({ path }) => {
       asked.push(`info ${path}`);

@@ -18,7 +18,6 @@ import {
 
 const BLOCK_BYTES = 512;
 
-/** Member of a tar archive in POSIX format (ustar, pax) or with GNU long names. */
 export interface TarEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';

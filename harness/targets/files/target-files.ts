@@ -8,7 +8,7 @@ import { Blocked } from '../../runner/violation.ts';
 export interface FileInfo {
   readonly kind: 'file' | 'folder' | 'other';
   readonly size: number;
-  /** Changes with each write, while a log that drops as much as it gains keeps its size. */
+  /** Changes with each write; the size alone stays equal if a log drops as much as it gains. */
   readonly version?: string;
 }
 

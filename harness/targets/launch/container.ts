@@ -42,7 +42,6 @@ export async function containerRuntime(
   return { testcontainers, client };
 }
 
-/** Digest in the registry, or the id of a locally built image. */
 export const digestOfImage = ({ RepoDigests, Id }: { RepoDigests?: string[]; Id: string }): string =>
   RepoDigests?.[0]?.split('@')[1] ?? Id;
 

@@ -31,7 +31,6 @@ export interface GroupOptions {
   /** Milliseconds between a signal to the group and SIGKILL. Default 10 000. */
   graceMs?: number;
   stdin?: string;
-  /** Characters kept of the end of each output. Default 4000. */
   keptCharacters?: number;
   onStdout?(output: Buffer): void;
   onStderr?(output: Buffer): void;
@@ -41,7 +40,6 @@ export interface GroupOptions {
 export class ProcessGroup {
   readonly label: string;
   readonly ended: Promise<void>;
-  /** Resolves when the shell has ended; its children may still run and write. */
   readonly exited: Promise<void>;
   readonly #graceMs: number;
   readonly #child: ChildProcess;
@@ -93,7 +91,7 @@ export class ProcessGroup {
       if (!this.#alive()) this.#release();
       exited.resolve();
     });
-    // `close` follows `exit` after stderr is read, which belongs to the reason.
+    // `close` comes after `exit`, once all of stderr is read.
     this.#child.once('close', () => ended.resolve());
   }
 
