@@ -34,7 +34,7 @@ export class BothEnds {
     const tail = this.#tail.view();
     const beyond = this.#length - this.#head.length;
     if (tail.length >= beyond) return { body: Buffer.concat([this.head, tail.subarray(tail.length - beyond)]) };
-    // The redactor misses a secret after a broken UTF-8 character, so the tail starts at a whole one.
+    // The redactor misses a secret after a broken UTF-8 character, so the tail starts at a character boundary.
     const whole = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80));
     return { body: `${this.head.toString()}…${whole.toString()}`, size: `${this.#length} bytes` };
   }

@@ -100,7 +100,7 @@ export interface HttpClientOptions {
   recorder?: Recorder;
   timeoutMs?: number;
   signal?: AbortSignal;
-  /** Throws for any request but GET and HEAD, before it is sent. */
+  /** Throws instead of sending any request but GET and HEAD. */
   readOnly?: boolean;
   /** Reuses connections. A GET is repeated once if the server closes a reused connection. */
   keepsAlive?: boolean;

@@ -52,7 +52,7 @@ export class Timeline {
     const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
     this.#count(kind);
     this.kept.push(mark);
-    // Drops the oldest mark except those of streams, which later marks refer to.
+    // Drops the oldest mark, but no mark of a stream, to which later marks refer.
     if (this.kept.length > MOST)
       this.kept.splice(
         Math.max(

@@ -225,7 +225,7 @@ const LONGEST_REASON = 80;
 export const clipped = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 
-/** Returns the reason as text if readers may disagree about the framing (RFC 9112, section 6). */
+/** Returns a text with the reason if two readers may understand the framing differently (RFC 9112, section 6). */
 function framingOf(headers: Pairs): { chunked: boolean; length?: number } | string {
   const codings = valuesOf(headers, 'transfer-encoding').join(',');
   const lengths = new Set(valuesOf(headers, 'content-length'));

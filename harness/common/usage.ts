@@ -84,7 +84,7 @@ export function exitCodesText(command: ExitTable): string {
 /** Closest known word for "did you mean …?"; undefined if all differ too much. `*` in `text` matches anything. */
 export function nearest(text: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  // A pattern matches more words, so its distance must be smaller.
+  // A pattern with `*` matches more words, so a match must be closer.
   const most = text.includes('*') ? 2 : Math.max(2, Math.floor(text.length / 3));
   let least = Math.min(most, text.length - 1);
   for (const candidate of known) {

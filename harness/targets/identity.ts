@@ -47,7 +47,7 @@ function whyChanged(file: string, before: string): string | undefined {
 /** `sha256:…` of a file. Throws Error with the reason. */
 export const sha256 = (file: string): string => `sha256:${createHash('sha256').update(readInput(file)).digest('hex')}`;
 
-/** File behind the first word of a simple command; for a script, the script. */
+/** File that a simple command executes; for a script, the script itself. */
 export function executableOf(
   line: string,
   cwd: string = process.cwd(),

@@ -202,7 +202,7 @@ export const writing = (started: Started | undefined, recorder: Recorder): Pick<
 const FIRST_ANSWER_PATIENCES = 3;
 /** Milliseconds for a target that is started beside the run to listen. */
 const LISTENS_WITHIN_MS = 5_000;
-/** Errors that repeat in every check and decide nothing. */
+/** Errors that repeat in every check, and tell nothing about conformance. */
 const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
 /**

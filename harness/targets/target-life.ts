@@ -8,10 +8,10 @@ import type { TargetHooks } from '../runner/types.ts';
 import { AttemptCutOff, Blocked, Standstill, TargetEnded, Violation } from '../runner/violation.ts';
 import { AgentEnded } from './control/control.ts';
 
-/** Milliseconds between the end of a process and its notice. */
+/** Milliseconds until the end of a process is noticed. */
 const END_MS = 1000;
 const LOOK_MS = 20;
-/** Restarts; a target that ends in every check stays down after the last. */
+/** Most restarts of a target in a run, as some targets end in every check. */
 const MOST_STARTS = 12;
 /** Milliseconds for concurrent checks to end; some may not notice the end of the target. */
 const OTHERS_MS = 5000;
@@ -172,8 +172,8 @@ export class TargetLife {
   }
 
   /**
-   * Explains a failed wait by a target that answers only later, and a broken answer by a standstill of Muster. Returns
-   * Standstill at most once per check.
+   * Blames a standstill: of the target for a failed wait, of Muster for a broken-off answer. Returns Standstill at most
+   * once per check.
    */
   async #stoodStill({ id, signal, recorder, heldUpMs: before }: Running, error: unknown): Promise<unknown> {
     if (this.#metStill.has(id)) return undefined;

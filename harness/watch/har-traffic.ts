@@ -124,7 +124,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   };
 }
 
-/** HAR makes the body optional, so size and headers tell an empty body from a missing one. */
+/** HAR makes the body optional, so size and headers tell an empty body from a missing body. */
 function bodyOf({ postData, bodySize }: Fields, sent: Pairs): Body | undefined {
   const text = textOf(fieldsOf(postData)['text']) || (postData === undefined ? emptyText(bodySize, sent) : undefined);
   return text === '' ? undefined : known(text);

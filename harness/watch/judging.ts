@@ -34,7 +34,7 @@ export interface JudgeOptions {
   checks: readonly { readonly id: string; readonly rule?: () => Rule }[];
   place: ServerAddress;
   found(id: string, judged: PlainJudged): void;
-  /** Counts further violations; `judged` then omits violations, and only `found` reports the first. */
+  /** Also counts repeated violations; then only `found` reports the first violation. */
   counts?: boolean;
   chosen?: ReadonlySet<string>;
 }

@@ -148,7 +148,7 @@ export class Relay implements AsyncDisposable {
     if (silent === undefined) return;
     const [longest, its] = silent;
     this.#lingering.delete(longest);
-    // The server's socket goes first, so that a server that still reads sees an end, not a reset.
+    // Closed before the client, so that a server that still reads sees an end, not a reset.
     its.destroy();
     longest.destroy();
   }

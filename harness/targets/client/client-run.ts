@@ -72,7 +72,7 @@ export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientCon
 
 const FOLDER = '/run/muster';
 
-/** Image of `--image`. Containers use the network of this machine, as situations are served on loopback. */
+/** Containers use the network of this machine, as situations are served on loopback. */
 interface ClientImage {
   readonly ran: Ran;
   start(situation: ClientStart, listener: ClientListener): RunningClient;

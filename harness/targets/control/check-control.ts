@@ -50,7 +50,7 @@ const idsOf = (answer: unknown): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** All calls throw ControlError. */
+/** Calls reject with ControlError if they fail. */
 export class CheckControl extends Control implements TargetHooks {
   readonly kind: string;
   readonly #control: Control;

@@ -42,7 +42,7 @@ export type CallName = ControlCall['name'];
 
 export type Answer = Deployment | Exact<ControlPublished> | Exact<ControlCompacted> | undefined;
 
-/** Calls resolve once their effect shows on the Device API, and throw ControlError. */
+/** Calls resolve once their effect shows on the Device API, else throw ControlError. */
 export abstract class Control {
   abstract readonly kind: string;
   /** True if answers come from the device, so that no effect needs confirmation. */

@@ -37,7 +37,7 @@ export class ControlledAgent {
   readonly doubted = new Set<CallName>();
   readonly log: AgentPlace | undefined;
   readonly config: AgentPlace | undefined;
-  /** True once the log held an event of control; before, a missing event proves nothing. */
+  /** True once the log held an event that control caused; until then, a missing event proves nothing. */
   logTells = false;
   /** True if the target lost events, so that missing events do not contradict control. */
   losesEvents = false;

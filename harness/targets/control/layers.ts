@@ -20,7 +20,7 @@ import {
 export interface Layer {
   kind?: string;
   info?(signal?: AbortSignal): Promise<ControlInfo>;
-  /** Undefined passes the call on. */
+  /** Returns undefined to pass the call to the inner control. */
   call?(call: ControlCall, signal?: AbortSignal): Promise<Answer> | undefined;
   line?(call: ControlCall): string | undefined;
   close?(): Promise<void>;

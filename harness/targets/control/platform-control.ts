@@ -127,7 +127,7 @@ export interface PlatformControlOptions {
   deviceId: string;
   /** Milliseconds for an agent to carry out one deployment. Default 60 000. */
   timeoutMs?: number;
-  /** Path of the Device API that makes the agent ask the platform at once; posted to while waiting. */
+  /** Path of the Device API that makes the agent ask the platform at once. */
   syncPath?: string | undefined;
 }
 
@@ -231,7 +231,7 @@ export class PlatformControl extends Control {
     return this.#reported(deploymentId, ({ activity_status }) => activity_status === 'archived', 'archived', reach);
   }
 
-  /** Publishes once for all waiting calls; each gets its `count` last events. */
+  /** Shares one publication among waiting calls; each call gets its last `count` events. */
   async #publishTogether(count: number, signal: AbortSignal | undefined): Promise<Exact<ControlPublished>> {
     signal?.throwIfAborted();
     this.#waiting ??= this.#inOneTurn();

@@ -43,7 +43,7 @@ export const isForbidden = (error: unknown): boolean => ['EACCES', 'EPERM'].incl
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** Synchronous, to look at an effect soon after its event. */
+/** Synchronous, to read the state of files without delay after an event. */
 export const hostFiles: TargetFiles = {
   stat: async (path) => attempt(path, () => infoOf(path)),
   read: async (path) => attempt(path, () => (infoOf(path).kind === 'file' ? readFileSync(path) : undefined)),
