@@ -80,7 +80,7 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
 export function agentFor(endpoint: Endpoint, { keepsAlive = false } = {}): Agent {
   return new Agent({
     // HTTP connections are not reused, as a server may close an idle connection while a request arrives. HTTPS
-    // connections stay open for a second to save handshakes.
+    // connections stay open to save handshakes.
     pipelining: keepsAlive || endpoint.origin.startsWith('https:') ? 1 : 0,
     keepAliveTimeout: 1000,
     connections: 128,

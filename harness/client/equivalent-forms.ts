@@ -6,7 +6,7 @@ export interface Form {
   readonly headers?: (headers: Headers) => Headers;
   readonly query?: (query: string) => string;
   readonly chunked?: true;
-  /** Specification that demands equal answers; without one, a difference is only an observation. */
+  /** Specification that demands equal answers; without a specification, a difference is only an observation. */
   readonly promise?: string;
 }
 

@@ -134,7 +134,7 @@ export function describe(error: unknown): string {
   const code = codeOf(error);
   const words = WORDS[code ?? ''];
   if (words !== undefined) return words;
-  // OpenSSL's message contains memory addresses and source lines; its reason does not.
+  // OpenSSL's message contains memory addresses and source lines; the `reason` does not.
   if (error instanceof Error && 'reason' in error && code?.startsWith('ERR_SSL_') === true)
     return `TLS: ${String(error.reason)}`;
   return error instanceof Error ? error.message || (code ?? error.name) : String(error);

@@ -9,7 +9,7 @@ export interface SseFrame {
   data?: string;
   retry?: string;
   fields: readonly { name: string; value: string }[];
-  /** True for blocks with `data`; clients ignore other blocks. */
+  /** Clients ignore blocks without `data`, for which `dispatched` is false. */
   dispatched: boolean;
   /** `Last-Event-ID` that a client sends after the frame. */
   lastEventId: string;
@@ -37,11 +37,11 @@ export interface SseFraming {
   crlf: number;
   cr: number;
   invalidUtf8: number;
-  /** Unknown field names, at most 100; clients ignore them. */
+  /** Unknown field names, at most 100, which clients ignore. */
   unknownFields: Set<string>;
-  /** Ids with a NUL; clients ignore them. */
+  /** Ids with a NUL, which clients ignore. */
   nulIds: number;
-  /** `retry` values other than digits; clients ignore them. */
+  /** `retry` values other than digits, which clients ignore. */
   badRetries: number;
 }
 

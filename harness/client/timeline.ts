@@ -100,7 +100,7 @@ export class Timeline {
     this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;
-    // A burst shows its first and last text; of sent bytes, all.
+    // A burst of frames shows the first and last text; a burst of sent bytes shows all.
     last.what = cut(kind === 'sent' ? `${last.what} ${what}` : `${last.what.split(' … ')[0]} … ${what}`, KEPT_STEPS);
   }
 

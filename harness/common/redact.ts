@@ -22,8 +22,8 @@ export class Redactor {
   }
 
   /**
-   * Secrets below 8 characters or of ordinary words are masked only as values of credentials. `variable` names the
-   * environment variable that holds the secret, for commands that repeat a request.
+   * Masks short secrets and ordinary words only as values of credentials. `variable`: environment variable of the
+   * secret, for commands that repeat a request.
    */
   add(secret: string | undefined, variable?: string): void {
     if (secret === undefined || secret === '') return;

@@ -2,7 +2,7 @@
 
 /** Characters; shorter parts of a cut secret occur by chance. */
 const SHORTEST = 4;
-/** Characters at the beginning of a secret that are masked anywhere, as text may be cut after them. */
+/** Characters at the beginning of a secret that are masked anywhere, as text may be cut later. */
 export const HEAD = 8;
 
 export interface Form {

@@ -248,7 +248,9 @@ function words(name: string, joint: string): string {
   return name.replace(/[A-Z]/g, (letter) => joint + letter.toLowerCase());
 }
 
-/** Precedence: option, target file, environment. An unset flag counts as absent, so that a target file can set it. */
+/**
+ * Precedence: option, target file, environment. An unset flag counts as absent, so that a target file can set the flag.
+ */
 export function mergedFields<T extends Fields>(
   fields: T,
   options: object,

@@ -57,7 +57,7 @@ export async function openDeviceTarget(options: DeviceTargetOptions): Promise<Op
       isStopped: () => agent.isStopped,
       patienceMs,
       endedByItself: restart?.endedByItself,
-      // Starts through control if the process still runs, as a rig may outlive its agent.
+      // Control starts the agent if the process still runs, as a rig may outlive its agent.
       start:
         restart === undefined && !capabilities.has('restart')
           ? undefined

@@ -141,8 +141,8 @@ export class TargetLife {
   }
 
   /**
-   * Undefined if the target serves. Without a known exit, a check is blamed only if the target breaks off its answer
-   * again while no other check runs.
+   * Undefined if the target serves. Without a known exit, a check is blamed only if an answer breaks off again while no
+   * other check runs.
    */
   async #failed(run: Running, error: unknown): Promise<unknown> {
     if (error instanceof TargetEnded || error instanceof AttemptCutOff) return error;

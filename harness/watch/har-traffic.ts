@@ -173,7 +173,7 @@ function stepsOf(entry: Entry, exchange: number): { at: number; step(take: TakeT
   ];
 }
 
-/** A missing body counts as cut, so that no rule judges it. */
+/** A missing body counts as cut, so that no rule judges the body. */
 const known = (text: string | undefined): Body =>
   text === undefined ? { size: 0, cut: { sha256: '' } } : { text, size: Buffer.byteLength(text) };
 

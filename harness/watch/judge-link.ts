@@ -4,7 +4,7 @@ import { JudgeWorker, type JudgeWorkerOptions } from './judge-worker.ts';
 import type { Concluded } from './judging.ts';
 import type { Ending, Side, Tap } from './relay.ts';
 
-/** Share of a processor; above it judging drops the busiest connections, so that traffic has processor time. */
+/** Share of a processor; a busier judge drops the busiest connections, so that traffic has processor time. */
 const MOST_BUSY = 0.125;
 /** Milliseconds of processor time for the thread's warm-up, which says nothing about the cost of traffic. */
 const WARM_UP_MS = 1000;

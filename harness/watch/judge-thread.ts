@@ -90,7 +90,7 @@ function yieldToTraffic(): void {
 
 const MOST_PENDING = 8 * 1024 * 1024;
 
-/** Records a batch before judging it, so that traffic that breaks the judge can be replayed. */
+/** Records each batch before judging, so that traffic that breaks the judge can be replayed. */
 class Serving {
   readonly #judge: TrafficJudge;
   readonly #keeping: RecordingSink | undefined;

@@ -15,7 +15,7 @@ export interface RecordingHead {
   part: number;
 }
 
-/** Bodies that are no text are dropped, since they may hold a secret. */
+/** Bodies that are no text may hold a secret, so they are dropped. */
 export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Traffic {
   if (traffic.kind === 'request')
     return {

@@ -199,7 +199,7 @@ class ContainerRun implements RunningClient {
   }
 
   async #stop(): Promise<void> {
-    // Waits for the start, since Docker may start a container after its failed removal.
+    // Waits for the start, since Docker may start a container whose removal failed before.
     await Promise.allSettled([this.#started]);
     await this.#created.then((container) => container.remove({ force: true, v: true })).catch(() => {});
     // Docker keeps the output of a container that never ran open, which keeps this process alive.

@@ -50,7 +50,7 @@ const idsOf = (answer: unknown): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Calls reject with ControlError if they fail. */
+/** Calls reject with ControlError on failure. */
 export class CheckControl extends Control implements TargetHooks {
   readonly kind: string;
   readonly #control: Control;
@@ -100,7 +100,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#drives.clear();
     this.#agent.stopping();
     await this.#make(call, over);
-    // A control that works through the stopped agent otherwise waits until its time limit.
+    // A control that works through the stopped agent waits until its time limit, unless aborted.
     if (this.#control.seesDevice) this.#stopped.abort(new ControlRefused('control: the agent was stopped meanwhile'));
     this.#stopped = new AbortController();
     // A stop may cut off pending calls, so their failure is expected.

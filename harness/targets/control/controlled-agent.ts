@@ -83,7 +83,7 @@ export class ControlledAgent {
     );
   }
 
-  /** Starts an agent that an earlier check left stopped, once. Throws ControlError if it stays down. */
+  /** Starts an agent that an earlier check left stopped, once. Throws ControlError if the agent stays down. */
   async ready(control: Control, signal: AbortSignal): Promise<void> {
     if (this.#down === undefined) return;
     if (!(await this.#accepts(signal))) {

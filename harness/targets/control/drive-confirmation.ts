@@ -90,8 +90,8 @@ export class Drives {
   }
 
   /**
-   * Searches what was added since the mark for the drive's id as any JSON value, as the layout is not specified. Uses
-   * the last id, because earlier ids may belong to other drives.
+   * Searches the text added since the mark for the drive's id, as the layout of a line is not specified. Earlier ids
+   * may belong to other drives, so the last id counts.
    */
   async isInLog({ drive, mark }: Unseen): Promise<boolean> {
     for (const [path, { size }] of (await this.mark()) ?? []) {

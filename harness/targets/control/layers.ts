@@ -123,8 +123,8 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
 });
 
 /**
- * Fills the log of the stopped agent and publishes one event, which makes the agent compact. Waits, since the agent may
- * show the event first.
+ * Fills the stopped agent's log and publishes an event, on which the agent compacts. The agent may show the event
+ * first, so the compaction is awaited.
  */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
   const readLog = async (): Promise<string> => (await files.read(log))?.toString('utf8') ?? '';
