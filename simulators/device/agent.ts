@@ -1,4 +1,4 @@
-/** One run of a device's agent, from start on the disk to its end, like the process of a real robot. */
+/** One run of a device's agent, from its start to its stop or kill. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { timestamp } from '../common/clock.ts';
@@ -21,7 +21,7 @@ import type { Stream } from './stream/subscriber.ts';
 import type { DeviceListener, Entrance } from './transport.ts';
 import { Watch } from './watch.ts';
 
-/** Time of an event that never happened, because the published shape requires one. */
+/** The API requires a time even for an event that never happened. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
 export class Agent implements RequestHandler, ServedAgent {
@@ -40,7 +40,7 @@ export class Agent implements RequestHandler, ServedAgent {
   readonly #listeners: DeviceListener[] = [];
   readonly #watch: Watch | undefined;
 
-  /** Reads the robot's directory. Throws the system's error if it is unreadable. */
+  /** Throws the system's error if the robot's directory is unreadable. */
   constructor(settings: Settings, identity: () => Identity, env: Environment, directory: DeviceDirectory) {
     this.#settings = settings;
     this.#identity = identity;
@@ -119,7 +119,7 @@ export class Agent implements RequestHandler, ServedAgent {
     this.uplink?.start().catch((error: unknown) => this.log.error({ err: error }, 'the uplink did not come up'));
   }
 
-  /** Stores accepted changes, ends streams, and removes socket and discovery file. */
+  /** Rejects with AggregateError if a part of the agent fails to close. */
   async stop(): Promise<void> {
     for (const listener of this.#listeners) listener.close();
     const results = await Promise.allSettled([this.uplink?.stop(), this.deployments.close()]);
@@ -132,10 +132,7 @@ export class Agent implements RequestHandler, ServedAgent {
     if (failures.length > 0) throw new AggregateError(failures, 'the agent did not end cleanly');
   }
 
-  /**
-   * Ends as after SIGKILL: breaks connections, flushes and removes nothing. Returns the result of
-   * `DeviceDirectory.fence`.
-   */
+  /** Ends the agent like SIGKILL: flushes nothing. Resolves when the kernel has completed a pending write. */
   kill(): Promise<void> | undefined {
     const writing = this.#directory.fence();
     this.#watch?.stop();
@@ -188,7 +185,7 @@ export class Agent implements RequestHandler, ServedAgent {
   #openDeployments(incarnation: Incarnation): Deployments {
     const { directory, io, durable, behaviour, isNew } = incarnation;
     const { retryMs, failedMs } = this.#settings;
-    // Draws the same ids for the same seed and history, and none twice.
+    // Equal seeds and histories give equal ids; no id comes twice.
     const newId = (): string => {
       this.#ids ??= random(this.#settings.seed).fork(`${this.events.latest}/${this.deployments.history}`);
       return this.#ids.text(12);

@@ -1,7 +1,4 @@
-/**
- * Decisions of the simulated device that have a legal or illegal alternative. `referenceBehaviour` is correct; a defect
- * or a legal variant (`simulators/defects/device`) replaces a few of them.
- */
+/** Replaceable decisions of the simulated device; `referenceBehaviour` is correct, each defect replaces a few. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -46,30 +43,30 @@ export interface Refusal {
   headers?: Record<string, string>;
 }
 
-/** Sections 5 and 9. */
+/** Decisions on connections and authentication (specification sections 5 and 9). */
 export interface TransportBehaviour {
-  /** Sets the permissions of the socket at `path` before it appears in `folder`. */
+  /** Sets the permissions of a socket file before clients can find the file. */
   permit(path: string, mode: number, folder: string): void;
   readonly host: string;
   readonly backlog: number;
-  /** Decides on a new connection beside `open` others. */
+  /** `open`: number of connections already open. */
   accepts(open: number): boolean;
-  /** Takes each connection before any byte of it. */
+  /** Runs before the device reads the first byte of a new connection. */
   connected(socket: Socket): void;
   discovery(file: DiscoveryFile): unknown;
-  /** Decides on a request by its `Authorization` header; `token` is undefined on a transport without one. */
+  /** `token`: expected bearer token; undefined on a transport that requires none. */
   authorized(header: string | undefined, token: string | undefined, transport: string): boolean;
 }
 
-/** Sections 4.1, 7 and 9. */
+/** Decisions on requests and responses (specification sections 4.1, 7 and 9). */
 export interface HttpBehaviour {
-  /** Takes a request over, before all other decisions, by returning true. */
+  /** Responds and returns true, or leaves the request to the device. */
   intercept(request: IncomingMessage, response: ServerResponse): boolean;
   delayMs(): number;
-  /** Path below the version prefix; undefined outside the Device API. */
+  /** Path below the version prefix; undefined for a path outside the Device API. */
   route(path: string): string | undefined;
   refusal(refusal: Refusal, request: IncomingMessage): Refusal;
-  /** A string becomes a plain text, undefined an empty body. */
+  /** The device sends a string as plain text, and undefined as an empty body. */
   errorBody(refusal: Refusal): unknown;
   resource(value: unknown): unknown;
   /** Body of `GET /deployments/current`. */
@@ -78,30 +75,30 @@ export interface HttpBehaviour {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Sections 4.1 and 6. */
+/** Decisions on event streams (specification sections 4.1 and 6). */
 export interface StreamBehaviour {
   chooseCursor(request: CursorRequest): number | 'none' | 'malformed';
-  /** Id before the first event to send. */
+  /** Returns the id after which the stream begins; `expired` causes a 410 response. */
   resolveCursor(cursor: number | 'none', retained: Retained): number | 'expired';
   parseTypes(values: readonly string[]): TypeFilter;
   wants(filter: TypeFilter, type: string, phase: 'replay' | 'live'): boolean;
   frame(event: StoredEvent): string;
   chunk(body: Buffer): Buffer;
-  /** Text of a heartbeat; '' sends none. `idleMs`: longest time without a byte. */
+  /** Text of a heartbeat; an empty text sends none. `idleMs`: milliseconds since the last sent byte. */
   heartbeat(now: { latest: number; idleMs: number }): string;
   heartbeatMs(configured: number): number;
   readonly heartbeatAtOpen: boolean;
   readonly preamble: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Changes the events of one subscription; undefined shares encoded frames with other subscribers. */
+  /** Session that alters events of one subscription; undefined lets subscriptions share encoded frames. */
   session(subscription: Subscription): Session | undefined;
-  /** Calls `enter`, which makes a subscription live after its replay. */
+  /** Calls `enter` to switch a subscription from replayed to live events. */
   join(enter: () => void): void;
   recipients<S extends LiveSubscriber>(live: ReadonlySet<S>): Iterable<S>;
-  /** Bytes waiting in a live subscriber's socket, above which it reads from the file again. */
+  /** Bytes; a live subscriber with more unsent data reads from the log file again. */
   readonly liveBufferBytes: number;
   readonly eventPauseMs: number;
-  /** Milliseconds of a stream's life; undefined for no end. */
+  /** Milliseconds until the device ends a stream; undefined for no limit. */
   lifetimeMs(heartbeatMs: number): number | undefined;
 }
 
@@ -112,7 +109,7 @@ export interface Subscription {
 }
 
 export interface Session {
-  /** Changes a portion of the replay before the filter. */
+  /** Alters replayed events before the type filter applies. */
   replay?(events: readonly StoredEvent[]): readonly StoredEvent[];
   live?(events: readonly StoredEvent[]): readonly StoredEvent[];
 }
@@ -121,39 +118,33 @@ export interface LiveSubscriber {
   readonly waiting: number;
 }
 
-/** Section 6.2. */
+/** Decisions on the event log (specification section 6.2). */
 export interface LogBehaviour {
   readonly idStep: number;
-  /** Most events kept, by default the number `configured` by the options. */
+  /** Maximum number of retained events; `configured` comes from the options. */
   retain(configured: number): number;
   readonly tellsRetention: boolean;
-  /** Written form of a batch: a line for each event, with its line break. */
+  /** Text of a batch in the log file: one line per event, with line breaks. */
   lines(events: readonly StoredEvent[]): string;
-  /** Highest assigned id of a log that ends with `last`. */
+  /** Highest id ever assigned, for a log whose last readable event is `last`. */
   highest(last: number, mark: Mark | undefined, damaged: boolean): number;
-  /** Treatment of a log at the start: truncates a torn end, keeps it, or drops everything. */
+  /** `torn`: the log ends with an incomplete line, which `repair` truncates. */
   opening(torn: boolean): 'repair' | 'keep' | 'empty';
-  /** Order in which a batch is stored, becomes readable and is delivered. Keep `commit` and `deliver` together. */
+  /** Orders the steps of a batch; `deliver` must follow `commit` in the same tick. */
   publish(steps: { store(): Promise<void>; commit(): void; deliver(): void }): Promise<void>;
-  /**
-   * First id that a compaction keeps, for `ids` ids in steps of `step`; an id above `latest` keeps nothing.
-   */
+  /** First id that a compaction keeps; an id above `latest` keeps no event. */
   keepFrom(plan: { earliest: number; latest: number; ids: number; step: number }): number;
 }
 
-/** Sections 2.1, 2.2, 2.4 and 6.3. */
+/** Decisions on deployments (specification sections 2.1, 2.2, 2.4 and 6.3). */
 export interface DeploymentBehaviour {
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
   event(draft: EventDraft): EventDraft;
   occurredAt(timestamp: string): string;
   files(files: readonly ConfigFile[]): readonly ConfigFile[];
-  /** Order in which a deployment's files reach their place and its event is published. */
   enter(steps: { place(): Promise<void>; publish(): Promise<void> }): Promise<void>;
   announce(events: readonly EventDraft[], change: DeploymentChange): readonly EventDraft[];
-  /**
-   * Fails a deployment with unwritable files. Otherwise the agent retries it for ever, like one without files, and has
-   * no current deployment meanwhile.
-   */
+  /** Fails a deployment whose files cannot be written; false retries without end. */
   readonly givesUp: boolean;
   readonly failedArchives: boolean;
   readonly removesFiles: boolean;
@@ -235,10 +226,10 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
 };
 
-/** Compares a bearer token (section 5); HTTP ignores the case of the scheme. */
+/** Checks a bearer token (specification section 5); HTTP ignores the case of `Bearer`. */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
-  // Compares digests, whose equal length makes the time constant.
+  // Digests have equal lengths, which `timingSafeEqual` requires.
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(token));
 }

@@ -1,7 +1,4 @@
-/**
- * Robot's directory for one run of its agent, created by the first write. Its lock keeps other devices out; its fence,
- * after a kill, stops operations under way from changing anything more.
- */
+/** A robot's directory, locked by a running agent; a killed agent can no longer change it. */
 
 import { existsSync, mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,10 +6,8 @@ import process from 'node:process';
 import { threadId } from 'node:worker_threads';
 import { type DiskIo, errorCode, isUnwritable } from './log/io.ts';
 
-// Lock of a robot's directory: a symbolic link `lock` whose target names the owner. A link, unlike a file, appears
-// together with its content and, unlike a socket, needs no descriptor. The next device takes over the lock of a crashed
-// owner. Machines or containers with a common directory need another lock, because they cannot see each other's
-// processes.
+// The lock is a symbolic link whose target names the owner; the kernel creates name and target in one step. Machines or
+// containers that share a directory need a different lock, because they cannot see each other's processes.
 
 export class DirectoryInUseError extends Error {
   override name = 'DirectoryInUseError';
@@ -29,10 +24,7 @@ const held = new Set<string>();
 let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid)}-${threadId}`;
 
-/**
- * `name`: of the link, for a directory with several locks. Throws DirectoryInUseError, or the system's error for a
- * directory that cannot hold a link.
- */
+/** Throws DirectoryInUseError, or the system's error for a directory that cannot hold a link. */
 export function lockDirectory(directory: string, name = 'lock') {
   const path = `${directory}/${name}`;
   locks += 1;
@@ -48,7 +40,7 @@ export function lockDirectory(directory: string, name = 'lock') {
     release: (): void => {
       if (held.delete(owner) && ownerOf(path) === owner) unlinkSync(path);
     },
-    /** Leaves the lock behind as after a crash of its owner. */
+    /** Leaves the link on the disk, as after a crash of the owner. */
     abandon: (): void => void held.delete(owner),
   };
 }
@@ -69,7 +61,7 @@ function acquire(path: string, owner: string): void {
       const where = `${dirname(path)} is in use by ${user}`;
       throw new DirectoryInUseError(`${where}; give each device a directory of its own`, pid);
     }
-    // Lets one process replace the link, because several may find the owner dead.
+    // Several processes may find the owner dead; only the holder of this second lock replaces the link.
     const takeover = `${path}.${other}`;
     acquire(takeover, owner);
     if (ownerOf(path) === other) {
@@ -94,17 +86,17 @@ function isAlive(owner: string): boolean {
   const [pid, start, thread] = owner.split('-');
   if (start === '' || start !== startOf(Number(pid))) return false;
   if (Number(pid) !== process.pid) return true;
-  // Counts devices of other threads as alive, because they are invisible here.
+  // A thread cannot see the devices of other threads, so their locks count as live.
   return thread !== String(threadId) || held.has(owner);
 }
 
-/** Start time of a process, which tells the owner from a later process with its number; '' if there is none. */
+/** Start time of a process, because systems reuse process ids; '' for a missing process. */
 function startOf(pid: number): string {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0) ? 'unknown' : '';
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // Counts a zombie as dead, because it only waits for its parent.
+    // A zombie is dead and only waits for its parent.
     return state === 'Z' ? '' : (fields[18] ?? '');
   } catch (error) {
     return errorCode(error) === 'EPERM' ? 'unknown' : '';
@@ -115,7 +107,7 @@ export class KilledError extends Error {
   override name = 'KilledError';
 }
 
-/** File operations of one run of an agent. After the fence, all but reads throw KilledError. */
+/** After `fence`, operations that change the directory throw KilledError. */
 export class DeviceDirectory implements DiskIo {
   readonly isNew: boolean;
   readonly #directory: string;
@@ -123,7 +115,7 @@ export class DeviceDirectory implements DiskIo {
   #lock: Lock | undefined;
   #killed = false;
   #writing: Promise<void> | undefined;
-  /** Topmost new directory, until its name is on the disk. */
+  /** Topmost directory that this run created, until its name is on the disk. */
   #made: string | undefined;
 
   constructor(directory: string, io: DiskIo) {
@@ -134,7 +126,7 @@ export class DeviceDirectory implements DiskIo {
     try {
       this.#takeLock();
     } catch (error) {
-      // Serves the events of an unwritable directory, which takes no new ones.
+      // An unwritable directory still serves its events, but takes no new events.
       if (!isUnwritable(error)) throw error;
     }
   }
@@ -143,10 +135,7 @@ export class DeviceDirectory implements DiskIo {
     if (this.#killed) throw new KilledError('the agent was killed');
   }
 
-  /**
-   * Stops every change of the directory, which stays as after a crash. Resolves when the kernel has completed a write
-   * under way, as it does for a killed process; undefined without a write.
-   */
+  /** Stops every change, as a crash does; resolves when the kernel has completed a pending write. */
   fence(): Promise<void> | undefined {
     this.#killed = true;
     this.#lock?.abandon();

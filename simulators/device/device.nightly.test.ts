@@ -1,4 +1,4 @@
-/** Many times over, the subjects of the short tests of the device: kills, takeovers of locks, races and replays. */
+/** Long runs of the device under kills, lock takeovers, races and slow replays. */
 
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -48,7 +48,7 @@ test('a reader that begins at any step of a compaction gets every event after it
     for (const cursor of [0, 100, 199, 200, 201, 600, 999, 1_000]) {
       const client = new Client(log, cursor);
       client.read();
-      // The second client begins to read after the compaction.
+      // The second client starts to read only after the compaction.
       clients.push(client, new Client(log, cursor));
     }
   } while (await slow.letGo());
@@ -65,7 +65,7 @@ test('a reader that begins at any step of a compaction gets every event after it
   await log.close();
 });
 
-// Thousands of replays whose clients do not read: what they cost a client that only asks for the health.
+// Clients that do not read their replays must not delay a health request.
 
 const REPLAYS = 400;
 const EVENTS = 1_000;
@@ -94,9 +94,9 @@ test('a request is answered before the replays of hundreds of clients that came 
     const before = replayed;
     expect(status).toBe(200);
     expect(on.device.stats().subscribers).toBeGreaterThan(REPLAYS / 2);
-    // A portion has some 200 events. One for each client that came first is what a turn for everybody would cost.
+    // One portion has about 200 events; a turn of every client replays REPLAYS * 200.
     expect(before).toBeLessThan(REPLAYS * 100);
-    // They go on when nobody else wants something, to the last one.
+    // All replays complete once no other request waits.
     await expect.poll(() => replayed, { timeout: 60_000 }).toBeGreaterThan(REPLAYS * 200);
   } finally {
     for (const client of clients) client.destroy();

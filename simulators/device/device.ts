@@ -1,4 +1,4 @@
-/** Simulated device: starts and stops incarnations of its agent, and drives the running one. */
+/** Simulated device: starts, stops, kills and drives its agent. */
 import type { ControlInfo, StopSignal } from '../../harness/contract/control.ts';
 import { systemClock } from '../common/clock.ts';
 import { random } from '../common/random.ts';
@@ -25,13 +25,13 @@ export interface DeviceStats {
   connections: number;
 }
 
-/** Device that can start, stop, kill and drive its agent. Disposal ends the agent and the control API. */
+/** Disposal ends the agent and the control API. */
 export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #env: Environment;
   #identity: Identity | undefined;
   #agent: Agent | undefined;
-  /** Resolves when the kernel has completed a killed agent's writes. */
+  /** Resolves when the kernel has completed the writes of a killed agent. */
   #pendingWrites: Promise<void> | undefined;
   #startingAgent: Agent | undefined;
   #control: ControlServer | undefined;
@@ -55,12 +55,12 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#identity;
   }
 
-  /** Path of the unix socket; undefined on another transport. */
+  /** Path of the unix socket; undefined for a device without one. */
   get socketPath(): string | undefined {
     return this.address['socket'];
   }
 
-  /** Addresses as in the ready line: `socket`, `discovery`. */
+  /** Paths of the unix socket (`socket`) and of the discovery file (`discovery`). */
   get address(): Record<string, string> {
     return Object.assign({}, ...this.#settings.endpoints.map(({ address }) => address));
   }
@@ -96,7 +96,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     return this.#agent !== undefined;
   }
 
-  /** Resolves once the agent serves; returns at once while the agent is up. */
+  /** Resolves once the agent serves, at once for a running agent. */
   async start(): Promise<void> {
     await this.#stopping;
     if (this.#agent) return;
@@ -106,7 +106,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     await this.#starting;
   }
 
-  /** Ends the agent in order, or by `kill` for `SIGKILL`. */
+  /** `SIGTERM` lets the agent store accepted changes; `SIGKILL` calls `kill`. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
     if (signal === 'SIGKILL') return this.kill();
     await this.#starting;
@@ -120,7 +120,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     await this.#stopping;
   }
 
-  /** Ends the agent as after SIGKILL: breaks connections, leaves the socket file, flushes nothing. */
+  /** Ends the agent like SIGKILL: breaks connections, flushes nothing, leaves the socket file. */
   kill(): void {
     this.#pendingWrites = (this.#agent ?? this.#startingAgent)?.kill() ?? this.#pendingWrites;
     this.#agent = undefined;

@@ -1,4 +1,4 @@
-/** The surface of both dialects, row by row, on the wire. */
+/** Differences between the two dialects, checked on the wire. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { AgentDeployment } from '../../harness/contract/agent.ts';
@@ -32,7 +32,7 @@ const firstEvent = async (on: Robot) => {
   return { ...event?.envelope, comments: stream.comments };
 };
 
-/** What is asked of a robot with a log from 3 to 10, and what agents of each dialect answer. */
+/** Each robot retains events 3 to 10; the last two columns are the responses of the dialects. */
 const ROWS: [what: string, ask: Ask, spec: unknown, miru: unknown][] = [
   ['no current deployment', code('/deployments/current'), [404, 'deployment_not_found'], [404, 'resource_not_found']],
   ['an unknown release', code('/releases/rls_none'), [404, 'release_not_found'], [404, 'resource_not_found']],

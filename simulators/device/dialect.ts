@@ -1,7 +1,4 @@
-/**
- * Behaviour of each dialect where the specification leaves a choice. The default is the reference; `miru` follows the
- * published agents.
- */
+/** Behaviour of the two dialects: the reference of the specification, and `miru`, like published agents. */
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import type { Dialect } from '../../harness/contract/versions.ts';
@@ -18,7 +15,7 @@ const miru: DeviceBehaviour = {
     ...http,
     headers: {},
     intercept: (_request, response) => {
-      // Leaves keep-alive implicit, because Node adds no header that was removed.
+      // Published agents send no `Connection` header; Node adds no header that was removed.
       response.removeHeader('Connection');
       return false;
     },
@@ -26,7 +23,7 @@ const miru: DeviceBehaviour = {
     refusal: (refusal, { url = '' }) => refusalAt(url, refusal),
     errorBody: (refusal) => {
       if (refusal.code === REPEATED) return refusal.message;
-      // Answers an unknown path and a wrong method without a body.
+      // Published agents answer unknown paths and wrong methods without a body.
       const isBare = refusal.code === 'not_found' || refusal.code === 'method_not_allowed';
       return isBare ? undefined : http.errorBody(refusal);
     },
@@ -44,13 +41,12 @@ const miru: DeviceBehaviour = {
   },
   log: {
     ...log,
-    // Drops the `object` of the envelope.
     lines: (events) => log.lines(events).replaceAll(/^\{"object":"event",/gm, '{'),
   },
   deployments: {
     ...deployments,
     event: ({ type, data }) => ({ type, data: inRustStyle(data) }),
-    // Writes an offset and nanoseconds, of which the last six digits are arbitrary: JavaScript's clock lacks them.
+    // Published agents write nanoseconds and an offset; JavaScript has only milliseconds.
     occurredAt: (text) => text.replace('Z', `${String(process.hrtime.bigint() % 1_000_000n).padStart(6, '0')}+00:00`),
     givesUp: false,
     enter: async (steps) => {
@@ -67,10 +63,10 @@ const CODES: Readonly<Record<string, string>> = {
   git_commit_not_found: 'resource_not_found',
 };
 
-/** Code for a repeated `after`, refused in plain text even with equal values. */
+/** Published agents refuse a repeated `after` in plain text, even with equal values. */
 const REPEATED = 'repeated_parameter';
 
-/** Moves ids from `params` to the message of an expired cursor. */
+/** Published agents name the ids of an expired cursor in `message`, not in `params`. */
 function refusalAt(url: string, { status, code, message, params, headers = {} }: Refusal): Refusal {
   const repeated = code === 'invalid_cursor' && new URLSearchParams(url.split('?')[1] ?? '').getAll('after').length > 1;
   const allow = headers['Allow']?.replaceAll(', ', ',');
@@ -83,7 +79,7 @@ function refusalAt(url: string, { status, code, message, params, headers = {} }:
   };
 }
 
-/** Accepts a sign: `+1` is 1, and a negative cursor is older than every event. */
+/** Reads `+1` as 1, and a negative cursor as older than every event. */
 function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   if (after.length > 1) return 'malformed';
   const text = after[0] ?? lastEventId;
@@ -92,7 +88,7 @@ function chooseSignedCursor({ after, lastEventId }: CursorRequest): number | 'no
   return chooseCursor({ after: after.map(unsigned), lastEventId: lastEventId && unsigned(lastEventId) });
 }
 
-/** Serves everything retained for 0; calls the id just before the earliest event expired. */
+/** Reads 0 as the beginning of the log; the id before the earliest event is expired. */
 function resolveFromZero(cursor: number | 'none', retained: Retained): number | 'expired' {
   const { earliest, latest } = retained;
   if (cursor === 'none') return resolveCursor(cursor, retained);

@@ -1,4 +1,4 @@
-/** Faults by name, for `--fault` and `DeviceOptions.faults`. */
+/** Faults of a device by name, for `--fault` and `DeviceOptions.faults`. */
 
 import type { Socket } from 'node:net';
 import { DURATION_FORM, durationMs } from '../../harness/common/durations.ts';
@@ -46,7 +46,7 @@ const isKind = (name: string): name is Fault['kind'] => Object.hasOwn(FAULTS, na
 const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = {
   latency: (value) => {
     const fault = range('latency', value, duration);
-    // At most a day, because timers take 24 days.
+    // Node's timers overflow after 24 days.
     return fault && fault.high <= DAY_MS ? fault : undefined;
   },
   reset: (value) => range('reset', value, size),
@@ -62,7 +62,7 @@ const READERS: { [K in Fault['kind']]: (value: string) => Fault | undefined } = 
   },
   'clock-skew': (value) => {
     const ms = duration(value.replace(/^[+-]/, ''));
-    // At most a century, because years of dates have four digits.
+    // A skew of at most a century keeps years at four digits.
     if (ms === undefined || ms > 36_500 * DAY_MS) return undefined;
     return { kind: 'clock-skew', ms: value.startsWith('-') ? -ms : ms };
   },
@@ -94,12 +94,11 @@ export interface Environment {
   latency(): number;
 }
 
-/** Crash of the agent by a fault, during an operation. */
 export class CrashFault extends Error {
   override name = 'CrashFault';
 }
 
-/** Applies faults to `env` in order. `crash`: ends the agent like SIGKILL. */
+/** `crash` ends the agent like SIGKILL. */
 export function withFaults(env: Environment, faults: readonly Fault[], random: Random, crash: () => void): Environment {
   return faults.reduce((inner, fault) => apply(inner, fault, random.fork(fault.kind), crash), env);
 }
@@ -122,7 +121,7 @@ function apply(env: Environment, fault: Fault, random: Random, crash: () => void
   }
 }
 
-/** Drops the bytes of each stream beyond a drawn number; a reset then ends the connection. */
+/** Sends a random number of bytes of each stream; `reset` then ends the connection. */
 function cutting(env: Environment, { kind, low, high }: Range<'reset' | 'half-open'>, random: Random) {
   const left = new WeakMap<Socket, number>();
   return (socket: Socket, bytes: Buffer): boolean => {

@@ -41,7 +41,6 @@ test('a socket that is named is used, a directory that is named stays', async ()
 const DEVICES = 300;
 const descriptors = () => readdirSync('/proc/self/fd').length;
 
-/** They do not affect each other, and an idle one costs only its listening socket. */
 test('three hundred start, serve, are driven and stop', async () => {
   using home = scratch();
   const before = descriptors();
@@ -51,7 +50,7 @@ test('three hundred start, serve, are driven and stop', async () => {
     ),
   );
   expect(new Set(devices.map(({ identity }) => identity.deviceId)).size).toBe(DEVICES);
-  // One descriptor each, for the socket.
+  // Each idle device costs one descriptor, its listening socket; 5 leave room.
   expect(descriptors() - before).toBeLessThanOrEqual(DEVICES + 5);
   const streams = await Promise.all(devices.map((_, at) => EventStream.open(`${home.path}/${at}.sock`)));
   await Promise.all(devices.map((device, at) => device.deploy({ description: `robot ${at}` })));
@@ -83,7 +82,7 @@ test.for([
   { retain: 0 },
   { retain: Number.NaN },
   { heartbeatMs: -1 },
-  // Timers take no more than 24 days.
+  // Node's timers overflow after 24 days.
   { heartbeatMs: 3e9 },
   { retryMs: 3e9 },
   { failedMs: 3e9 },

@@ -14,9 +14,9 @@ import type { DeviceOptions } from './options.ts';
 import { endpointsOf, transportInFolder } from './transport.ts';
 
 /**
- * Resolves once the device serves. Default for `dir`: a temporary folder, which disposal removes, with a unix socket
- * (`socketPath`) unless the options set a transport. Rejects with DirectoryInUseError or StartError for an unusable
- * directory or address, and with RangeError for an invalid option.
+ * Resolves once the device serves. Without `dir`, the device lives in a temporary folder that disposal removes, with a
+ * unix socket (`socketPath`) unless the options set a transport. Rejects with DirectoryInUseError, StartError, or
+ * RangeError for an invalid option.
  */
 export async function simulateDevice(options: Partial<DeviceOptions> = {}): Promise<SimulatedDevice> {
   const { dir, ...rest } = options;
@@ -39,7 +39,7 @@ class TemporaryDevice extends SimulatedDevice {
     try {
       const somewhere = endpointsOf(options).length > 0 || options.endpoints !== undefined;
       const own = somewhere ? {} : transportInFolder('unix', folder);
-      // Fixed seed for equal ids and data, because the folder's name is random.
+      // The folder's name is random, so a fixed seed keeps ids and data equal.
       super({ seed: 1, ...options, dir: join(folder, 'robot'), ...own });
     } catch (error) {
       rmSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** A killed incarnation changes nothing any more, whatever was under way: the next one may be up already. */
+/** A killed agent changes nothing on the disk, whatever operation was pending. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -11,7 +11,6 @@ import { settle } from './options.ts';
 import { fillerEvents } from './state/deployment-store.ts';
 import { robot, scratch } from './testing/robot.ts';
 
-/** Everything below a directory, with its content. */
 function everything(path: string): string[] {
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .map((entry) => {
@@ -36,14 +35,12 @@ const CHANGING = [
   'remove',
 ];
 
-/**
- * A disk whose syncs take a turn or two, and which calls `after` when an operation that may change something has begun.
- */
+/** Disk that calls `after` once an operation that may change something has begun. */
 function watched(after: () => void): DiskIo {
   const quick: DiskIo = {
     ...disk,
     sync: () => turn(),
-    // Begun is done, as for a process that is killed.
+    // The kernel completes a write that a killed process has begun.
     store: async (fd, buffer, position) => {
       disk.write(fd, buffer, position);
       await turn();
@@ -64,7 +61,7 @@ function watched(after: () => void): DiskIo {
   return Object.fromEntries(operations) as DiskIo;
 }
 
-/** Everything an agent does, at once, whatever comes of it. */
+/** Runs all kinds of changes at once, and ignores their failures. */
 async function busy({ events, deployments }: Agent): Promise<void> {
   const publish = (count: number) => events.append(fillerEvents(0, count, systemClock));
   const files = (name: string) => [
@@ -151,7 +148,7 @@ test('publishers that run through kills and restarts are refused or served, neve
     }
   });
   for (let round = 0; round < 40; round += 1) {
-    // In the middle of a write, and after many writes.
+    // Even rounds kill after several writes, odd rounds after a number of turns.
     const enough = published + Math.floor(round / 4);
     if (round % 2 === 0) while (published < enough) await turn();
     else for (let turns = 0; turns < round; turns += 1) await turn();

@@ -12,7 +12,7 @@ import type { DeploymentPort, Uplink } from './ports.ts';
 import type { Seen } from './seen.ts';
 import { type Endpoint, endpointsOf, type TransportOptions } from './transport.ts';
 
-/** Methods of a pino logger, which receives no secrets. */
+/** Methods of a pino logger. The device logs no secrets. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -25,66 +25,63 @@ export interface Identity {
   name: string;
   /** Robot's directory, where an uplink may keep its keys. */
   directory: string;
-  /** Writes of an uplink to this directory; they throw once the agent is killed. */
+  /** Writes an uplink's files below `directory`; throws once the agent is killed. */
   io?: DiskIo;
 }
 
 export interface DeviceOptions extends TransportOptions {
   /**
-   * Robot's directory, for event log, high-water mark, state, and the config files below `root`. The first write
-   * creates it. A second device on the same directory is refused with DirectoryInUseError.
+   * Directory of the robot, created by the first write: event log, state, and config files below `root`.
+   * DirectoryInUseError refuses a second device.
    */
   dir: string;
   endpoints?: readonly Endpoint[];
-  /** Most events kept, default 2000; compaction leaves 80 % of them. */
+  /** Maximum number of events, default 2000; compaction keeps 80 %. */
   retain?: number;
-  /** Most bytes kept, default unlimited. */
+  /** Maximum bytes of the event log, default unlimited. */
   retainBytes?: number;
-  /** Milliseconds between heartbeats of a stream, default 30 000, at most a day. */
+  /** Milliseconds between heartbeats of a stream, default 30 000, maximum one day. */
   heartbeatMs?: number;
-  /** Place of an event before its delivery: `sync` (default) on the disk, `os` in the page cache, for load. */
+  /** Storage before delivery: `sync` (default) waits for the disk; `os`, for load tests, stops at the page cache. */
   durability?: 'sync' | 'os';
-  /** Control API on a port of 127.0.0.1 or a unix socket. Port 0 picks a free one; `token` defaults to a new one. */
+  /** Control API, on a port of 127.0.0.1 (0 picks a free port) or a unix socket. `token`: random by default. */
   control?: { port: number; token?: string } | { path: string };
   /** Default: derived from the seed. */
   deviceId?: string;
   /** Default: the device id. */
   name?: string;
-  /** Choices where the specification leaves them, unless `behaviour` decides. Default: `spec`. */
+  /** Wire conventions of published agents or of the specification, unless `behaviour` decides. Default: `spec`. */
   dialect?: Dialect;
-  /** Default: that of the dialect. Defects and variants: `simulators/defects/device`. */
+  /** Default: behaviour of the dialect. `simulators/defects/device` defines defects and variants. */
   behaviour?: DeviceBehaviour;
-  /** Faults by name (`FAULTS`). Default: none. */
+  /** Faults by name, as in `FAULTS`. Default: none. */
   faults?: readonly string[];
-  /** Must end the agent, crashed by a fault, before returning. Default: `kill()`. */
+  /** Runs when a fault crashes the agent, and must end the agent before it returns. Default: `kill()`. */
   onCrash?: () => void;
   clock?: Clock;
   /** Seed of ids, data and faults. Default: `dir`. */
   seed?: number | string;
   log?: Logger;
-  /** Bytes by which a live subscriber may lag before the agent drops it, default 4 MiB. */
+  /** Bytes by which a live subscriber may lag before the agent drops the stream, default 4 MiB. */
   subscriberBytes?: number;
-  /** Milliseconds before the first retry of a deployment that the disk rejected, default 15 000; doubles. */
+  /** Milliseconds before the first retry of a deployment that the disk rejected, default 15 000; doubles each time. */
   retryMs?: number;
-  /**
-   * Milliseconds in which a deployment driven to `failed` keeps the requested state, before the agent archives and
-   * removes it. Default 100.
-   */
+  /** Milliseconds before the agent archives and removes a deployment driven to `failed`, default 100. */
   failedMs?: number;
-  /** Takes activity of the agent, at most ten times a second. */
+  /** Receives the agent's activity, at most ten times a second. */
   watch?: (seen: Seen) => void;
-  /** Creates the uplink to a platform, at each start. */
+  /** Creates the uplink to a platform, once per start. */
   uplink?: (port: DeploymentPort, identity: Identity) => Uplink;
 }
 
 export type Settings = ReturnType<typeof settle>;
 
-/** A day in milliseconds, because timers take 24 days. */
+/** Milliseconds of a day; Node's timers overflow after 24 days. */
 const LONGEST_MS = 86_400_000;
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Applies the defaults. Throws RangeError with the option and its accepted values. */
+/** Throws RangeError with the option and its accepted values. */
 export function settle(options: DeviceOptions) {
   const dir = resolve(options.dir);
   const behaviour = options.behaviour ?? dialectBehaviour(options.dialect ?? 'spec');
@@ -116,7 +113,7 @@ function within(name: string, value: number, least: number, most = Number.MAX_SA
   throw new RangeError(`${name} must be a number from ${least}${upTo}, not ${value}`);
 }
 
-/** Unusable address in `option`; the message gives the reason. */
+/** Failure to use the address in `option`; the message gives the reason. */
 export class StartError extends Error {
   override name = 'StartError';
   readonly option: string;
@@ -127,7 +124,7 @@ export class StartError extends Error {
   }
 }
 
-/** Rejects with a StartError for `option` in place of an error of `use`, except its KilledError. */
+/** Turns an error of `use` into StartError, except KilledError. */
 export async function asStartError<T>(option: string, use: Promise<T>): Promise<T> {
   try {
     return await use;
@@ -141,7 +138,7 @@ export function optionOf(error: unknown): string | undefined {
   return error instanceof StartError ? error.option : undefined;
 }
 
-/** Turns a system error into a StartError; returns self-explanatory errors unchanged. */
+/** Returns errors that explain themselves unchanged. */
 export function startErrorOf(option: string, error: unknown): Error {
   if (error instanceof DirectoryInUseError || error instanceof StartError || error instanceof TypeError) return error;
   const {
@@ -150,7 +147,7 @@ export function startErrorOf(option: string, error: unknown): Error {
     address,
     port = -1,
   } = error as Record<'path' | 'dest' | 'address', string | undefined> & { port?: number };
-  // Names the path of a unix socket, whose port is -1.
+  // Errors of a unix socket carry the port -1.
   const place = port < 0 ? (dest ?? path ?? address ?? 'it') : `port ${port}`;
   const code = errorCode(error) ?? '';
   const words: Record<string, string> = {

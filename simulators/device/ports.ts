@@ -1,14 +1,14 @@
-/** Interfaces between the device core, which implements DeploymentPort, and its uplink, which implements Uplink. */
+/** Interfaces between the device core, which implements DeploymentPort, and an uplink, which implements Uplink. */
 import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 
 export interface ConfigFile {
-  /** Path from the platform; the device writes the file below the robot's own root in any case. */
+  /** Path chosen by the platform; the device writes the file below the robot's root. */
   filepath: string;
   content: Uint8Array;
 }
 
-/** Failure to apply a deployment, which becomes `failed` unless it is `retryable`. */
+/** Failure to apply a deployment; the deployment becomes `failed` unless `retryable` is true. */
 export class DeployError extends Error {
   override name = 'DeployError';
   readonly retryable: boolean;
@@ -19,18 +19,18 @@ export class DeployError extends Error {
 }
 
 export interface DeploymentPort {
-  /** Deployments on the device (activity `deployed` or `removing`), with their config files. */
+  /** Deployments with files on the device (activity `deployed` or `removing`). */
   active(): Deployment[];
   get(id: string): Deployment | undefined;
   /**
-   * Makes `wanted` the current deployment: writes all files or none, archives and removes the deployments before it,
-   * and resolves once `deployment.deployed` is in the event log. Rejects with DeployError.
+   * Writes all files or none, archives earlier deployments, and resolves once `deployment.deployed` is in the log.
+   * Rejects with DeployError.
    */
   deploy(wanted: AgentDeployment, files: ConfigFile[]): Promise<{ deployment: Deployment; replaced: Deployment[] }>;
   remove(id: string): Promise<Deployment>;
-  /** Records an error status, of a new deployment too; archives and removes a `failed` one. */
+  /** Records an error status, even for an unknown deployment; archives and removes a `failed` deployment. */
   fail(wanted: AgentDeployment, error: 'retrying' | 'failed'): Promise<Deployment>;
-  /** Keeps a release, with its git commit, for `/releases/*` and `/git_commits/*`. */
+  /** Stores a release with its git commit, for `/releases/*` and `/git_commits/*`. */
   remember(release: AgentRelease): void;
 }
 
@@ -47,13 +47,13 @@ export interface Uplink extends AsyncDisposable {
   readonly lastSyncedAt: string | undefined;
   readonly lastConnectedAt: string | undefined;
   readonly lastDisconnectedAt: string | undefined;
-  /** Provisions if needed, connects, subscribes and syncs once; resolves when online. Idempotent. */
+  /** Provisions the device if needed, connects, and syncs once; resolves when online. Further calls do nothing more. */
   start(): Promise<void>;
   /** Resolves when the first attempt to enrol has ended, or the uplink has stopped. */
   readonly firstAttempt: Promise<void>;
   stop(): Promise<void>;
-  /** Stops as after a kill, without MQTT's DISCONNECT. Default: `stop`. */
+  /** Stops like a killed process, without MQTT's DISCONNECT. Default: `stop`. */
   abandon?(): Promise<void>;
-  /** Syncs now; calls during a sync share it. */
+  /** Starts a sync, or joins the running sync. */
   sync(): Promise<SyncResult>;
 }

@@ -1,4 +1,4 @@
-/** Every situation, played to the reference client. */
+/** Plays every situation to the reference client. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ const TWO = ['1', '2'];
 const SEAM = ['1001', '1002', '1003', '1004'];
 const LOST = ['1001', '1002', 'gap', '1003', '1004'];
 
-/** What the client prints, in the situations that are soon over: ids, and gaps. */
+/** Ids and gaps that the reference client prints in each short situation. */
 const EXPECTED: Record<string, readonly string[]> = {
   crlf: THREE,
   cr: THREE,
@@ -44,7 +44,7 @@ const EXPECTED: Record<string, readonly string[]> = {
   silent: SEAM.slice(0, 2),
   expired: LOST,
 };
-/** The client waits longer and longer between 20 attempts. */
+/** These situations take minutes, because the client waits longer before each of 20 attempts. */
 const TOO_LONG = ['dead', 'expired-again'];
 
 test('every situation is played here, but those that take minutes', () => {

@@ -1,4 +1,4 @@
-/** Plays a situation to a client: answers each request for the stream by script, and reports both sides. */
+/** Plays a scripted situation to a client of the event stream, and reports both sides. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -30,7 +30,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Rejects for an endpoint that cannot be opened. */
+  /** Rejects if an endpoint cannot be opened. */
   static async open(situation: Situation, endpoints: readonly Endpoint[], tell: Tell): Promise<ScenarioPlayer> {
     const player = new ScenarioPlayer(situation, tell);
     try {
@@ -81,7 +81,7 @@ export class ScenarioPlayer implements AsyncDisposable {
     response.flushHeaders();
     this.#tell('server', '200 text/event-stream');
     const text = Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
-    // Shows the end, which is usually the unusual part.
+    // The unusual part usually comes last.
     const shown = text.length <= 200 ? text : `…${text.slice(-200)}`;
     this.#tell('server', `sends ${JSON.stringify(shown)} in ${pieces.length} piece${pieces.length === 1 ? '' : 's'}`);
     for (const piece of pieces) {
@@ -119,8 +119,7 @@ export class ScenarioPlayer implements AsyncDisposable {
 }
 
 /**
- * Plays one situation until a signal (`muster simulate device --scenario`). Prints the ready line, then both sides on
- * standard error. Rejects with StartError.
+ * Plays a situation until a signal; prints the ready line, and both sides on standard error. Rejects with StartError.
  */
 export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
   const stopped = untilSignal();

@@ -21,11 +21,10 @@ export interface SeenListener {
   client: string;
   since: number;
   after: number;
-  /** Event types of the listener's filter; undefined for all. */
   types?: string[];
   frames: number;
   last?: string;
-  /** Bytes that the listener has yet to take. */
+  /** Bytes that the agent has not yet sent to the listener. */
   waiting: number;
 }
 
@@ -39,7 +38,7 @@ export interface SeenLog {
 export interface Seen {
   events: SeenEvent[];
   frames: SeenFrame[];
-  /** Open listeners by number; undefined without a change. */
+  /** Open listeners by number; undefined if none has changed. */
   listeners?: Record<string, SeenListener>;
   log?: SeenLog;
   current?: Deployment | null;

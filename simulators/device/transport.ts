@@ -1,4 +1,4 @@
-/** Transports of the simulated device (specification section 5): a unix socket, or loopback with a discovery file. */
+/** Transports of a simulated device (specification section 5): a unix socket, or loopback with a discovery file. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -37,7 +37,7 @@ export interface Serving {
 
 export interface Listener {
   close(): void;
-  /** Stops listening as in a crash, and leaves the files. */
+  /** Stops listening like a crash, and leaves the files. */
   abandon(): void;
 }
 
@@ -65,7 +65,7 @@ export function listening(server: net.Server, options: net.ListenOptions): Promi
   });
 }
 
-/** Throws UsageError for a path of `--option` where no file can be created. */
+/** Throws UsageError if no file can be created at the option's path. */
 export function requireWritableParent(option: string, path: string): void {
   const parent = dirname(resolve(path));
   try {
@@ -78,9 +78,9 @@ export function requireWritableParent(option: string, path: string): void {
 }
 
 export interface TransportOptions {
-  /** Unix socket to serve on. `mode`: permissions of its file, default 0o660. */
+  /** Path of the unix socket to serve on. `mode`: permissions of its file, default 0o660. */
   socket?: string | { path: string; mode?: number };
-  /** Port of 127.0.0.1 to serve on. `discovery`: file for port and token. */
+  /** Serves on a free port of 127.0.0.1. `discovery`: file that receives port and token. */
   loopback?: { discovery: string };
 }
 
@@ -110,7 +110,7 @@ export const transportArguments = {
 
 export const transportUsage = '--socket PATH, or --loopback with --discovery FILE,';
 
-/** Device options from command-line options; empty without a transport. Throws UsageError. */
+/** Converts command-line options. Throws UsageError. */
 export function transportOptions(args: {
   socket?: string | undefined;
   'socket-mode': string;
@@ -145,7 +145,7 @@ class LoopbackEndpoint implements Endpoint {
     return { discovery: this.#discovery };
   }
 
-  /** Listens on a free port of 127.0.0.1, and writes it with a new token to the discovery file (mode 0600). */
+  /** The discovery file has the mode 0600, because its token gives access. */
   async listen({ rules, onConnection, check }: Serving): Promise<DeviceListener> {
     const discovery = this.#discovery;
     const token = randomBytes(32).toString('hex');
@@ -177,9 +177,9 @@ class LoopbackEndpoint implements Endpoint {
   }
 }
 
-// Unix socket (specification section 5), whose permissions, not a token, decide who may connect.
+// File permissions protect a unix socket, so clients send no token (specification section 5).
 
-/** Kernel limit for the path of a socket, bytes. */
+/** Maximum bytes of a socket's path, set by the kernel. */
 const LONGEST_PATH = 107;
 const BACKLOG = 4_096;
 
@@ -212,9 +212,8 @@ class UnixEndpoint implements Endpoint {
 }
 
 /**
- * Listens on `path`. Takes over the socket of a dead process; rejects if another agent answers on it. Creates the
- * socket in a folder of its owner alone, sets its permissions (`permit`) there, and accepts connections before it
- * appears under its name. `check` throws if the agent was killed meanwhile.
+ * Takes over the socket of a dead process. Rejects if an agent listens on `path`. Sets permissions in a private folder,
+ * so that no client connects before.
  */
 export async function listenUnix(
   path: string,
@@ -235,7 +234,7 @@ export async function listenUnix(
   try {
     check();
     permit(folder.socket);
-    // Links instead of renaming, so that a file that appeared meanwhile stays.
+    // A link fails for an existing file; a rename overwrites the file.
     if (isNew) linkSync(folder.socket, path);
     else renameSync(folder.socket, path);
   } catch (error) {
@@ -254,11 +253,10 @@ export async function listenUnix(
   };
 }
 
-/** Private folder beside the socket, with a path to bind to. Disposal removes both. */
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   mkdirSync(folder, { mode: 0o700 });
-  // Unique name, because Node removes it again when the server closes.
+  // Node removes the bound path when the server closes, so the name must be unique.
   const name = basename(besideName('socket'));
   const { path, close } = reachable(folder);
   return {
@@ -273,14 +271,14 @@ function privateFolder(parent: string): { socket: string } & Disposable {
 
 const OPEN_FOLDERS = '/proc/self/fd';
 
-/** Short path of a folder, if the system has one, because the kernel limits the path of a socket. */
+/** Short path of a folder, because the kernel limits the path of a socket. */
 function reachable(folder: string): { path: string; close(): void } {
   if (!existsSync(OPEN_FOLDERS)) return { path: folder, close: () => {} };
   const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   return { path: `${OPEN_FOLDERS}/${fd}`, close: () => closeSync(fd) };
 }
 
-/** Resolves with whether `path` is free, and with false for the socket of a dead agent. */
+/** True for a free path; false for the socket of a dead agent. */
 async function claim(path: string): Promise<boolean> {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (!existing) return true;

@@ -1,6 +1,6 @@
 /**
- * Reports an agent's activity: stored events, frames written to sockets, listeners, and the bounds of the log. Joins
- * the activity of a tenth of a second, and keeps only the newest part of a flood.
+ * Reports an agent's activity ten times a second: events, frames, listeners and log bounds; a flood loses its oldest
+ * part.
  */
 
 import type { Socket } from 'node:net';
@@ -22,7 +22,7 @@ function framesIn(bytes: Buffer): Pick<SeenFrame, 'id' | 'type' | 'text'>[] {
   });
 }
 
-/** Text of HTTP chunks, or of an unchunked body. */
+/** Decodes HTTP chunks; returns an unchunked body unchanged. */
 function body(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
@@ -43,7 +43,6 @@ interface Watched {
 
 const MOST = 200;
 
-/** Watches one agent from start to end, and the bytes to its subscribers. */
 export class Watch {
   readonly #tell: (seen: Seen) => void;
   #watched: Watched | undefined;
@@ -52,7 +51,7 @@ export class Watch {
   #frames: SeenFrame[] = [];
   readonly #open = new Map<Socket, { number: number; listener: SeenListener }>();
   #nextNumber = 1;
-  /** Frames of the last written bytes, which several subscribers share. */
+  /** Several subscribers share a buffer, so its frames are parsed once. */
   #last: { bytes: Buffer; frames: SeenFrame[] } | undefined;
   readonly #told = new Map<string, string>();
 

@@ -1,32 +1,29 @@
-/** One timer for many members: heartbeats of all streams of a process, keep-alive of all its broker connections. */
+/** One timer for many members, e.g. heartbeats of all streams or keep-alives of all broker connections. */
 import type { Time, Timer } from './uplink/time.ts';
 
 export interface WheelMember {
   beat(): void;
 }
 
-/**
- * Wheel that serves its slots in turn; a member joins the slot current at its arrival. A timer for each of thousands of
- * devices would cost more than the devices.
- */
+/** Runs its slots in order; a timer for each of thousands of devices costs more than the devices. */
 export class Wheel {
   readonly #time: Omit<Time, 'now'>;
   readonly #tickMs: number;
   readonly #slots: Set<WheelMember>[];
   #position = 0;
-  /** Due time of the current slot, on the steady clock. */
+  /** Milliseconds of the steady clock at which the current slot was due. */
   #reachedAt = 0;
   #members = 0;
   #timer: Timer | undefined;
 
-  /** `turnMs`: milliseconds of a turn, which serves each slot once. */
+  /** `turnMs`: milliseconds of a turn, which runs each slot once. */
   constructor(time: Omit<Time, 'now'>, turnMs: number, slots: number) {
     this.#time = time;
     this.#tickMs = turnMs / slots;
     this.#slots = Array.from({ length: slots }, () => new Set());
   }
 
-  /** Calls `beat` once a turn from now on. Returns the slot, for `delete`. */
+  /** Calls `beat` once per turn. Returns the slot, for `delete`. */
   add(member: WheelMember): number {
     const slot = this.#position;
     this.#slots[slot]?.add(member);
@@ -54,7 +51,7 @@ export class Wheel {
     }
   };
 
-  /** Slots due by the clock, because counting the late ticks of a busy machine would stretch a turn. */
+  /** Counts slots by the clock, because late ticks of a busy machine stretch a turn. */
   protected due(): number {
     const due = Math.floor((this.#time.elapsed() - this.#reachedAt) / this.#tickMs);
     this.#reachedAt += due * this.#tickMs;

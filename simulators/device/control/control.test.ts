@@ -9,7 +9,6 @@ import { EventStream, robot, type Scratch, scratch } from '../testing/robot.ts';
 import { type ControlServer, serveControl } from './server.ts';
 import { controlError } from './target.ts';
 
-/** The control API is the same whether the agent is in this process or in one of its own. */
 describe.for(['in this process', 'in a process of its own'] as const)('an agent %s', (kind) => {
   let home: Scratch;
   let close: () => Promise<void>;

@@ -13,10 +13,10 @@ import { ControlError, type ControlTarget, controlError } from './target.ts';
 
 const LARGEST_BODY = 33_554_432;
 
-/** Port of 127.0.0.1, or path of a unix socket; port 0 picks a free one. */
+/** Port of 127.0.0.1 (0 picks a free port), or path of a unix socket. */
 export type ControlAddress = { port: number } | { path: string };
 
-/** Address to serve. Requests to a port must carry `token`, by default a new one. */
+/** `token`: bearer token that requests to the port must carry, random by default. */
 export type ControlOption = { port: number; token?: string } | { path: string };
 
 export interface ControlServer extends AsyncDisposable {
@@ -39,7 +39,7 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/start$/, (target) => target.start()],
 ];
 
-/** Serves until closed. Rejects with the system's error for an unusable address. */
+/** Rejects with the system's error for an unusable address. */
 export async function serveControl(target: ControlTarget, where: ControlOption): Promise<ControlServer> {
   const token = 'path' in where ? undefined : (where.token ?? newControlToken());
   const latest = new WeakMap<Duplex, Exchange>();
@@ -101,7 +101,7 @@ async function answer(target: ControlTarget, request: IncomingMessage): Promise<
     throw new ControlError(405, 'method_not_allowed', `${path} answers ${here.map(([method]) => method).join(', ')}`);
   }
   const [, pattern, run] = action;
-  // Waits for the whole body, so that an aborted request has no effect.
+  // Reads the whole body first, so that an aborted request changes nothing.
   const text = await bodyOf(request);
   const body = await run(target, text, pattern.exec(path)?.[1] ?? '');
   return { status: body === undefined ? 204 : 200, body };

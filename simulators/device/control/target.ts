@@ -1,4 +1,4 @@
-/** Target of the control API: a device in this process, or an agent in a process of its own. */
+/** Target of the control API: an agent in this process or in a separate process. */
 import type {
   ControlCompacted,
   ControlDeployment,
@@ -13,7 +13,7 @@ import { AgentDownError, CompactionError, EventLogError } from '../log/io.ts';
 import { DeployError } from '../ports.ts';
 import { UnknownDeploymentError } from '../state/deployments.ts';
 
-/** Rejection of a control request. `status`: HTTP status of the answer. */
+/** Refusal of a control request; `status` is the HTTP status. */
 export class ControlError extends Error {
   override name = 'ControlError';
   readonly status: number;
@@ -35,27 +35,27 @@ export interface AgentCalls {
 }
 export type AgentCall = keyof AgentCalls;
 
-/** Target whose every call resolves once its effect is visible. */
+/** Each call of a target resolves once clients can see its effect. */
 export abstract class ControlTarget {
   abstract info(): ControlInfo;
-  /** Resolves once the agent serves; returns at once while the agent is up. */
+  /** Resolves once the agent serves, at once for a running agent. */
   abstract start(): Promise<void>;
   abstract stop(signal?: StopSignal): Promise<void>;
-  /** Calls the agent; rejects with ControlError (`agent_down`) while the agent is down. */
+  /** Rejects with ControlError (`agent_down`) while the agent is down. */
   abstract call<Name extends AgentCall>(
     name: Name,
     given: AgentCalls[Name]['given'],
   ): Promise<AgentCalls[Name]['answer']>;
 
-  /** Makes a deployment current, by default deployed without error. */
+  /** Makes a new deployment current; the default has the status `deployed` and no error. */
   deploy(wanted: ControlDeployment = {}): Promise<Deployment> {
     return this.call('deploy', wanted);
   }
-  /** Removes a deployment's files, archives it, publishes `deployment.removed`. */
+  /** Removes the files of a deployment, archives the deployment, and publishes `deployment.removed`. */
   remove(id: string): Promise<Deployment> {
     return this.call('remove', id);
   }
-  /** Publishes `count` events of short-lived deployments beside the current one; resolves with their ids. */
+  /** Publishes `count` events of short-lived deployments; the current deployment stays. */
   publish(count: number): Promise<ControlPublished> {
     return this.call('publish', count);
   }
@@ -70,7 +70,6 @@ export abstract class ControlTarget {
   }
 }
 
-/** Turns an error of a device into a status and code of the control API. */
 export function controlError(error: unknown): ControlError {
   if (error instanceof ControlError) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** Resources of the Device API (specification section 4.1), and further ones of published agents. */
+/** Resources of the Device API (specification section 4.1), and further resources of published agents. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import os from 'node:os';
@@ -54,7 +54,7 @@ function send(response: ServerResponse, status: number, text: string, headers: R
   response.end(bytes);
 }
 
-/** `GET /events` (sections 4.1 and 6): refuses a bad or expired cursor, or hands the connection to a subscriber. */
+/** Answers `GET /events` (specification sections 4.1 and 6). */
 function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   const { agent, request, response } = exchange;
   const { stream: rules } = agent.behaviour;
@@ -83,18 +83,18 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
     response.end();
     return;
   }
-  // Sends frames to the socket past HTTP, encoded once for all subscribers.
+  // Frames bypass Node's HTTP, so that all subscribers share one encoding.
   response.flushHeaders();
   takeOver(request, response);
   agent.stream.onOpen?.(request.socket, { client: request.headers['user-agent'], after, types: filter });
   const session = rules.session({ after, filter, retained });
-  // Subscribes in this tick, because the cursor was checked against the log of now.
+  // Subscribes in the same tick, because the cursor was checked against the current log.
   const subscriber = new Subscriber(agent.stream, request.socket, { after, filter, chunked, session });
   const open = (): void => {
     if (!request.socket.destroyed) subscriber.open();
   };
   if (response.socket) open();
-  // Waits for the socket, which a pipelined response gets at the end of the response before it.
+  // Node gives a pipelined response its socket after the previous response ends.
   else response.once('socket', () => process.nextTick(open));
 }
 
@@ -104,7 +104,7 @@ interface Route {
   handle(exchange: Exchange, query: URLSearchParams, id: string): void | Promise<void>;
 }
 
-/** Route of a JSON resource; answers 404 where `read` returns undefined. */
+/** An undefined result of `read` causes a 404 response. */
 const json = (path: RegExp, resource: string, read: (agent: ServedAgent, id: string) => unknown): Route => ({
   method: 'GET',
   path,
@@ -143,7 +143,6 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-/** Answers one request; logs internal errors and answers them with 500. */
 export function serve(
   agent: ServedAgent,
   request: IncomingMessage,

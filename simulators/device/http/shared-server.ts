@@ -1,7 +1,4 @@
-/**
- * One HTTP server for all devices of the process. Each device listens on sockets of its own and hands connections over,
- * so that an idle device costs only a listening socket.
- */
+/** One HTTP server for all devices of the process, so that an idle device costs one listening socket. */
 
 import type http from 'node:http';
 import type { Socket } from 'node:net';
@@ -17,12 +14,12 @@ export interface RequestHandler {
 interface Connection {
   handler: RequestHandler;
   entrance: Entrance;
-  /** Content that may follow: answers, the rest of an event stream, or nothing after a refusal. */
+  /** Bytes that the device may still send on the connection. */
   carries: 'answers' | 'stream' | 'nothing';
   latest?: Exchange;
 }
 
-/** Milliseconds in which a client may go on sending after a malformed request. */
+/** Milliseconds in which the server discards further bytes after a malformed request. */
 const LINGER_MS = 1_000;
 
 const connections = new WeakMap<Socket, Connection>();
@@ -32,24 +29,21 @@ export function adopt(socket: Socket, handler: RequestHandler, entrance: Entranc
   giveWay();
   connections.set(socket, { handler, entrance, carries: 'answers' });
   const parser = hub();
-  // Names the server to Node, which reports unparsable requests to it.
+  // Node reports unparsable requests to the server in this property.
   Object.assign(socket, { server: parser });
   parser.emit('connection', socket);
 }
 
-/**
- * Reserves a request's socket for an event stream. Releases parser, request and response where possible, because they
- * take more memory than the rest of a stream.
- */
+/** Reserves the socket for a stream, and frees parser and request, which take more memory than the stream. */
 export function takeOver(request: http.IncomingMessage, response: http.ServerResponse): void {
   const connection = connections.get(request.socket);
   if (connection) connection.carries = 'stream';
   const hasBody = 'content-length' in request.headers || 'transfer-encoding' in request.headers;
-  // Claims an upgrade, the only reason for which Node releases a socket.
+  // Node releases a socket from its parser only for an upgrade.
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
-/** Drops later bytes of the client; the client's end ends the stream, as in Node. */
+/** Discards later bytes of the client; the client's end of sending ends the stream. */
 function letGo(socket: Socket): void {
   connections.get(socket)?.latest?.response.detachSocket(socket);
   connections.delete(socket);
@@ -60,17 +54,17 @@ function letGo(socket: Socket): void {
 
 function hub(): http.Server {
   if (server) return server;
-  // Loads no HTTP client or WebSocket, which take a third of an agent's start time with an import.
+  // An import of node:http also loads its client and WebSocket, a third of the agent's start time.
   const { createServer } = getBuiltinModule('node:http');
   const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
   server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
-  // Listens only on versions of Node with this option, because older ones would upgrade each request that asks for it.
+  // Without `shouldUpgradeCallback`, a listener makes Node upgrade every request that asks for an upgrade.
   if ('shouldUpgradeCallback' in server) server.on('upgrade', (_request, socket) => letGo(socket as Socket));
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
     if (connection) connection.latest = { request, response };
     if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
-    // Refuses several Host headers (RFC 9112 section 3.2): Node keeps the first, another server may use the second.
+    // RFC 9112 section 3.2 refuses several Host headers; Node keeps only the first.
     else if (hostsIn(request.rawHeaders) > 1)
       response.writeHead(400, { Connection: 'close', 'Content-Length': 0 }).end();
     else if (connection) connection.handler.handle(request, response, connection.entrance);
@@ -78,19 +72,19 @@ function hub(): http.Server {
   });
   server.on('clientError', (error, socket) => refuse(socket as Socket, statusOf(error)));
   server.on('connect', (_request, socket) => refuse(socket as Socket, '405 Method Not Allowed'));
-  // Starts the timeouts of slow requests, because this server never listens.
+  // Starts the timers for slow requests, because the server never listens itself.
   server.emit('listening');
   return server;
 }
 
-/** Number of Host headers in a list where names and values alternate. */
+/** `raw` alternates header names and values. */
 function hostsIn(raw: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
   return hosts;
 }
 
-/** Answers with an error and reads on briefly, because closing with unread bytes would discard the answer. */
+/** Reads on briefly after the response, because a close with unread bytes discards the response. */
 function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;

@@ -1,4 +1,4 @@
-/** A log whose bytes were changed: what is left of it is served, what is damaged is skipped and told of. */
+/** A damaged log serves its intact events, and skips and reports damaged lines. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { storedAfter } from '../stream/reader.ts';
@@ -7,11 +7,10 @@ import type { EventLog } from './event-log.ts';
 import { disk } from './io.ts';
 import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
 
-/** The JSON of every event that is read. */
 const textsIn = (log: EventLog): Map<number, string> =>
   new Map(Array.from(storedAfter(log, disk, 0), ({ id, json }) => [id, json]));
 
-/** A log of so many events that was stopped or killed, with what it held. */
+/** Creates a log of `count` events, ended in order or by a kill. */
 async function written(directory: string, count: number, { kill = false, size = 30 } = {}) {
   const { log } = open(directory, { durable: true });
   await log.append(drafts(count, size));

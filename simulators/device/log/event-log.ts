@@ -1,7 +1,4 @@
-/**
- * Event log of one robot (specification section 6.2, rule 5). The JSONL file is the source of truth, events are durable
- * before `onStored`, and memory does not grow with the number of events.
- */
+/** Event log of one robot (specification section 6.2, rule 5); the JSONL file is the source of truth. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ControlLog } from '../../../harness/contract/control.ts';
 import { timestamp } from '../../common/clock.ts';
@@ -12,11 +9,11 @@ import { type Incarnation, LogFile } from './log-file.ts';
 import { scanEvents } from './recovery.ts';
 
 export interface EventLogOptions extends Incarnation {
-  /** Most events in the log; compaction keeps 80 % of this number. */
+  /** Maximum number of events; compaction keeps 80 %. */
   retain: number;
-  /** Most bytes in the log; compaction keeps 80 % of this number. */
+  /** Maximum bytes; compaction keeps 80 %. */
   retainBytes: number;
-  /** Takes stored events, in order, in the tick in which they become readable. */
+  /** Runs in order, in the tick in which the events become readable. */
   onStored(events: readonly StoredEvent[]): void;
 }
 
@@ -26,19 +23,19 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Bytes at which a group commit is full. */
+/** Bytes after which a batch takes no further append. */
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
 const NAMED = 10;
-/** Bytes inspected between turns of other work. */
+/** Bytes inspected before other work gets its turn. */
 const PORTION_BYTES = 1_048_576;
 
-/** Open log, which makes one change at a time and stores all waiting appends with one write. */
+/** Makes one change at a time, and stores all waiting appends with one write. */
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #file: LogFile;
   #damage: { generation: Generation; met: Set<number> } | undefined;
-  /** Damage found at the opening of the log, for people. */
+  /** Damage found when the log was opened, as text for people. */
   readonly repairs: string[] = [];
   #next = 0;
   #appends: Pending[] = [];
@@ -74,13 +71,13 @@ export class EventLog {
     return this.generation.earliest ?? this.latest + 1;
   }
 
-  /** Number of retained events; too high only after damaged lines or a removed mark. */
+  /** Number of retained events; damaged lines or a removed mark make the number too high. */
   get count(): number {
     const { earliest, latest, gaps } = this.generation;
     return earliest === undefined ? 0 : Math.floor((latest - earliest - givenUp(gaps, earliest)) / this.#step) + 1;
   }
 
-  /** Reports each line without an event once, however many readers meet it. */
+  /** Reports each damaged line once, however many readers meet the line. */
   noteDamage(offset: number, bytes: number): void {
     const { generation } = this;
     if (this.#damage?.generation !== generation) this.#damage = { generation, met: new Set() };
@@ -92,7 +89,7 @@ export class EventLog {
     this.#options.onNotice(`${this.path}: ${notice}`);
   }
 
-  /** Reports the content of the whole log, in portions between other work. */
+  /** Reads the log in portions, between which other work runs. */
   async inspect(): Promise<ControlLog> {
     const { generation, path, earliest, latest, repairs } = this;
     const { io } = this.#options;
@@ -125,10 +122,7 @@ export class EventLog {
     return { bytes, events, ...ids, ...skipped, unused_ids: [...gaps], repairs: [...repairs] };
   }
 
-  /**
-   * Stores events together and in order; resolves with their ids once they are durable and delivered. Rejects with
-   * EventLogError, and delivers none, if they cannot be stored.
-   */
+  /** Resolves with the ids once the events are durable and delivered. Rejects with EventLogError if none was stored. */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
     const { clock, behaviour } = this.#options;
@@ -145,7 +139,7 @@ export class EventLog {
     });
   }
 
-  /** Keeps 80 % of the retained events, but at least one, whatever the limits. Rejects with CompactionError. */
+  /** Keeps 80 % of the events, at least one. Rejects with CompactionError. */
   compact(): Promise<void> {
     if (this.#state !== 'open')
       return Promise.reject(new AgentDownError('the robot is down, its log is not compacted'));
@@ -155,7 +149,7 @@ export class EventLog {
     return compaction.promise;
   }
 
-  /** Stores pending events and writes the exact mark. */
+  /** Stores pending events, and records the exact highest id. */
   async close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing';
     await this.#working;
@@ -171,7 +165,7 @@ export class EventLog {
     }
   }
 
-  /** Ends as in a crash: loses events that are not on the disk, and delivers none. */
+  /** Ends like a crash: drops events that are not on the disk. */
   abandon(): void {
     if (this.#state === 'down') return;
     this.#state = 'down';
@@ -208,7 +202,7 @@ export class EventLog {
         await this.#refuse(error);
         continue;
       }
-      // Compacts before the answer, so that a publisher finds the log within its limits.
+      // Compacts before the response, so that publishers find the log within its limits.
       await this.#bound();
       for (const { events, resolve } of batch) {
         resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
@@ -263,7 +257,7 @@ export class EventLog {
     generation.latest = events.at(-1)?.id ?? generation.latest;
   }
 
-  /** Rejects waiting appends too, because their ids follow the failed ones. */
+  /** Waiting appends fail too, because their ids follow the failed ids. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#down) {
       this.#fail(killed());
@@ -294,10 +288,7 @@ export class EventLog {
     await this.#keep(Math.min(Math.floor(retain * SHARE_KEPT), Math.floor(count * share)));
   }
 
-  /**
-   * Keeps the newest `events`, or fewer on a full disk, which only compaction can relieve. Resolves with a failure
-   * after reporting it.
-   */
+  /** Keeps the newest `events`; a full disk leaves room for fewer, so each retry keeps a quarter. */
   async #keep(events: number): Promise<CompactionError | undefined> {
     const { earliest, latest } = this;
     if (this.#down || this.generation.earliest === undefined) return undefined;

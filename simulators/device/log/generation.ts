@@ -1,24 +1,19 @@
 /** State of one log file in memory: its bounds, missing ids, and a sparse index. */
 
-/**
- * One file of the log, from one compaction to the next. A reader keeps its generation, and so reads the same file to
- * the end even after the name has moved to another.
- */
+/** A reader keeps its generation, and reads that file to the end after a compaction replaces it. */
 export interface Generation {
-  /** Durable bytes, at which readers stop. */
+  /** Durable bytes; readers ignore any bytes beyond. */
   bytes: number;
-  /** Id of the first event; undefined in an empty file. */
   earliest: number | undefined;
-  /** Highest assigned id, even of a lost event; 0 before the first. */
+  /** Highest assigned id, even of a lost event; 0 before the first event. */
   latest: number;
-  /** Gaps from `earliest` to `latest`, oldest first. */
   gaps: readonly Gap[];
   readonly index: SparseIndex;
 }
 
 export const INDEX_SPACING = 65_536;
 
-/** Offset of an event in about every 64 KiB, so that a long log needs little memory. */
+/** Keeps one offset for about 64 KiB, so that a long log needs little memory. */
 export class SparseIndex {
   readonly #ids: number[] = [];
   readonly #offsets: number[] = [];
@@ -27,7 +22,7 @@ export class SparseIndex {
     return this.#ids.length;
   }
 
-  /** Adds an event unless the last entry is near. Ids and offsets must ascend. */
+  /** Skips an event near the last entry. Ids and offsets must ascend. */
   note(id: number, offset: number): void {
     const last = this.#offsets.at(-1);
     if (last !== undefined && offset - last < INDEX_SPACING) return;
@@ -55,10 +50,7 @@ export class SparseIndex {
   }
 }
 
-/**
- * Ids given up after damage. They must not count as retained events, because the log would drop real events to stay
- * within its limit.
- */
+/** Ids given up after damage; counting them as events drops real events too early. */
 export interface Gap {
   after: number;
   through: number;
@@ -72,14 +64,14 @@ export function givenUp(gaps: readonly Gap[], earliest: number): number {
   return ids;
 }
 
-/** Lowest of the newest `ids` ids up to `latest`, without those given up. */
+/** Lowest of the newest `ids` ids up to `latest`; ids in gaps do not count. */
 export function lowestOf(ids: number, latest: number, gaps: readonly Gap[]): number {
   let from = latest - ids + 1;
   for (const { after, through } of gaps.toReversed()) if (through >= from) from -= through - after;
   return from;
 }
 
-/** Gaps from `earliest` on, without one that ends beyond `latest`, whose beginning is unknown. */
+/** Gaps from `earliest` on; a gap that ends beyond `latest` has an unknown beginning. */
 export function gapsWithin(gaps: readonly Gap[], earliest: number, latest = Number.POSITIVE_INFINITY): readonly Gap[] {
   const within = gaps.filter(({ after, through }) => after >= earliest && through < latest);
   return within.length > 0 ? within : NO_GAPS;

@@ -1,8 +1,4 @@
-/**
- * Record of assigned ids beside the log, so that no id is assigned twice, even if the log is deleted, emptied or torn.
- * Reserves ids in blocks; a clean stop writes the exact highest id. A durable log also overwrites its last id in place,
- * which waits for no disk and reveals missing lines after a crash of the process.
- */
+/** Record of assigned ids beside the log, so that no id is assigned twice after damage. */
 
 import { constants, readFileSync } from 'node:fs';
 import { type Gap, NO_GAPS } from './generation.ts';
@@ -12,9 +8,9 @@ import { sealed, unseal } from './line.ts';
 export interface Mark {
   /** Upper bound of all assigned ids. */
   highest: number;
-  /** Highest assigned id at the writing of the mark. */
+  /** Highest assigned id when the mark was written. */
   from: number;
-  /** True if `highest` is exact, after a clean stop; false if it ends a reserved block. */
+  /** True after a clean stop, when `highest` is exact; false for a reserved block. */
   clean: boolean;
   /** True if events reach the disk before any client. */
   durable: boolean;
@@ -66,20 +62,19 @@ export async function writeMark(io: DiskIo, directory: string, mark: Mark, durab
 const LAST_DIGITS = 16;
 const lastText = (id: number): Buffer => Buffer.from(`${String(id).padStart(LAST_DIGITS, '0')}\n`);
 
-/** Id written by `writeLast`; 0 without one. */
 function readLast(directory: string): number {
   const path = `${directory}/${LAST_FILE}`;
   const [, digits] = /^(\d{16})\n$/.exec(ifPresent(path, () => readFileSync(path, 'utf8')) ?? '') ?? [];
   return digits !== undefined && isId(Number(digits)) ? Number(digits) : 0;
 }
 
-/** Creates the file of `writeLast`, which only a durable log has. */
+/** Only a durable log records its last id. */
 export async function beginLast(io: DiskIo, directory: string, id: number, durable: boolean): Promise<void> {
   if (durable) await replaceFile(io, directory, LAST_FILE, lastText(id), false);
   else io.remove(`${directory}/${LAST_FILE}`);
 }
 
-/** Overwrites the last id in place, which works on a full disk too. */
+/** Overwriting in place succeeds on a full disk too. */
 export function writeLast(io: DiskIo, directory: string, id: number): void {
   const fd = io.open(`${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -89,16 +84,14 @@ export function writeLast(io: DiskIo, directory: string, id: number): void {
   }
 }
 
-/** Doubles the size of the next block, so that a busy log seldom writes its mark. */
+/** Doubles the block, so that a busy log seldom writes its mark. */
 export function nextBlock(previous: number): number {
   return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 }
 
 /**
- * Highest assigned id of a log that ends with `last`. The mark of a clean stop is exact. After a crash, an undamaged
- * durable log that reaches into the reserved block is complete, because events reach the disk before any client. From
- * any other log clients may have seen lost events, so the whole block counts as assigned; without a mark, the largest
- * block.
+ * Highest assigned id of a log that ends with `last`. After a crash, the whole reserved block counts as assigned,
+ * unless the log is provably complete.
  */
 export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
   if (!mark || mark.lost) return last > 0 || mark ? last + LARGEST_BLOCK : 0;

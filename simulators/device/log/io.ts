@@ -1,8 +1,6 @@
 /**
- * File operations of a robot. Everything that must survive a crash passes here, so that a fault can tear a write, fill
- * the disk or stop the process between two steps.
- * Small writes and renames are synchronous, because they reach only the page cache, within microseconds. Operations
- * that wait for the disk or move much data are asynchronous, so that one robot's disk does not delay the others.
+ * File operations of a robot, which faults replace. Small writes are synchronous, as the page cache takes microseconds;
+ * waits for the disk are asynchronous, so that robots do not delay each other.
  */
 
 import fs from 'node:fs';
@@ -17,15 +15,15 @@ export interface DiskIo {
   read(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
   /** Asynchronous `read`, for much data. */
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
-  /** Writes the whole `buffer`, or throws and leaves any part of it in the file. */
+  /** Writes the whole `buffer`; an error may leave a part in the file. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /** Asynchronous `write`, for much data; resolves once on the disk in a file opened with `DURABLE`. */
+  /** Asynchronous `write`; with `DURABLE`, resolves once the bytes are on the disk. */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
   makeDirectory(path: string, mode?: number): void;
   link(target: string, path: string): void;
-  /** Removes a file, a link or a whole directory; ignores a missing `path`. */
+  /** Removes a file, link or directory tree; ignores a missing path. */
   remove(path: string): void;
   /** Resolves once the file's data is on the disk. */
   sync(fd: number): Promise<void>;
@@ -38,7 +36,7 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 const fsync = promisify(fs.fsync);
 
-/** Makes a write end on the disk (O_DSYNC), one wait instead of two, which only Linux guarantees. */
+/** Only Linux guarantees that O_DSYNC ends a write on the disk, without a second call. */
 const SYNCS_BY_ITSELF = process.platform === 'linux';
 
 export const DURABLE = fs.constants.O_RDWR | (SYNCS_BY_ITSELF ? fs.constants.O_DSYNC : 0);
@@ -67,7 +65,7 @@ export const disk: DiskIo = {
   makeDirectory: (path, mode = 0o777) => void fs.mkdirSync(path, { recursive: true, mode }),
   link: (target, path) => fs.symlinkSync(target, path),
   remove: (path) => {
-    // Checks first, because usually nothing exists: cheaper for thousands of robots than an error or rmSync.
+    // Usually nothing exists, and a check is cheaper than an error or rmSync.
     const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) fs.rmSync(path, { recursive: true, force: true });
     else if (found) fs.unlinkSync(path);
@@ -91,10 +89,10 @@ const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
 
 export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
 
-/** Whether the disk rejects writes for now: full, read-only, or without permission. */
+/** True for a full disk, a read-only disk, or missing permission. */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE.has(errorCode(error) ?? '');
 
-/** Result of `read` for an existing `path`; the check is cheaper than an error of each new robot. */
+/** A check of existence is cheaper than an error for each new robot. */
 export function ifPresent<T>(path: string, read: () => T): T | undefined {
   if (!fs.existsSync(path)) return undefined;
   try {
@@ -105,10 +103,7 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
   }
 }
 
-/**
- * Replaces a file atomically: a reader, or a crash at any moment, finds the whole old file or the whole new one.
- * `durable`: resolves once the new file is on the disk.
- */
+/** Readers and crashes find the whole old file or the whole new file; `durable` waits for the disk. */
 export async function replaceFile(
   io: DiskIo,
   directory: string,
@@ -124,10 +119,7 @@ export async function replaceFile(
   if (durable) await io.syncDirectory(directory);
 }
 
-/**
- * Fills a file beside `path` and renames it into place, and calls `placed` in the same tick. A failure leaves `path` as
- * it was, and no other file.
- */
+/** Fills a file beside `path`, renames it into place, and calls `placed` in the same tick. */
 export async function putInPlace(
   io: DiskIo,
   path: string,
@@ -151,14 +143,14 @@ export async function putInPlace(
   }
 }
 
-/** Ignores errors: the caller reports the first failure, and the next start removes the file. */
+/** Ignores errors, because the caller reports the first failure and the next start removes the file. */
 function discard(io: DiskIo, path: string): void {
   try {
     io.remove(path);
   } catch {}
 }
 
-/** Removes files and links that a crash kept from their place; the directory must have no other user. */
+/** Removes files that a crash left unfinished; the directory must have no other user. */
 export function removeUnfinished(io: DiskIo, directory: string): void {
   for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
     const path = `${directory}/${name}`;
@@ -166,7 +158,7 @@ export function removeUnfinished(io: DiskIo, directory: string): void {
   }
 }
 
-/** Failure to store events, of which none was delivered: disk full or unwritable, or robot down. */
+/** Failure to store events; none of the events was delivered. */
 export class EventLogError extends Error {
   override name = 'EventLogError';
 }

@@ -1,6 +1,6 @@
 /**
- * Stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum as last member.
- * The checksum covers the envelope that clients receive, so that a line damaged on disk never passes for an event.
+ * Stored form of an event: its JSON envelope (specification section 2.3) on one line, with a checksum that keeps a
+ * damaged line from passing for an event.
  */
 import { crc32 } from 'node:zlib';
 
@@ -13,7 +13,7 @@ export interface StoredEvent {
   readonly id: number;
   readonly type: string;
   readonly json: string;
-  /** Stored without a checksum, by hand or by an older version. */
+  /** A person or an older version stored the event without a checksum. */
   readonly unsealed?: true;
 }
 
@@ -29,7 +29,6 @@ const SUM_DIGITS = 8;
 const SEAL_BYTES = SUM.length + SUM_DIGITS + 2;
 const SEAL = /^,"sum":"([0-9a-f]{8})"\}$/;
 
-/** Adds checksums to lines that hold an object. */
 export const sealed = (lines: string): Buffer =>
   Buffer.from(
     lines
@@ -43,7 +42,7 @@ function seal(json: string): string {
   return `${json.slice(0, -1)}${SUM}${sum}"}`;
 }
 
-/** JSON of a line without its checksum; undefined for a missing or wrong checksum. */
+/** Returns undefined for a missing or wrong checksum. */
 export function unseal(line: string): string | undefined {
   const at = line.length - SEAL_BYTES;
   const [, sum] = SEAL.exec(line.slice(at)) ?? [];
@@ -53,10 +52,7 @@ export function unseal(line: string): string | undefined {
 
 const HEADS = [HEAD, '{"id":'].map((text) => Buffer.from(text));
 
-/**
- * Event in the bytes of a line, from `start` to `end` without its line break; undefined without a whole event. Finds
- * the event at the end of a line that damage has joined to the line before.
- */
+/** Finds an event even at the end of a line that damage has joined to the previous line. */
 export function readLine(bytes: Buffer, start: number, end: number): StoredEvent | undefined {
   const at = end - SEAL_BYTES;
   const [, sum] = at > start ? (SEAL.exec(bytes.toString('latin1', at, end)) ?? []) : [];
@@ -82,7 +78,7 @@ function sealedEvent(bytes: Buffer, start: number, at: number, sum: string): Sto
 
 const MEMBERS = new Set(['object', 'id', 'type', 'occurred_at', 'data']);
 
-/** Event without a checksum; a member unknown to the envelope is the rest of a damaged checksum. */
+/** An unknown member is the rest of a damaged checksum. */
 function unsealed(text: string): StoredEvent | undefined {
   const event = parsed(text);
   if (event === undefined) return undefined;

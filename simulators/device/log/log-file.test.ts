@@ -136,7 +136,7 @@ describe('compaction', () => {
     expect(over).toBe(false);
     let waits = 0;
     while (await slow.letGo()) waits += 1;
-    // The copy is made in portions, each of which may be late.
+    // The log copies in portions, each of which waits for the disk.
     expect(waits).toBeGreaterThan(3);
     await slow.letAllGo();
     await compacting;

@@ -1,4 +1,4 @@
-/** File of an event log: opens when needed, takes appends, and gives way to a compacted file. */
+/** File of an event log: opened on demand, appended to, and replaced by compaction. */
 
 import { constants, lstatSync } from 'node:fs';
 import type { Clock } from '../../common/clock.ts';
@@ -8,10 +8,10 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-// Compaction copies the newest events to a new file, makes it durable, and renames it over the log. A crash before the
-// rename leaves the old log, a crash after it the new one, both of them whole.
+// Compaction copies the newest events to a new file and renames it over the log, so that a crash leaves the old or the
+// new log whole.
 
-/** Bytes of one copy, after which other robots' disks get their turn. */
+/** Bytes copied before other robots get their turn. */
 const COPY_BYTES = 262_144;
 
 export interface OpenLog {
@@ -25,7 +25,7 @@ export interface Cut {
   offset: number;
 }
 
-/** First event from id `from` on, with its offset; the end of the log if there is none. */
+/** First event with id `from` or higher; otherwise the end of the log. */
 export function cutAt({ io, fd, generation }: OpenLog, from: number): Cut {
   let cut: Cut = { id: undefined, offset: generation.bytes };
   const start = generation.index.offsetBefore(from - 1);
@@ -60,14 +60,13 @@ export async function copyBytes({ io, fd, generation }: OpenLog, from: number, c
   }
 }
 
-// Open log files of all devices of the process. A busy robot keeps its log open, an idle one closes it soon, so that
-// thousands of idle robots hold no descriptors. One timer, which runs while a log is open, closes them all.
+// A timer closes idle logs, so that thousands of idle robots hold no descriptors.
 
 const SWEEP_MS = 1_000;
-/** Open logs of the process, above which the least recently used idle log is closed. */
+/** Above this number, the process closes the log that was idle longest. */
 const OPEN_AT_MOST = 512;
 
-/** Last use of each open log, milliseconds of `performance.now`, least recent first. */
+/** Last use of each open log, in milliseconds of `performance.now`, least recent first. */
 const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
 
@@ -78,7 +77,7 @@ function touch(log: LogFile): void {
   sweeper ??= setInterval(() => sweep(performance.now() - SWEEP_MS, open.size), SWEEP_MS).unref();
 }
 
-/** Closes at most `atMost` idle logs, unused since `moment`. */
+/** `moment`: milliseconds of `performance.now`; a log used later stays open. */
 function sweep(moment: number, atMost: number): void {
   let closed = 0;
   for (const [log, used] of open) {
@@ -94,23 +93,22 @@ function sweep(moment: number, atMost: number): void {
 
 export const LOG_FILE = 'events.jsonl';
 
-/** Options of one run of an agent, for all parts that store in the robot's directory. */
+/** Options of one run of an agent, for all parts that store data. */
 export interface Incarnation {
   directory: string;
   io: DiskIo;
-  /** True: stored data is on the disk. False: in the page cache, which survives the process but not the machine. */
+  /** True waits for the disk; false trusts the page cache, which survives the process but not the machine. */
   durable: boolean;
   isNew?: boolean;
   clock: Clock;
   behaviour: DeviceBehaviour;
-  /** Takes repairs and failures for the robot's own log. */
   onNotice(notice: string, error?: unknown): void;
 }
 
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** True during an operation; an idle log may close its file at any time. */
+  /** The sweep closes the file of a log that is not busy. */
   busy = false;
   readonly #options: Incarnation;
   #fd: number | undefined;
@@ -118,12 +116,12 @@ export class LogFile {
   #block = 0;
   #marked = false;
   #unnoted = false;
-  /** True if the file may extend beyond the last stored event: by a torn line, or a failed write. */
+  /** True if bytes may follow the last stored event, from a torn line or a failed write. */
   #uncut = false;
-  /** True after a failed write, part of which may be on the disk despite a truncation since. */
+  /** True after a failed write, whose bytes may survive on the disk despite truncation. */
   #failed = false;
   #unended = false;
-  /** True if the name refers to a new file and may not be on the disk. */
+  /** True until the name of a new file is on the disk. */
   #unsynced = false;
 
   /** Throws the system's error for a log that cannot be read or repaired. */
@@ -156,7 +154,7 @@ export class LogFile {
     }
   }
 
-  /** Keeps ids up to `id` from a second assignment, even if the log is lost. */
+  /** Records ids up to `id` as assigned, so that a lost log cannot repeat them. */
   async reserve(id: number): Promise<void> {
     if (id <= this.#reserved) return;
     const { io, directory, durable } = this.#options;
@@ -164,16 +162,13 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // Waits for the disk with every mark but a new robot's first, because no mark may give way to its predecessor.
+    // A mark waits for the disk unless it is a new robot's first, because an older mark could repeat ids.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
   }
 
-  /**
-   * Writes `lines`, up to the event `last`, after the stored events. Resolves once they are as durable as promised, but
-   * before readers see them.
-   */
+  /** Resolves once the lines are durable, but before readers see them. */
   async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
     await this.#cut(fd);
@@ -187,15 +182,12 @@ export class LogFile {
     if (durable) this.#noteLast(last);
   }
 
-  /** Truncates the rest of a failed write, or rejects and leaves that to the next write. */
+  /** Truncates the rest of a failed write; the next write retries a failed truncation. */
   async cutBack(): Promise<void> {
     if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
-  /**
-   * Removes the rest of a failed write before its ids are assigned again, even from the older file that the name may
-   * still refer to after a compaction. A durable log does so by its next write.
-   */
+  /** Removes the rest of a failed write before its ids are assigned again. */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
     this.#repair(fd);
@@ -217,7 +209,7 @@ export class LogFile {
       if (durable) await io.sync(copy);
     };
     await putInPlace(io, this.path, undefined, fill, () => {
-      // Updates the generation in the tick of the rename, so that the next reader of the name knows its file.
+      // Updates the generation in the tick of the rename, so that readers know which file they open.
       this.generation = generationFrom(log.generation, cut);
       this.#unsynced = true;
       this.release(); // closes the old file, which has lost its name
@@ -225,7 +217,7 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /** Writes the exact highest id to the mark, if the log has assigned ids. Rejects for an unknown id. */
+  /** Records the exact highest id. Rejects while a failed write may remain in the file. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -243,7 +235,7 @@ export class LogFile {
     this.#fd = undefined;
   }
 
-  /** Records the last stored id; a failure loses only this evidence of later losses. */
+  /** A failure costs only evidence of later losses, so a notice is enough. */
   #noteLast(id: number): void {
     const { io, directory, onNotice } = this.#options;
     try {
@@ -266,10 +258,7 @@ export class LogFile {
     return opening === 'empty' ? emptyAfter(generation.latest) : generation;
   }
 
-  /**
-   * Cleans up after a crash. Leaves a torn end, the only sign of a loss, to the next write, which records the lost ids
-   * in the mark.
-   */
+  /** A torn end stays until the next write, because it is the only sign of lost ids. */
   #tidy(): void {
     const { io, directory, durable } = this.#options;
     removeUnfinished(io, directory);
@@ -306,7 +295,7 @@ export class LogFile {
     return fd;
   }
 
-  /** Begins a new file, in place of one that a user has removed with its events. */
+  /** Starts a new file after a user has removed the old file with its events. */
   #begin(): void {
     this.#unsynced = true;
     const { bytes, latest } = this.generation;
@@ -315,7 +304,7 @@ export class LogFile {
     this.generation = emptyAfter(latest);
   }
 
-  /** Puts the file's name on the disk, without which no event counts as stored. */
+  /** No event counts as stored before the name of its file is on the disk. */
   async #syncDirectory(): Promise<void> {
     const { io, directory, durable } = this.#options;
     if (!this.#unsynced) return;
@@ -324,7 +313,7 @@ export class LogFile {
   }
 }
 
-/** Refuses a link, because its target may belong to others. */
+/** Refuses a symbolic link, whose target may belong to other programs. */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
 function openLog(io: DiskIo, path: string): number {

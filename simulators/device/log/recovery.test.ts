@@ -38,7 +38,7 @@ describe('opening', () => {
     }
     const { log } = open(home.path, { retain: 20 });
     const { last } = await log.append(drafts(9));
-    // 80 % of 20 stay.
+    // Compaction keeps 80 % of 20 events: 7 old and 9 new.
     expect(idsIn(log)).toEqual([...kept.slice(-7), ...Array.from({ length: 9 }, (_, at) => last - 8 + at)]);
     expect(log.count).toBe(16);
     await log.close();

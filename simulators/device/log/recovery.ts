@@ -1,4 +1,4 @@
-/** Finds the events, the torn end and the next id of a log after a stop, a crash or a user's change. */
+/** Finds the events, the torn end and the next id of a log that is opened again. */
 
 import type { LogBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, INDEX_SPACING, NO_GAPS, SparseIndex } from './generation.ts';
@@ -9,14 +9,14 @@ import { readLine, type StoredEvent } from './line.ts';
 export interface Scan {
   io: DiskIo;
   fd: number;
-  /** Range of bytes, without a line that ends beyond it. */
+  /** Bytes; the scan ignores a line that ends beyond `to`. */
   from: number;
   to: number;
   after: number;
   window?: number;
-  /** Takes the place of each line without an event. */
+  /** Runs for each line that holds no event. */
   onDamage?(offset: number, bytes: number): void;
-  /** Takes the place of each event out of order: a duplicate, or one with a damaged id. */
+  /** Runs for a duplicate event, or an event with a damaged id. */
   onDisorder?(offset: number, bytes: number): void;
 }
 
@@ -27,9 +27,8 @@ interface Found {
 }
 
 /**
- * Calls `visit` with each event and its offset, in ascending order of ids, until it returns false. Returns the offset
- * after the last visited line. Drops an event without a checksum whose id the next event contradicts, because a damaged
- * id must not hide later events.
+ * Visits events in ascending order of ids until `visit` returns false; returns the offset after the last visited line.
+ * Drops an event without a checksum if the next event has a lower id.
  */
 export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
   let last = scan.after;
@@ -71,11 +70,7 @@ let shared: Buffer | undefined;
 
 type LineVisitor = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
 
-/**
- * Calls `visit` for every whole line until it returns false, with a buffer, the line's bounds in it without line break,
- * and its offset in the file. Returns the offset after the last visited line. `visit` must not call `scanLines`,
- * because the process has one buffer for all scans.
- */
+/** Visits each whole line until `visit` returns false. All scans share one buffer, so `visit` must not scan. */
 function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: LineVisitor): number {
   let buffer = shared ?? Buffer.allocUnsafe(BUFFER_BYTES);
   shared = buffer;
@@ -102,10 +97,7 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
 
 const PROBE_BYTES = 1_024;
 
-/**
- * Reads a part of the file at each index entry, and its end; changes nothing. `unended`: the last event lacks only its
- * line break. `notices`: damage found, for the robot's own log.
- */
+/** Reads parts of the file and changes nothing. `unended`: the last event lacks only its line break. */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
   const notices: string[] = [];
@@ -127,7 +119,7 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
 function probe(io: DiskIo, fd: number, size: number) {
   const found = { index: new SparseIndex(), earliest: undefined as number | undefined, last: 0, offset: 0 };
   for (let from = 0; from < size; from += INDEX_SPACING) {
-    // Searches the whole file for the first event, because it marks the beginning of the log.
+    // The first event marks the beginning of the log, so the first search covers the whole file.
     const to = from === 0 ? size : Math.min(size, from + 2 * INDEX_SPACING);
     scanEvents({ io, fd, from, to, after: found.last, window: PROBE_BYTES }, ({ id }, at) => {
       found.earliest ??= id;

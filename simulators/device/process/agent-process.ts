@@ -1,7 +1,4 @@
-/**
- * Entry of an agent process, driven by a supervisor over IPC. A separate process makes SIGKILL real, and lets the
- * control API stay up while the agent is down.
- */
+/** Entry of an agent process, which a supervisor drives over IPC, so that SIGKILL leaves the control API up. */
 
 import { createRequire, flushCompileCache } from 'node:module';
 import process from 'node:process';
@@ -17,14 +14,14 @@ let begun: Promise<void> | undefined;
 const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
-  // Ignores a supervisor that is ending.
+  // The supervisor may be ending, so a failure to send does not matter.
   if (process.connected) process.send?.(message, () => {});
 };
 
 process.once('message', (settings: ProcessSettings) => {
   begun = begin(settings);
 });
-// Leaves the terminal's signals to the supervisor, which ends this process.
+// A terminal signals the whole process group; the supervisor ends this process itself.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('SIGTERM', () => void end());
 process.once('disconnect', () => void end());
@@ -46,13 +43,13 @@ async function begin(settings: ProcessSettings): Promise<void> {
   }
   process.on('message', (call: Call) => void answer(made, call));
   reply({ kind: 'ready', ready: await readyOf(made, stopped.promise) });
-  // Writes the cache of compiled code now, because a killed process cannot at its exit.
+  // Writes the compile cache now, because a killed process cannot write at exit.
   flushCompileCache();
 }
 
 const require = createRequire(import.meta.url);
 
-/** Loads pino with the first message, because it takes a fifth of the start time of an agent that rarely logs. */
+/** Loads pino with the first message, because pino takes a fifth of the start time and agents rarely log. */
 function loggerOf({ logLevel: level }: ProcessSettings): Logger {
   let opened: Logger | undefined;
   const open = (): Logger => {
@@ -80,7 +77,7 @@ async function answer(to: SimulatedDevice, call: Call): Promise<void> {
 async function end(): Promise<void> {
   stopped.resolve();
   try {
-    // Waits for a starting device, so that it leaves neither socket nor lock.
+    // Waits for a starting device, so that no socket or lock remains.
     await begun;
     await device?.stop();
     process.exit(0);

@@ -1,4 +1,4 @@
-/** Console of a device: its agent as a document, and actions on it. */
+/** Console of a device: its agent as a document, and actions on the agent. */
 import { defined } from '../../../harness/common/defined.ts';
 import { controlDeployment } from '../../../harness/contract/control.ts';
 import { type Action, type Console, serveConsole, wholeNumber } from '../../console/console.ts';
@@ -50,7 +50,7 @@ export class DeviceConsole implements AsyncDisposable {
     feed.set(defined({ listeners, log, current }));
   };
 
-  /** Joins a restarted agent's log with the known events, unless the agent has lost it. */
+  /** Adds a restarted agent's new events to the known events, unless the agent has lost its log. */
   #takeOver(events: readonly SeenEvent[]): void {
     const known = this.#feed.document.events.at(-1)?.id ?? 0;
     const fresh = events.filter(({ id }) => id > known);
@@ -118,7 +118,7 @@ export class DeviceConsole implements AsyncDisposable {
     };
   }
 
-  /** Restarts the agent with these deviations alone, because it reads them at its start. */
+  /** Restarts the agent, because an agent reads its deviations only at the start. */
   async #switch(device: SupervisedDevice, names: unknown): Promise<void> {
     const all = this.#feed.document.deviations;
     const wanted = Array.isArray(names) ? names : [];
@@ -135,7 +135,7 @@ export class DeviceConsole implements AsyncDisposable {
     try {
       await device.start();
     } catch (error) {
-      // Takes the former deviations after contradicting ones, with which no agent starts.
+      // Contradicting deviations prevent a start, so the agent restarts with the previous deviations.
       device.configure(before);
       await device.start();
       throw error;

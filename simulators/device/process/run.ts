@@ -1,4 +1,4 @@
-/** Runs a simulated device until a signal: the body of `muster simulate device`. */
+/** Runs a simulated device until a signal, for `muster simulate device`. */
 import process from 'node:process';
 import pino from 'pino';
 import { untilSignal } from '../../../harness/common/signals.ts';
@@ -12,15 +12,14 @@ import { SupervisedDevice } from './supervisor.ts';
 
 export interface Outside {
   control?: ControlOption;
-  /** Port of the console; 0 picks a free one. */
+  /** Port of the console; 0 picks a free port. */
   uiPort?: number;
   deviations?: readonly Deviation[];
 }
 
 /**
  * Prints the ready line; resolves with the exit code after a signal. With `control` or a console, the agent is a child
- * process that can be killed and restarted. Rejects with StartError or DirectoryInUseError for an unusable address or
- * directory.
+ * process. Rejects with StartError or DirectoryInUseError.
  */
 export async function runDevice(settings: ProcessSettings, outside: Outside): Promise<number> {
   const stopped = untilSignal();
@@ -44,7 +43,7 @@ async function alone(settings: ProcessSettings, log: pino.Logger, stopped: Promi
   return { ready: await readyOf(device, stopped), close: () => device[Symbol.asyncDispose]() };
 }
 
-/** Prints no ready line if stopped before its agent serves. */
+/** A signal before the agent serves leaves `ready` undefined. */
 async function supervised(settings: ProcessSettings, outside: Outside, log: pino.Logger, stopped: Promise<unknown>) {
   const { control, uiPort, deviations = [] } = outside;
   let page: DeviceConsole | undefined;

@@ -1,4 +1,4 @@
-/** Starts the device of a process from its settings, with needed modules alone for a quick restart. */
+/** Starts a device from the settings of its process; imports only needed modules, for quick restarts. */
 
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
@@ -12,7 +12,7 @@ import type { Seen } from '../seen.ts';
 
 export interface ProcessSettings {
   device: Omit<DeviceOptions, 'endpoints' | 'control' | 'behaviour' | 'onCrash' | 'clock' | 'log' | 'watch' | 'uplink'>;
-  /** Names in `simulators/defects/device`. */
+  /** Names of defects in `simulators/defects/device`. */
   defects?: readonly string[];
   variants?: readonly string[];
   uplink?: UplinkSettings;
@@ -23,7 +23,7 @@ export interface ProcessSettings {
 export interface UplinkSettings {
   kind: 'agent' | 'polling';
   platform: string;
-  /** Provisioning token of the uplink `agent`, API key of `polling`. */
+  /** Provisioning token of the uplink `agent`, or API key of the uplink `polling`. */
   token?: string;
   mqtt?: string;
   dialect?: Dialect;
@@ -38,7 +38,6 @@ export interface Call {
 export interface Ready {
   ready: true;
   device_id: string;
-  /** Addresses: `socket`, `discovery`, `url`. */
   [address: string]: string | true;
 }
 
@@ -69,10 +68,10 @@ export async function startDevice(
     behaviour,
     ...(watch !== undefined && { watch }),
     ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
-    // Kills the whole process, as in a real agent's crash.
+    // A crash fault kills the whole process, like a crash of a real agent.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),
   };
-  // Creates the directory before the first event, so that another simulator finds it in use from the start.
+  // Creates the directory before the first event, so that a second simulator finds the directory in use.
   try {
     mkdirSync(device.dir, { recursive: true });
   } catch (error) {
@@ -81,10 +80,7 @@ export async function startDevice(
   return simulateDevice(options);
 }
 
-/**
- * Ready line: addresses of a device, and its id on its platform. Gives the device's own id if the platform sends none
- * in five seconds, because a device serves while its platform is away, or if `stopped` resolves.
- */
+/** Waits at most five seconds for the id from the platform, because a device also serves without a platform. */
 export async function readyOf(device: SimulatedDevice, stopped: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, 5_000);

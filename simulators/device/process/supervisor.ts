@@ -1,4 +1,4 @@
-/** Runs an agent as a child process; drives, kills and restarts it. */
+/** Runs an agent as a child process: starts, drives, kills and restarts the process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import process from 'node:process';
@@ -11,7 +11,7 @@ import { type Logger, StartError, settle } from '../options.ts';
 import type { Seen } from '../seen.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
-/** Caches compiled sources, so that Node strips types once and not at every restart; an installed Muster has none. */
+/** Compile cache for a run from sources, so that a restart strips no types again. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
@@ -24,11 +24,11 @@ interface Child {
 }
 
 export interface StopOptions {
-  /** Milliseconds for an agent's start, and for its orderly end, before a kill. Default 20 000. */
+  /** Milliseconds to wait for a start or an orderly end before a kill, default 20 000. */
   patienceMs?: number;
   log?: Pick<Logger, 'error'>;
   onSeen?(seen: Seen): void;
-  /** Reports that the agent serves, or that its process has ended. */
+  /** Runs when the agent begins to serve, and when its process has ended. */
   onChange?(): void;
 }
 
@@ -38,10 +38,10 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/** Spare processes: further ones would take processor time from a suite that restarts the agent repeatedly. */
+/** Each spare process takes processor time from a suite that restarts the agent repeatedly. */
 const MOST_SPARES = 2;
 
-/** Loaded processes without settings, so that an agent restarts at once. */
+/** Processes that have loaded the agent's code and wait for settings, so that an agent restarts at once. */
 class Spares implements Disposable {
   #waiting: ChildProcess[] = [];
   #loading: ChildProcess | undefined;
@@ -59,7 +59,7 @@ class Spares implements Disposable {
       this.fill();
     };
     spare.once('message', loaded);
-    // Drops a spare that fails to load.
+    // A spare that fails to load must not block the next spare.
     spare.once('exit', () => {
       if (this.#loading === spare) this.#loading = undefined;
     });
@@ -82,7 +82,7 @@ class Spares implements Disposable {
   }
 }
 
-/** Device whose agent is a child process, so that a kill is real. Disposal ends the process. */
+/** The agent is a child process, so a kill is real. Disposal ends the process. */
 export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
   #settings: ProcessSettings;
   readonly #stopping: StopOptions;
@@ -110,7 +110,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return infoOf(settle(this.#settings.device));
   }
 
-  /** Resolves once the agent serves; returns at once while it is up. Rejects with the error of a failed start. */
+  /** Resolves once the agent serves, at once for a running agent. Rejects with the error of a failed start. */
   async start(): Promise<void> {
     if (this.running) return;
     this.#starting ??= this.#launch().finally(() => {
@@ -119,9 +119,9 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.ready = await this.#starting;
   }
 
-  /** Resolves once the process is gone, by a kill if it must be. */
+  /** Resolves once the process is gone; kills a process that does not end in time. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    // Prepares a spare, because most stopped agents restart.
+    // Most stopped agents restart, so a spare loads now.
     if (this.#child !== undefined) this.#spares.fill();
     await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);
@@ -142,7 +142,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     this.#settings = { ...this.#settings, ...settings };
   }
 
-  /** Ends the agent at once, even during its start, which then rejects. */
+  /** Ends the agent at once; a pending start rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#starting?.catch(() => undefined);
     await this.#end('SIGTERM');
@@ -193,7 +193,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     };
     agent.once('error', (error) => {
       reject(error);
-      // Reports an end in place of the exit event, which a process that failed to start lacks.
+      // A process that failed to start sends no exit event.
       if (agent.pid === undefined) gone();
     });
     agent.once('exit', (code, signal) => {

@@ -1,8 +1,4 @@
-/**
- * Config files on the robot's disk, all or none. Writes a set to a directory of its own, makes it durable, and puts it
- * in place by renaming one symbolic link over another. A reader sees the old set or the new one, even after a crash at
- * any moment.
- */
+/** Config files on a robot's disk: one rename of a symbolic link replaces the whole set, even in a crash. */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { besideName } from '../../../harness/common/user-files.ts';
@@ -12,7 +8,7 @@ import { type ConfigFile, DeployError } from '../ports.ts';
 const SETS = 'sets';
 
 export class ConfigFiles {
-  /** Link that applications read through. */
+  /** Symbolic link to the current set, which applications read through. */
   readonly root: string;
   readonly #directory: string;
   readonly #io: DiskIo;
@@ -31,8 +27,8 @@ export class ConfigFiles {
   }
 
   /**
-   * Writes `files` as a new set, out of place; resolves with its name for `swap`. Rejects with DeployError: retryable
-   * if the disk rejected the files, otherwise for an unacceptable path.
+   * Writes a new set beside the current set; resolves with a name for `swap`. Rejects with DeployError, retryable if
+   * the disk rejected the files.
    */
   async stage(files: readonly ConfigFile[]): Promise<string> {
     const paths = relativePaths(files.map(({ filepath }) => filepath));
@@ -61,7 +57,7 @@ export class ConfigFiles {
     if (this.#durable) await this.#io.syncDirectory(this.#directory);
   }
 
-  /** Puts the set of the stored state in place, from which a crash may differ; undefined for no set. */
+  /** Puts the set of the stored state in place, because a crash may leave a different set. */
   async restore(name: string | undefined): Promise<void> {
     if (this.current !== name) {
       if (name === undefined) this.#io.remove(this.root);
@@ -70,7 +66,6 @@ export class ConfigFiles {
     this.prune();
   }
 
-  /** Removes all sets except the one in place; leaves a user's files. */
   prune(): void {
     const keep = this.current;
     for (const set of this.#sets()) {
@@ -92,7 +87,7 @@ export class ConfigFiles {
     }
   }
 
-  /** Refuses a user's link below the root, and neither follows nor replaces it. */
+  /** Throws DeployError for a path through a symbolic link of a user. */
   #refuseLinks(path: string): void {
     let at = this.root;
     for (const name of path.split('/')) {
@@ -106,7 +101,7 @@ export class ConfigFiles {
     }
   }
 
-  /** Turns a user's directory in place of the root into a set. */
+  /** Turns a directory that a user put at the root into a set. */
   #adopt(): void {
     const found = lstatSync(this.root, { throwIfNoEntry: false });
     if (!found || found.isSymbolicLink()) return;
@@ -127,10 +122,7 @@ export class ConfigFiles {
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 2_048;
 
-/**
- * Path of `filepath` relative to the root; an absolute path counts from the root. Throws a final DeployError for a path
- * that could lead elsewhere or is no file name.
- */
+/** Path relative to the root, even for an absolute `filepath`. Throws DeployError for a path outside the root. */
 export function relativePath(filepath: string): string {
   const refuse = (why: string): never => {
     const shown = filepath.length > 120 ? `${filepath.slice(0, 120)}…` : filepath;
@@ -146,7 +138,7 @@ export function relativePath(filepath: string): string {
   return names.join('/');
 }
 
-/** Relative paths of a set. Refuses two files in one place, and a file where another needs a directory. */
+/** Throws DeployError for two files with one path, and for a file that is also a directory. */
 export function relativePaths(filepaths: readonly string[]): string[] {
   const paths = filepaths.map(relativePath);
   const taken = new Set(paths);

@@ -1,6 +1,6 @@
 /**
- * Records of a robot's deployments and releases, and the events that announce changes. Saves a change together with its
- * events before they are appended to the log, so that a start after a crash can publish missing ones.
+ * Records of deployments and releases, saved with their events before the log, so that a start after a crash can
+ * publish missing events.
  */
 
 import { readFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ export const removedEvent = (deployment: Deployment, archived_at: string): Event
   data: { ...common(deployment), archived_at } satisfies RemovedPayload,
 });
 
-/** Release with the fields of the Device API alone, of the many that a platform sends. */
+/** A platform sends more fields than the Device API shows. */
 function releaseOf({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): AgentRelease {
   const release = { object, id, version, git_commit_id, created_at };
   if (git_commit == null) return release;
@@ -46,10 +46,7 @@ function releaseOf({ object, id, version, git_commit_id, created_at, git_commit 
   return { ...release, git_commit: known };
 }
 
-/**
- * `count` filler events for suites and load, in a log with newest id `latest`. Each pair deploys and removes a
- * deployment beside the current one.
- */
+/** Filler events for tests and load: each pair deploys and removes a deployment beside the current one. */
 export function fillerEvents(latest: number, count: number, clock: Clock): EventDraft[] {
   const now = timestamp(clock);
   return Array.from({ length: count }, (_, at) => {
@@ -68,18 +65,16 @@ export function fillerEvents(latest: number, count: number, clock: Clock): Event
   });
 }
 
-// Records of a robot's deployments in one small JSON file, replaced as a whole.
-
 export type DeploymentRecord = Omit<Deployment, 'object' | 'status'> & { deployed_at?: string; archived_at?: string };
 
 export interface StoredState {
   current: string | undefined;
   set: string | undefined;
-  /** Oldest first. */
+  /** Oldest record first. */
   records: DeploymentRecord[];
-  /** Newest last. */
+  /** Newest release last. */
   releases: AgentRelease[];
-  /** Events missing in the log when this state was saved. `after`: newest id at that time. */
+  /** Events not yet in the log when the state was saved. `after`: newest id in the log at that time. */
   unpublished: { after: number; events: EventDraft[] } | undefined;
 }
 
@@ -103,7 +98,7 @@ export function readState(directory: string): StoredState | undefined {
   }
 }
 
-/** Replaces the file atomically; drops the oldest archived deployments and releases from `state`. */
+/** Drops the oldest archived deployments and releases, so that the file stays small. */
 async function writeState(io: DiskIo, directory: string, state: StoredState, durable: boolean): Promise<void> {
   const done = state.records.filter(({ activity_status }) => activity_status === 'archived');
   const forgotten = new Set(
@@ -147,7 +142,7 @@ export function recordOf(
   };
 }
 
-/** Whether the deployment's config files are on the device. */
+/** True while the deployment's config files are on the device. */
 export const isActive = ({ deployed_at, archived_at }: DeploymentRecord): boolean => {
   return deployed_at !== undefined && archived_at === undefined;
 };
@@ -158,13 +153,13 @@ export function markArchived(record: DeploymentRecord, now: string): void {
   record.archived_at = now;
 }
 
-/** Deployments of one run of the agent, changed one at a time. */
+/** Deployments of one run of the agent; callers make one change at a time. */
 export class DeploymentBook {
   readonly #options: Incarnation & { log: EventLog };
   readonly state: StoredState;
   #unsaved = false;
 
-  /** `state`: from the agent's last run; undefined on a new robot. */
+  /** `state`: saved by the agent's previous run; undefined for a new robot. */
   constructor(options: Incarnation & { log: EventLog }, state: StoredState | undefined) {
     this.#options = options;
     this.state = state ?? emptyState();
@@ -202,7 +197,7 @@ export class DeploymentBook {
     return this.state.releases.find(({ git_commit }) => git_commit?.id === id)?.git_commit ?? undefined;
   }
 
-  /** Adds events of a change, for `save` to store and `publish` to append to the log. */
+  /** Adds events, which `save` stores and `publish` appends to the log. */
   announce(due: readonly EventDraft[], change: DeploymentChange): void {
     const events = this.#options.behaviour.deployments.announce(due, change);
     if (events.length === 0) return;
@@ -217,10 +212,7 @@ export class DeploymentBook {
     this.#unsaved = false;
   }
 
-  /**
-   * Appends the announced events to the log. Rejects with EventLogError, and keeps them announced, if they cannot be
-   * stored.
-   */
+  /** Rejects with EventLogError if the log is full; the events stay announced for the next call. */
   async publish(): Promise<void> {
     const pending = this.state.unpublished;
     if (!pending) return;
@@ -229,7 +221,7 @@ export class DeploymentBook {
     this.state.unpublished = undefined;
   }
 
-  /** Publishes the announced events that a crash kept from the log. */
+  /** Publishes announced events that a crash kept from the log. */
   async publishMissing(): Promise<void> {
     const { unpublished } = this.state;
     if (!unpublished) return;
@@ -246,7 +238,7 @@ export class DeploymentBook {
       found.set(name, (found.get(name) ?? 0) + 1);
     }
     return events.filter((event) => {
-      // Compares events as a variant writes them to the log.
+      // Compares events in the form that a variant writes to the log.
       const { type, data } = behaviour.deployments.event(event);
       const left = found.get(nameOf(type, data)) ?? 0;
       found.set(nameOf(type, data), left - 1);

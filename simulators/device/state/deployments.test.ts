@@ -125,7 +125,7 @@ describe('through the port', () => {
   });
 });
 
-/** Lets writes fail whose bytes are of a kind, until `free` is called. */
+/** Writes whose bytes match `kind` fail until the test calls `free`. */
 async function withFullDisk(kind: (bytes: string) => boolean, run: (free: () => void) => Promise<void>): Promise<void> {
   const { write, store } = disk;
   const refuse = (buffer: Uint8Array): void => {
@@ -164,7 +164,7 @@ describe('after a restart', () => {
       created_at: '2026-01-01T00:00:00Z',
       git_commit: commit,
     } as const;
-    // As a platform sends it, with fields that a device does not show.
+    // A platform sends more fields than a device shows.
     const more = { updated_at: '2026-01-01T00:00:00Z' };
     on.device.port.remember({ ...release, ...more, git_commit: { ...commit, ...more } });
     const { deployment } = await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);

@@ -1,7 +1,6 @@
 /**
- * Deployments of one robot: target × activity × error (specification section 2.2), and the config files of the active
- * one. Makes one change at a time, in this order: files in place, state on disk, events in the log. The next start
- * completes a change that a crash interrupted.
+ * Deployments of one robot: states (specification section 2.2) and config files. Each change places files, saves the
+ * state, then logs events; the next start completes an interrupted change.
  */
 
 import { backoffMs } from '../../../harness/common/waiting.ts';
@@ -31,7 +30,7 @@ export interface DeploymentsOptions extends Incarnation {
   newId(): string;
   log: EventLog;
   files: ConfigFiles;
-  /** Milliseconds before the first retry; doubles with each. */
+  /** Milliseconds before the first retry; doubles with each retry. */
   retryMs: number;
   /** Milliseconds in which a deployment driven to `failed` keeps the requested state, before its removal. */
   failedMs: number;
@@ -43,19 +42,19 @@ export class UnknownDeploymentError extends Error {
 
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
-  /** Timers by deployment id: for the next attempt at a retried one, or the removal of a failed one. */
+  /** Timers by deployment id, for the next retry or the removal of a failed deployment. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #book: DeploymentBook;
   readonly #retried = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** `state`: from the agent's last run; undefined on a new robot. */
+  /** `state`: saved by the agent's previous run; undefined for a new robot. */
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
     this.#options = options;
     this.#book = new DeploymentBook(options, state);
   }
 
-  /** Completes or undoes the change that the last stop interrupted. */
+  /** Completes or undoes a change that the last stop interrupted. */
   settle(): Promise<void> {
     return this.#exclusively(async () => {
       await this.#options.files.restore(this.#book.state.set);
@@ -73,7 +72,7 @@ export class Deployments implements DeploymentPort {
     return record && this.#book.view(record);
   }
 
-  /** Deployment of `GET /deployments/current`: the last one driven, else the one on the device. */
+  /** The deployment last driven, else the deployment on the device. */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
     const { current } = this.#book.state;
@@ -131,8 +130,8 @@ export class Deployments implements DeploymentPort {
   }
 
   /**
-   * Puts a new deployment into the requested state, as current. Files that can never be written make it `failed`, files
-   * that the disk rejects now `retrying`. Rejects with EventLogError if its event cannot be stored.
+   * Makes a new deployment current; rejected files make it `retrying`, impossible files `failed`. Rejects with
+   * EventLogError.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
@@ -156,12 +155,11 @@ export class Deployments implements DeploymentPort {
     this.#book.remember(release);
   }
 
-  /** Text that differs from that of every earlier run of the agent. */
+  /** Differs from the text of every earlier run of the agent. */
   get history(): string {
     return this.#book.state.records.map(({ id }) => id).join();
   }
 
-  /** Release without its git commit. */
   release(id: string): AgentRelease | undefined {
     return this.#book.release(id);
   }
@@ -170,7 +168,7 @@ export class Deployments implements DeploymentPort {
     return this.#book.gitCommit(id);
   }
 
-  /** Cancels retries and timers; resolves when no change is under way. */
+  /** Cancels retries and timers; resolves when no change is running. */
   async close(): Promise<void> {
     this.abandon();
     await this.#turn;
@@ -236,7 +234,7 @@ export class Deployments implements DeploymentPort {
     return { deployment: this.#book.view(record), replaced: replaced.map((old) => this.#book.view(old)) };
   }
 
-  /** Archives a deployment and removes its files; publishes the removal of an active one, or if `always`. */
+  /** Archives a deployment and removes its files; publishes the removal of an active deployment, or always. */
   async #archive(record: DeploymentRecord, always: boolean): Promise<void> {
     const { clock, files } = this.#options;
     const wasActive = isActive(record);
@@ -255,7 +253,7 @@ export class Deployments implements DeploymentPort {
     if (wasActive) files.prune();
   }
 
-  /** Ends a failed deployment archived and off the device (section 2.2). */
+  /** A failed deployment ends archived and without files (specification section 2.2). */
   async #finishFailed(record: DeploymentRecord): Promise<void> {
     if (record.error_status !== 'failed' || (record.activity_status === 'archived' && !isActive(record))) return;
     if (this.#behaviour.failedArchives) await this.#archive(record, false);

@@ -20,7 +20,7 @@ describe('the stream', () => {
         const { id, release_id } = await on.device.deploy({ release_id: `rls_${value}` });
         await stream.until(() => stream.events.some(({ envelope }) => holds(envelope.data, id)));
         const event = stream.events.find(({ type, envelope }) => type.endsWith('deployed') && holds(envelope.data, id));
-        // A lone surrogate is no character; it cannot travel in UTF-8 and comes as an escape.
+        // UTF-8 cannot carry a lone surrogate, so the stream sends an escape.
         expect(event?.envelope.data).toMatchObject({ release_id });
       }),
       { numRuns: 40 },
@@ -28,7 +28,6 @@ describe('the stream', () => {
   });
 });
 
-/** A connection whose bytes a test reads as text. */
 function rawClient(path: string) {
   const socket = net.connect(path);
   const client = {
@@ -68,7 +67,7 @@ describe('a subscriber that does not read', () => {
     for (let round = 0; round < 20; round += 1) await on.device.publish(1_000);
     await quick.reach(20_000);
     expect(statSync(on.device.info().event_log ?? '').size).toBeGreaterThan(5_000_000);
-    // One batch of 1000 events may exceed the buffer, but never a second one.
+    // One batch of 1000 events may exceed the buffer, but a second batch may not follow.
     const waiting = [...subscribers].map((subscriber) => subscriber.waiting);
     expect(waiting).toHaveLength(2);
     expect(Math.max(...waiting)).toBeLessThan(rules.liveBufferBytes + 1_000 * 500);
@@ -111,7 +110,7 @@ test('a log that cannot be read cuts only the stream that reads it', async () =>
 test('a stream is cut when compaction overtakes its cursor after the answer', async () => {
   await using on = await robot({ retain: 100 });
   await on.device.publish(100);
-  // The second request is checked while the answer to the first is still on its way.
+  // The agent checks the second request before it has sent the first response.
   const client = rawClient(on.socket);
   const get = (path: string) => `GET /v0.2${path} HTTP/1.1\r\nHost: device\r\n\r\n`;
   client.socket.write(`${get('/health')}${get('/events?after=0')}`);

@@ -1,11 +1,11 @@
-/** Delivers stored events to live subscribers, with one encoding for all of the same filter and framing. */
+/** Delivers stored events to live subscribers; encodes each batch once per filter and framing. */
 import type { LiveSubscriber, Session, StreamBehaviour } from '../behaviour.ts';
 import type { StoredEvent } from '../log/line.ts';
 import type { TypeFilter } from './protocol.ts';
 
 export interface View {
   readonly filter: TypeFilter;
-  /** True for HTTP/1.1; a body of HTTP/1.0 ends with its connection. */
+  /** True for HTTP/1.1; HTTP/1.0 has no chunks and ends a body with its connection. */
   readonly chunked: boolean;
   subscribers: number;
   batch: readonly StoredEvent[] | undefined;
@@ -15,7 +15,7 @@ export interface View {
 export interface StreamSubscriber extends LiveSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
-  /** Sends encoded frames. `latest`: id of the last event in them. */
+  /** `latest`: id of the last event in `bytes`. */
   deliver(bytes: Buffer, latest: number): void;
   checkLag(): void;
   end(): void;
@@ -27,7 +27,7 @@ const NOTHING = Buffer.alloc(0);
 export class FanOut {
   readonly #behaviour: StreamBehaviour;
   readonly #all = new Set<StreamSubscriber>();
-  /** Streams that have read everything stored. */
+  /** Streams that have read every stored event. */
   readonly #live = new Set<StreamSubscriber>();
   readonly #views = new Map<string, View>();
 
@@ -39,7 +39,7 @@ export class FanOut {
     return this.#all.size;
   }
 
-  /** View that subscribers of this filter and framing share, from the first `enrol` to the last `forget`. */
+  /** Returns the view that all subscribers with this filter and framing share. */
   view(filter: TypeFilter, chunked: boolean): View {
     const known = this.#views.get(keyOf(filter, chunked));
     return known ?? { filter, chunked, subscribers: 0, batch: undefined, bytes: NOTHING };
@@ -56,7 +56,6 @@ export class FanOut {
     this.#live.add(subscriber);
   }
 
-  /** Removes a lagging subscriber until it is added again. */
   delete(subscriber: StreamSubscriber): void {
     this.#live.delete(subscriber);
   }
@@ -70,7 +69,7 @@ export class FanOut {
     if (view.subscribers === 0 && this.#views.get(key) === view) this.#views.delete(key);
   }
 
-  /** Delivers a batch in the tick in which it becomes readable. */
+  /** Delivers a batch in the tick in which its events become readable. */
   publish(events: readonly StoredEvent[]): void {
     if (this.#all.size === 0) return;
     const latest = events.at(-1)?.id ?? 0;
@@ -112,6 +111,6 @@ export class FanOut {
   }
 }
 
-/** Key with null for no filter, because a client may request a type of any name. */
+/** Null stands for no filter, because a client may request a type of any name. */
 const keyOf = (filter: TypeFilter, chunked: boolean): string =>
   JSON.stringify([chunked, filter === undefined ? null : [...filter].sort()]);

@@ -1,13 +1,13 @@
-/** Protocol of the event stream: parameters of a client (specification section 4.1), and frames (section 6.1). */
+/** Protocol of the event stream: parameters (specification section 4.1) and frames (section 6.1). */
 import type { StoredEvent } from '../log/line.ts';
 
-/** Event id: decimal digits of a signed 64-bit integer. */
+/** Decimal digits of a signed 64-bit integer. */
 const DIGITS = /^(0|[1-9]\d{0,18})$/;
 const LARGEST = 2n ** 63n - 1n;
 
 /**
- * Cursor in `text`; undefined for a text that is no event id. Takes ids beyond the safe integers, which no robot
- * assigns, as the largest one.
+ * Returns undefined for a text that is no event id. Ids beyond the safe integers become the largest one, as no robot
+ * assigns them.
  */
 export function parseCursor(text: string): number | undefined {
   if (!DIGITS.test(text) || BigInt(text) > LARGEST) return undefined;
@@ -20,7 +20,7 @@ export interface CursorRequest {
   lastEventId: string | undefined;
 }
 
-/** Prefers `after` to the header, which is then ignored. */
+/** The parameter `after` overrides the header `Last-Event-ID`. */
 export function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   const [first, ...others] = after;
   const text = first ?? lastEventId;
@@ -36,11 +36,8 @@ export interface Retained {
 }
 
 /**
- * Id before the first event to send; `expired` becomes a 410.
- * - No cursor: live events only.
- * - `earliest - 1` is served, because no event after it is lost. So is 0 on a log without a compaction.
- * - A cursor beyond the newest event, from another robot or from before a reset, receives all live events: those up to
- *   the cursor would otherwise be lost.
+ * Id after which the stream begins; `expired` causes a 410 response. A cursor beyond the newest event comes from a
+ * different robot or log, and receives all live events.
  */
 export function resolveCursor(cursor: number | 'none', { earliest, latest }: Retained): number | 'expired' {
   if (cursor === 'none') return latest;
@@ -50,7 +47,7 @@ export function resolveCursor(cursor: number | 'none', { earliest, latest }: Ret
 
 export type TypeFilter = ReadonlySet<string> | undefined;
 
-/** Filter in the comma-separated values of `types`, which a client may repeat. An empty list matches no type. */
+/** Parses the comma-separated values of `types`. An empty list matches no type. */
 export function parseTypes(values: readonly string[]): TypeFilter {
   if (values.length === 0) return undefined;
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim());

@@ -1,4 +1,4 @@
-/** Reads the stored events after a cursor from the file, in portions, across any number of compactions. */
+/** Reads stored events after a cursor, in portions, across any number of compactions. */
 
 import type { EventLog } from '../log/event-log.ts';
 import type { Generation } from '../log/generation.ts';
@@ -14,7 +14,7 @@ export class LogReader {
   #generation: Generation;
   #fd: number | undefined;
   #offset: number;
-  /** Id of the last event read; at first the cursor. */
+  /** Id of the last event read, initially the cursor. */
   position: number;
 
   constructor(log: EventLog, io: DiskIo, after: number) {
@@ -26,12 +26,12 @@ export class LogReader {
   }
 
   /**
-   * Next portion of at most `most` events; empty after the last stored event. `overtaken`: compaction removed events
-   * after the position. Throws the system's error for an unreadable file.
+   * Returns the next portion, empty at the end of the log. `overtaken`: compaction removed unread events. Throws the
+   * system's error for an unreadable file.
    */
   read(most = Number.POSITIVE_INFINITY): StoredEvent[] | 'overtaken' {
     for (;;) {
-      // Skips a file that compaction replaced before it was opened: its name refers to another file.
+      // The name of a compacted log refers to a new file, so the old file cannot be opened any more.
       const lost = this.#fd === undefined && this.outdated;
       const events = lost ? [] : this.#portion(most);
       if (events.length > 0) return events;
@@ -44,7 +44,7 @@ export class LogReader {
     }
   }
 
-  /** Opens the file now, so that a compaction cannot remove it before the first portion. */
+  /** Opens the file now, because a compaction could remove the file before the first portion. */
   hold(): void {
     this.#fd ??= this.#io.open(this.#log.path, 'r');
   }
@@ -80,13 +80,13 @@ export class LogReader {
       this.position = event.id;
       return offset < until && events.length < most;
     });
-    // Ends at `to` in a file truncated from outside, which has no more lines.
+    // A file truncated by a user ends early; the reader skips to `to`.
     this.#offset = next > this.#offset ? next : to;
     return events;
   }
 }
 
-/** Stored events after a cursor, up to the newest event or a gap left by compaction. */
+/** Ends at the newest event, or at events that compaction has removed. */
 export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generator<StoredEvent, void> {
   const reader = new LogReader(log, io, after);
   try {
@@ -97,13 +97,12 @@ export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generato
   }
 }
 
-// Shares the process between replays and other work. Replays wait in one queue and send a portion each turn; turns of
-// a few milliseconds run together before the event loop continues. Incoming connections delay replays, because the
-// event loop accepts one per iteration: a request behind thousands of them would otherwise wait for as many slices.
+// Shares the event loop between replays and other work: replays queue and send one portion per turn. Incoming
+// connections delay replays, because the event loop accepts only one connection per iteration.
 
-/** Milliseconds after which the event loop continues; a turn always runs to its end. */
+/** Milliseconds of replays before the event loop continues; a turn always runs to its end. */
 const SLICE_MS = 5;
-/** Longest wait of replays for connections between two slices, milliseconds. */
+/** Milliseconds that incoming connections may delay replays. */
 const PATIENCE_MS = 50;
 
 const waiting = new Set<() => void>();
@@ -141,7 +140,7 @@ function slice(): void {
 
 function run(until: number): void {
   try {
-    // Reaches turns that queue themselves again too, while time permits.
+    // A turn may queue itself again; the loop reaches such turns while time permits.
     for (const turn of waiting) {
       waiting.delete(turn);
       turn();

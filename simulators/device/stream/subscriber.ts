@@ -1,7 +1,5 @@
 /**
- * One client of the event stream. It replays from the file at the client's pace, goes live in the tick in which it has
- * read everything stored, and returns to the file when it lags, so that a slow client needs little memory and misses no
- * event between replay and live.
+ * Client of the event stream: replays from the file, then receives live events, and returns to the file when it lags.
  */
 
 import type { Socket } from 'node:net';
@@ -26,7 +24,7 @@ const TIME = {
 
 const wheels = new Map<number, Wheel>();
 
-/** Calls `beat` of the stream every `intervalMs`, until the returned function is called. */
+/** Calls `beat` every `intervalMs` milliseconds, until the returned function is called. */
 export function heartbeat(stream: WheelMember, intervalMs: number): () => void {
   const slots = Math.max(1, Math.min(SLOTS, Math.floor(intervalMs / SHORTEST_TICK_MS)));
   const wheel = wheels.get(intervalMs) ?? new Wheel(TIME, intervalMs, slots);
@@ -40,7 +38,7 @@ export interface Stream {
   io: DiskIo;
   behaviour: StreamBehaviour;
   heartbeatMs: number;
-  /** Bytes by which a once live subscriber may lag before it is dropped, to reconnect and replay. */
+  /** Bytes by which a live subscriber may lag; then the agent drops the stream, and the client reconnects. */
   subscriberBytes: number;
   fanOut: FanOut;
   onNotice(notice: string, error?: unknown): void;
@@ -56,7 +54,6 @@ export interface SubscriberOptions {
   session: Session | undefined;
 }
 
-/** Subscriber on a socket whose response head has been sent. */
 export class Subscriber implements StreamSubscriber {
   readonly view: View;
   readonly session: Session | undefined;
@@ -69,7 +66,7 @@ export class Subscriber implements StreamSubscriber {
   #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
   #sent = -1;
-  /** Time of the last sent byte, as the latest beat found it. */
+  /** Milliseconds of `performance.now` at the last sent byte, accurate to one beat. */
   #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 
@@ -145,7 +142,7 @@ export class Subscriber implements StreamSubscriber {
     write(this.#socket, this.view.chunked ? behaviour.chunk(body) : body);
   }
 
-  /** Goes live at once without a replay; otherwise opens the file in this tick and waits for its turn. */
+  /** Opens the file in this tick, because a compaction could remove events before the first turn. */
   #begin(): void {
     const reader = this.#reader;
     if (!reader || reader.behind === 0) this.#pump();
@@ -175,7 +172,7 @@ export class Subscriber implements StreamSubscriber {
     try {
       return action();
     } catch (error) {
-      // Cuts the stream: the client's next attempt shows whether the failure lasts.
+      // Cuts the stream; the client's next request shows whether the failure lasts.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
       return 'overtaken';
     }

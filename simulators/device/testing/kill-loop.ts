@@ -1,27 +1,23 @@
-/** Kills a real agent under load, again and again, and compares what clients saw with what it has afterwards. */
+/** Kills an agent under load repeatedly, and compares the events that clients saw with the agent's log. */
 import { random } from '../../common/random.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
 import { EventStream, scratch } from './robot.ts';
 
 export interface KillLoop {
   kills: number;
-  /** Events that subscribers saw. */
   seen: number;
-  /** Highest id that a publisher got as an answer. */
+  /** Highest id that a publisher received in a response. */
   acknowledged: number;
-  /** Highest id at the end. */
   latest: number;
-  /** What went wrong; empty when nothing did. */
   problems: string[];
 }
 
 const SUBSCRIBERS = 3;
 const PUBLISHERS = 4;
 const RETAIN = 3_000;
-/** An agent is killed after that many answers to publishers, at most. */
+/** Maximum number of publishers' responses before a kill. */
 const LARGEST_ROUND = 60;
 
-/** Resolves when every round is over, with what clients saw and what was wrong. */
 export async function killLoop({ rounds, seed }: { rounds: number; seed: number | string }): Promise<KillLoop> {
   using home = scratch();
   const socket = `${home.path}/agent.sock`;
@@ -45,7 +41,7 @@ export async function killLoop({ rounds, seed }: { rounds: number; seed: number 
           answers -= 1;
         }
       } catch {
-        // The kill ends it.
+        // The kill rejects the pending call.
       }
     });
     await due.promise;
@@ -67,9 +63,7 @@ export async function killLoop({ rounds, seed }: { rounds: number; seed: number 
   return { kills: rounds, seen: seen.size, acknowledged, latest, problems };
 }
 
-/**
- * Every event that was seen and is still retained is there with the same content, and new events follow without a gap.
- */
+/** Reports each retained event that clients saw and the log changed or lost, and each gap in the ids. */
 async function compare(
   socket: string,
   seen: Map<number, string>,
@@ -92,7 +86,7 @@ async function compare(
   return problems;
 }
 
-/** Opens a stream after `id`, or live when that is expired. */
+/** Opens a live stream if the cursor `id` is expired. */
 async function open(socket: string, id: number): Promise<EventStream> {
   return await EventStream.open(socket, `?after=${id}`).catch(() => EventStream.open(socket));
 }

@@ -1,18 +1,15 @@
-/** Processes that contend for the locks of dead owners. */
+/** Processes that compete for the locks of dead owners. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { scratch } from './robot.ts';
 
 const TAKER = new URL('./lock-taker.ts', import.meta.url);
-/** Larger than any process id of Linux. */
+/** Exceeds every process id of Linux. */
 const DEAD = '4194305-1-0-1';
 const DEAD_TAKER = '4194306-1-0-1';
 
-/**
- * What went wrong, empty when exactly one process won each round. Every `killEvery` rounds the dead owner was a real
- * process.
- */
+/** Returns rounds without exactly one winner. Every `killEvery` rounds, the dead owner was a real process. */
 export async function contest(size: { processes: number; rounds: number; killEvery: number }): Promise<string[]> {
   using home = scratch();
   const problems: string[] = [];
@@ -23,7 +20,7 @@ export async function contest(size: { processes: number; rounds: number; killEve
       mkdirSync(dir);
       if (round % size.killEvery === 0) await leaveLock(dir);
       else symlinkSync(DEAD, `${dir}/lock`);
-      // One that died in the middle of its takeover.
+      // A lock of a process that died during its takeover.
       if (round % 2 === 1) symlinkSync(DEAD_TAKER, `${dir}/lock.${DEAD}`);
       const answers = await Promise.all(processes.map((taker) => ask(taker, { take: dir })));
       const winner = processes[answers.indexOf('got it')];

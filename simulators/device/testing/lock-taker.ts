@@ -1,4 +1,4 @@
-/** A process that takes and releases locks on request, and says whether it got them. */
+/** Takes and releases locks on request of a parent process, and reports each result. */
 import process from 'node:process';
 import { type Lock, lockDirectory } from '../device-directory.ts';
 

@@ -1,4 +1,4 @@
-/** A simulated device in a temporary directory, with short ways to ask it something. */
+/** Simulated device in a temporary directory, with helpers for requests and streams. */
 
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
@@ -7,9 +7,7 @@ import type { EventEnvelope } from '../../../harness/contract/device-api.ts';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceOptions, simulateDevice } from '../index.ts';
 
-// A client of the event stream that keeps every event and comment it was sent.
-
-/** The stream was refused with this status. */
+/** Refusal of a stream with an HTTP status. */
 export class Refused extends Error {
   readonly status: number;
   constructor(status: number) {
@@ -18,7 +16,7 @@ export class Refused extends Error {
   }
 }
 
-/** Only ends what hangs. */
+/** Milliseconds; ends only tests that hang. */
 const TIMEOUT_MS = 60_000;
 
 export interface Received {
@@ -27,11 +25,10 @@ export interface Received {
   envelope: EventEnvelope;
 }
 
-/** An open stream; `events` and `comments` grow as they arrive. */
+/** Open event stream; `events` and `comments` grow while data arrives. */
 export class EventStream {
   readonly events: Received[] = [];
   readonly comments: string[] = [];
-  /** Resolves when the stream has ended, whichever side ended it. */
   readonly ended: Promise<void>;
   over = false;
   readonly #response: http.IncomingMessage;
@@ -59,7 +56,7 @@ export class EventStream {
     });
   }
 
-  /** Rejects with Refused when the answer is not 200. */
+  /** Rejects with Refused for a status other than 200. */
   static open(socketPath: string, query = '', headers: http.OutgoingHttpHeaders = {}): Promise<EventStream> {
     return new Promise((resolve, reject) => {
       const request = http.get({ socketPath, path: `/v0.2/events${query}`, headers, agent: false }, (response) => {
@@ -77,18 +74,16 @@ export class EventStream {
     return this.events.map(({ id }) => id);
   }
 
-  /** Resolves once that many events have arrived. */
   async count(events: number): Promise<Received[]> {
     await this.until(() => this.events.length >= events);
     return this.events;
   }
 
-  /** Resolves once the event with this id, or a later one, has arrived. */
   async reach(id: number): Promise<void> {
     await this.until(() => (this.events.at(-1)?.id ?? 0) >= id);
   }
 
-  /** Rejects when the stream ends first, or at the timeout. */
+  /** Rejects when the stream ends first, or after the timeout. */
   async until(ready: () => boolean): Promise<void> {
     const deadline = performance.now() + TIMEOUT_MS;
     while (!ready()) {
@@ -99,7 +94,7 @@ export class EventStream {
     }
   }
 
-  /** Stops reading; the agent's buffers fill up. */
+  /** Stops reading, so that the agent's buffers fill up. */
   stall(): void {
     this.#response.pause();
     this.#response.socket.pause();
@@ -121,13 +116,13 @@ export interface Answer {
   status: number;
   headers: http.IncomingHttpHeaders;
   text: string;
-  /** The body, when it is JSON. */
+  /** Parsed body; undefined for a body that is not JSON. */
   json: unknown;
 }
 
 export type Robot = Awaited<ReturnType<typeof robot>>;
 
-/** Starts a device; it and its streams end when it is disposed of. */
+/** Starts a device; disposal ends the device and its streams. */
 export async function robot(options: Partial<DeviceOptions> = {}) {
   const home = scratch();
   const dir = `${home.path}/robot`;
@@ -139,7 +134,6 @@ export async function robot(options: Partial<DeviceOptions> = {}) {
     dir,
     socket,
     ask: (path: string, asked?: Asked) => ask(socket, path, asked),
-    /** Opens an event stream; closed with the robot. */
     listen: async (query = '', headers: http.OutgoingHttpHeaders = {}) => {
       const stream = await EventStream.open(socket, query, headers);
       streams.push(stream);
@@ -158,7 +152,7 @@ interface Asked {
   headers?: http.OutgoingHttpHeaders;
 }
 
-/** One request over a socket; `path` is taken below `/v0.2`. */
+/** `path`: below the prefix `/v0.2`. */
 export function ask(socketPath: string, path: string, { method = 'GET', headers = {} }: Asked = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = http.request({ socketPath, path: `/v0.2${path}`, method, headers, agent: false }, (response) => {

@@ -1,4 +1,4 @@
-/** Agent's side of `/agent/v1`: provisioning, tokens, and the requests of a sync. */
+/** Agent's client of `/agent/v1`: provisioning, tokens, and the requests of a sync. */
 
 import { arch, hostname, platform } from 'node:os';
 import {
@@ -20,39 +20,36 @@ import type { SyncHabits, UplinkIdentity } from './lifecycle.ts';
 import { KeepAlive, type MqttEndpoint } from './mqtt.ts';
 import { allPages, type CommonOptions, type DeploymentSource, parseUrl, type Shared, share } from './sync.ts';
 
-/**
- * Deviations from the reference, where the protocol leaves a choice or the agent is wrong; the reference has none.
- * Times in milliseconds.
- */
+/** Deviations from the reference agent, which sets none. Times are in milliseconds. */
 export interface AgentHabits extends SyncHabits {
   subscribesAfterMs?: number;
   answersPingsAfterMs?: number;
-  /** Polls deployments at this interval, and ignores requests to sync. */
+  /** Milliseconds between polls of deployments, in place of requests to sync. */
   pollsEveryMs?: number;
-  /** Stays without subscriptions after a lost connection. */
+  /** Never subscribes again after a lost connection. */
   subscribesOnce?: boolean;
-  /** False: syncs on connecting alone, never on request. */
+  /** False: syncs after connecting only, never on request. */
   heedsRequests?: boolean;
   answersPings?: boolean;
-  /** Changes the report to the platform; undefined sends none. */
+  /** Changes the report to the platform; undefined sends no report. */
   reports?(report: DeploymentReport): DeploymentReport | undefined;
 }
 
 export interface AgentUplinkOptions extends CommonOptions {
   kind: 'agent';
-  /** URL of the platform, of which the host alone counts: the agent API is at `/agent/v1`. */
+  /** URL of the platform; only its origin counts, because the agent API is at `/agent/v1`. */
   platform: string;
   /**
-   * Provisioning token, until the robot has an identity on disk. A function makes one when it is needed, because tokens
-   * last minutes only, and again for a `refused` one. `start` rejects with its rejection.
+   * Provisioning token of a robot without a stored identity. A function creates short-lived tokens when needed, and
+   * replaces a `refused` token.
    */
   token?: string | ((refused: string | undefined, name: string) => string | undefined | Promise<string>);
-  /** `mqtt://host:port` or `mqtts://…`. Default: the platform's host, port 8883 with TLS or, on loopback, 1883. */
+  /** `mqtt://host:port` or `mqtts://…`. Default: host of the platform; port 8883 with TLS, or 1883 on loopback. */
   mqtt?: string;
-  /** RSA key size, bits. Default 2048. */
+  /** Bits of the RSA key, default 2048. */
   keyBits?: number;
   dialect?: Dialect;
-  /** Version of the agent of this name. Default: the reference's. */
+  /** Version that the robot `name` reports to the platform; undefined gives `v0.1.0`. */
   versionOf?: ((name: string) => string | undefined) | undefined;
   habits?: AgentHabits;
 }
@@ -71,7 +68,7 @@ export interface AgentHub extends Shared {
   readonly habits: AgentHabits;
 }
 
-/** Throws for an option that is no valid address. */
+/** Throws for an invalid address. */
 export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { ca, dialect = 'spec', habits = {}, keyBits = 2048, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
@@ -106,7 +103,6 @@ function mqttAddress(mqtt: string | undefined, platformHost: string): { host: st
 
 const bare = (host: string) => host.replace(/^\[|\]$/g, '');
 
-/** Message for a robot with neither a token nor a known key. */
 const NO_TOKEN =
   'no provisioning token was given, and the platform knows no device with this key (POST /devices/provision)';
 
@@ -121,7 +117,7 @@ export class AgentApi implements DeploymentSource {
   readonly #version: string;
   device: StoredDevice | undefined;
   #token = '';
-  /** Last use of the token, on the steady clock. */
+  /** Milliseconds of the steady clock until which the token may be used. */
   #useUntil = 0;
   #minting: Promise<string> | undefined;
 
@@ -132,7 +128,7 @@ export class AgentApi implements DeploymentSource {
     this.#version = hub.versionOf(name) ?? 'v0.1.0';
   }
 
-  /** Provisions a robot without an identity on disk. Rejects with ApiError if the platform refuses. */
+  /** Provisions a robot without a stored identity. Rejects with ApiError if the platform refuses. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     if (this.device) return;
     this.device = await loadDevice(this.#dir);
@@ -152,7 +148,7 @@ export class AgentApi implements DeploymentSource {
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      // Asks for the device, which an earlier attempt without an answer may have created.
+      // An earlier attempt whose response was lost may have created the device.
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;
@@ -192,8 +188,8 @@ export class AgentApi implements DeploymentSource {
     const answer = await http.json({ method: 'POST', path, headers, signal }, tokenResponse);
     this.#token = answer.token;
     const lifetime = Date.parse(answer.expires_at) - time.now();
-    // Replaces a token half a minute before its end, but uses each for 5 s even if the clock calls it expired: the
-    // platform decides.
+    // Replaces a token 30 seconds before its end, but uses each token for 5 seconds, in case the robot's clock is
+    // wrong.
     this.#useUntil = time.elapsed() + Math.max(lifetime - 30_000, 5_000);
     return this.#token;
   }
@@ -211,7 +207,7 @@ export class AgentApi implements DeploymentSource {
     return this.#request(method, path, await this.token(signal), signal);
   }
 
-  /** Sends with the device token, and once more with a new token if the platform refuses it. */
+  /** Repeats a request with a new token if the platform refuses the old token. */
   async #send<T>(
     method: ApiRequest['method'],
     path: string,

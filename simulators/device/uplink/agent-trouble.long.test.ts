@@ -1,4 +1,4 @@
-/** The agent uplink when a platform refuses, is away or gone, and when it is stopped at any moment. */
+/** The agent uplink with a refusing or missing platform, and a stop at any moment. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -121,7 +121,7 @@ describe('the agent uplink stops', () => {
     await robot.uplink.start();
     await robot.uplink.stop();
     for (let turns = 0; turns < 200; turns += 2) {
-      // Every other run is provisioned again.
+      // Every second run provisions the device again.
       if (turns % 4 === 0) await rm(join(robot.directory, 'identity', 'device.json'));
       const run = robot.anotherRun();
       const starting = run.start().catch((error: Error) => error);

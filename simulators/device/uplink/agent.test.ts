@@ -1,6 +1,4 @@
-/**
- * The agent uplink against the agent side of a platform, on real sockets: what it does while all is well, and restarts.
- */
+/** The agent uplink against the agent side of a platform, on real sockets, without failures but with restarts. */
 import { access, rm } from 'node:fs/promises';
 import { generate, type Packet } from 'mqtt-packet';
 import { describe, expect, it } from 'vitest';

@@ -87,14 +87,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       if (signal.aborted) return;
       if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
       this.#report(error as Error, 'cannot connect');
-      // Syncs without MQTT, because HTTP may work.
+      // Syncs without MQTT, because HTTP may still work.
       if (this.#failedConnects === 0) this.scheduler.syncRequested();
       this.#connectLater();
       return;
     }
     this.#failedConnects = 0;
     this.connectedAt = this.#hub.time.now();
-    // Syncs in place of requests lost before the subscription.
+    // Requests sent before the subscription are lost, so the robot syncs now.
     this.scheduler.syncRequested();
     await this.scheduler.settled();
     this.#onOnline?.();
@@ -124,7 +124,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     }
   }
 
-  /** Sends the agent's version once. The robot goes online even if the platform refuses it. */
+  /** Sends the agent's version once; a refusal does not keep the robot offline. */
   async #announce(signal: AbortSignal): Promise<void> {
     if (this.#announced) return;
     try {
@@ -164,7 +164,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       else this.#hub.time.after(answersPingsAfterMs, answer);
       return;
     }
-    // Ignores retained messages, older than the subscription, because a sync follows each subscription.
+    // A sync follows each subscription, so older (retained) messages need no answer.
     const isRequest = topic === agentTopics.sync(id) && !retained && syncMessage.is(message) && !message.is_synced;
     const { pollsEveryMs, heedsRequests = true } = this.#hub.habits;
     if (isRequest && heedsRequests && pollsEveryMs === undefined) this.scheduler.syncRequested();
@@ -174,14 +174,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     this.#syncedOver = this.#connection;
   }
 
-  /** Takes each failure to enrol or connect before its retry. A fleet replaces this method. */
+  /** Runs after each failure to enrol or connect; a fleet overrides this method. */
   onUnreachable(_error: Error): void {}
 
-  /** Takes each end of the broker connection that this robot did not cause. A fleet replaces this method. */
+  /** Runs when the broker or the network ends the connection; a fleet overrides this method. */
   onLost(_error: Error): void {}
 
   override onSynced(): void {
-    // Confirms no sync over an older connection, because the new one may have missed a request.
+    // A sync over an older connection confirms nothing, because the new connection may have missed a request.
     if (!this.#connection || this.#connection !== this.#syncedOver) return;
     this.#connection.publish(agentTopics.sync(this.deviceId ?? ''), { is_synced: true }, { retain: true });
   }

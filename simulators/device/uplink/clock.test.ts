@@ -1,4 +1,4 @@
-/** Wall clocks that are turned: what waits goes by another clock. */
+/** The wall clocks of robot and platform jump; waiting times follow the steady clock. */
 import { expect, it } from 'vitest';
 import { testRobot } from './testing/uplinks.ts';
 import type { Time } from './time.ts';

@@ -1,4 +1,4 @@
-/** Uplinks of a simulated device, which learn its deployments from a platform. */
+/** Uplinks of a simulated device, which receive its deployments from a platform. */
 import type { DeploymentPort, Uplink } from '../ports.ts';
 import { AgentUplink } from './agent.ts';
 import { type AgentUplinkOptions, createAgentHub } from './agent-api.ts';
@@ -10,13 +10,13 @@ export { ensureKey } from './identity.ts';
 export type { UplinkIdentity } from './lifecycle.ts';
 export type { PollingUplinkOptions } from './polling.ts';
 
-/** `agent`: published agent protocol (HTTP and MQTT). `polling`: public Platform API alone. */
+/** `agent`: protocol of published agents (HTTP and MQTT). `polling`: public Platform API only. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
-/** Makes an uplink for each robot, with connections and timers shared by all. */
+/** All uplinks of a factory share connections and timers. */
 export type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
 
-/** Throws for an option that is no valid address. */
+/** Throws for an invalid address. */
 export function createUplink(options: UplinkOptions): UplinkFactory {
   if (options.kind === 'polling') {
     const hub = createPollingHub(options);

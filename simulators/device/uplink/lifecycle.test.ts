@@ -9,7 +9,7 @@ import { failureDelay, pause, reconnectDelay, transientDelay } from './time.ts';
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 1);
 
-/** A scheduler over syncs that end when and as the test says. */
+/** Scheduler of syncs that end when the test says. */
 function setUp() {
   const time = new ManualTime(START);
   const abort = new AbortController();
@@ -25,7 +25,7 @@ function setUp() {
     onSynced: () => events.push('synced'),
     onSyncFailed: (error) => events.push(`failed: ${error.message}`),
   });
-  /** Ends the n-th run; resolves when the scheduler rests or runs again. */
+  /** Ends the latest run; resolves when the scheduler rests or runs again. */
   const end = async (error?: Error) => {
     const run = runs.at(-1);
     const count = runs.length;

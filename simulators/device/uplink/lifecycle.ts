@@ -1,4 +1,4 @@
-/** Common part of all uplinks: start once, enrol until the platform knows the robot, sync, stop once. */
+/** Common base of all uplinks: start once, enrol until the platform knows the robot, sync, stop once. */
 
 import { isTemporary, NetworkError } from '../../common/platform-http.ts';
 import type { Identity } from '../options.ts';
@@ -15,15 +15,13 @@ import {
   type Timer,
 } from './time.ts';
 
-// Times of a robot's syncs: on request of platform or user, after the poll interval, and after a failure.
-
 type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
 export interface SyncEvents {
   onSyncStarted(): void;
-  /** The platform answered, and has the state of every deployment. */
+  /** Runs when the platform has answered and has every report. */
   onReached(): void;
-  /** The device has also reached the state that the platform wants. */
+  /** Runs when the device has also reached the state that the platform wants. */
   onSynced(): void;
   onSyncFailed(error: Error): void;
 }
@@ -39,10 +37,10 @@ export class Scheduler {
   #running: Promise<SyncResult> | undefined;
   #again = false;
   #timer: Timer | undefined;
-  /** Failed syncs in a row: for lack of a network, and of any other kind. */
+  /** Consecutive failures: without a network, and for any different reason. */
   #unreachable = 0;
   #failures = 0;
-  /** End of the cool-down on the steady clock; 0 for none. */
+  /** Milliseconds of the steady clock; 0 without a cool-down. */
   #cooldownUntil = 0;
   /** Milliseconds since 1970; 0 before the first sync. */
   syncedAt = 0;
@@ -55,7 +53,7 @@ export class Scheduler {
     this.#pollMs = pollMs;
   }
 
-  /** Syncs now, or joins the running sync; does neither during the back-off after a failure. */
+  /** Syncs now, or joins the running sync; a cool-down after a failure prevents a sync. */
   sync(): Promise<SyncResult> {
     if (this.#running) return this.#running;
     if (this.#signal.aborted) return Promise.resolve(STOPPING);
@@ -65,7 +63,7 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message: `syncing failed; the next attempt is at ${next}` });
   }
 
-  /** Syncs after a possible change on the platform, and again after a running sync, which may have missed it. */
+  /** Syncs now; a running sync may have missed the change, so a second sync follows. */
   syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
@@ -75,7 +73,7 @@ export class Scheduler {
     await this.#running;
   }
 
-  /** Resolves when no sync runs and none will start. Expects an aborted signal. */
+  /** Resolves when no sync runs and none will start. The caller must abort the signal first. */
   async stop(): Promise<void> {
     await this.#running;
     this.#time.cancel(this.#timer);
@@ -129,7 +127,6 @@ export class Scheduler {
     else if (!this.#signal.aborted) void this.#run();
   }
 
-  /** Time of the next sync on the steady clock. */
   #nextAt(): number {
     const now = this.#time.elapsed();
     if (this.#unreachable > 0) return now + Math.min(this.#pollMs, networkDelay(this.#unreachable - 1));
@@ -140,12 +137,12 @@ export class Scheduler {
 export type UplinkIdentity = Pick<Identity, 'name' | 'directory' | 'io'>;
 
 interface Platform extends DeploymentSource {
-  /** Makes the robot known to the platform. Rejects with ApiError if the platform refuses. */
+  /** Registers the robot with the platform. Rejects with ApiError if the platform refuses. */
   enrol(name: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface SyncHabits {
-  /** Milliseconds between unrequested syncs. Default 12 hours. */
+  /** Milliseconds between unrequested syncs, default 12 hours. */
   pollsEveryMs?: number;
   retriesForEver?: boolean;
 }
@@ -154,7 +151,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   protected readonly name: string;
   protected readonly scheduler: Scheduler;
   protected readonly signal: AbortSignal;
-  /** Milliseconds since 1970, 0 for never. */
+  /** Milliseconds since 1970; 0 for never. */
   protected connectedAt = 0;
   protected disconnectedAt = 0;
   readonly #shared: Shared;
@@ -180,7 +177,6 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   /** Ends the work of `open`, after `open` has ended and the signal is aborted. */
   protected abstract close(): Promise<void>;
 
-  /** Resolves when the first attempt to enrol has ended, or the uplink has stopped. */
   get firstAttempt(): Promise<void> {
     return this.#attempted.promise;
   }
@@ -198,7 +194,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     return moment(this.disconnectedAt);
   }
 
-  /** Rejects if the platform refuses this robot, or if it stops before it is online. */
+  /** Rejects if the platform refuses the robot, or a stop comes before the robot is online. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -218,7 +214,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   onSynced(): void {}
   abstract onSyncFailed(error: Error): void;
 
-  /** Retries until the platform answers; `onFailure` takes each failure before its retry. */
+  /** Retries until the platform answers; `onFailure` runs before each retry. */
   protected async enrol(onFailure: (error: Error) => void): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -231,7 +227,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     }
   }
 
-  /** Milliseconds before attempt `attempt` to reach the platform, drawn from the robot's name so that runs repeat. */
+  /** Milliseconds, random but derived from the robot's name, so that runs repeat. */
   protected retryDelay(attempt: number): number {
     return reconnectDelay(attempt, this.#shared.random.fork(`${this.name}/${attempt}`));
   }
@@ -245,7 +241,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   async #stop(): Promise<void> {
     this.#attempted.resolve();
     this.#abort.abort(new Error(`the uplink of ${this.name} was stopped`));
-    // Waits for work under way, which may write below the robot's directory.
+    // Waits for pending work, which may write below the robot's directory.
     await this.#starting?.catch(() => {});
     await this.close();
     if (this.#starting) await this.#shared.release();

@@ -97,7 +97,7 @@ describe('an MQTT connection', () => {
       if (welcome !== undefined) socket.end(generate(welcome));
       return undefined;
     });
-    // Long after the connection is gone.
+    // 200 ms is long after the connection is gone.
     await expect(client(broker).open(200)).rejects.toThrow('closed the connection');
     expect(broker.received).toHaveLength(1);
   });
@@ -124,7 +124,7 @@ describe('an MQTT connection', () => {
     for (let beat = 1; beat <= 3; beat++) {
       time.advance(20_000);
       await eventually(() => expect(answers).toBe(beat));
-      // The answer has arrived when one more packet of the same stream has.
+      // A later packet of the same stream proves that the answer has arrived.
       if (beat < 3) await roundTrip(broker, connection);
     }
     expect(closed).toEqual([]);
@@ -183,7 +183,7 @@ const packet = fc.oneof(
   fc.constant<Packet>({ cmd: 'pingresp' }),
 );
 
-/** What a test can compare: the command, and what a publish carries, read before the next packet is parsed. */
+/** The parser may reuse a packet, so tests copy the fields that they compare. */
 const essence = (packet: Packet) =>
   packet.cmd === 'publish' ? [packet.topic, packet.payload.toString(), packet.retain] : [packet.cmd];
 
@@ -196,7 +196,7 @@ describe('reading packets', () => {
         const read: unknown[] = [];
         let rest: Buffer | undefined;
         for (const [index, start] of bounds.slice(0, -1).entries()) {
-          // As from a socket: the buffer is used again for the next read.
+          // A socket reuses its buffer for the next read, so the test overwrites the chunk.
           const chunk = Buffer.from(stream.subarray(start, bounds[index + 1]));
           rest = readPackets(rest, chunk, (each) => read.push(essence(each)));
           chunk.fill(0xff);

@@ -1,7 +1,6 @@
 /**
- * MQTT 3.1.1 client connection with the features of an agent. Hand-written so that thousands of robots fit in a
- * process: an idle connection takes 21 KiB of resident memory, one of the `mqtt` package (5.16) 36 to 42 KiB. It has no
- * timer, no read buffer and no store of unacknowledged messages, because a sync after a reconnect replaces lost ones.
+ * MQTT 3.1.1 client connection of an agent, hand-written so that thousands of robots fit in a process: 21 KiB each,
+ * against 36 to 42 KiB with the `mqtt` package.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -12,33 +11,29 @@ import { networkErrorMessage } from '../../common/platform-http.ts';
 import { Wheel, type WheelMember } from '../wheel.ts';
 import type { Time } from './time.ts';
 
-// Disables a cache of 65,536 two-byte buffers, 7 MB a process, because an agent sends few numbers.
+// Disables a cache of 65,536 buffers (7 MB), because an agent sends few numbers.
 writeToStream.cacheNumbers = false;
 
-/** Keep-alive of CONNECT, seconds. */
+/** Seconds; keep-alive of the CONNECT packet. */
 export const KEEP_ALIVE_SECONDS = 20;
-/** Seconds between two PINGREQ: two below the keep-alive, so that none is late. */
+/** Seconds between two PINGREQ packets, below the keep-alive so that no PINGREQ is late. */
 export const BEAT_SECONDS = KEEP_ALIVE_SECONDS - 2;
 
-/** Keeps the idle connections of a whole fleet alive with one timer. */
+/** Keeps the connections of a whole fleet alive with one timer. */
 export class KeepAlive extends Wheel {
   constructor(time: Time) {
     super(time, BEAT_SECONDS * 1000, BEAT_SECONDS);
   }
 
-  /**
-   * Skips late ticks, because timers run before answers after a stall, and a second PINGREQ would end healthy
-   * connections.
-   */
+  /** Skips late ticks: after a stall, a second PINGREQ before the first answer ends a healthy connection. */
   protected override due(): number {
     return 1;
   }
 }
 
-// Cuts a byte stream into MQTT packets. One parser serves all connections of the process, because it receives whole
-// packets alone.
+// One parser serves all connections of the process, because it receives whole packets only.
 
-/** Largest packet, bytes; a larger one comes from a broken or hostile broker. */
+/** Maximum bytes of a packet; a broken or hostile broker sends larger packets. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
 let shared: { parse(bytes: Buffer): Packet } | undefined;
@@ -69,13 +64,13 @@ function parse(bytes: Buffer): Packet {
   try {
     return shared.parse(bytes);
   } catch (error) {
-    // Drops the parser, whose half a packet must not reach another connection.
+    // The parser may hold half a packet, which must not reach a different connection.
     shared = undefined;
     throw error;
   }
 }
 
-/** Length of the packet at `start`; undefined while its length field is incomplete. Throws for a malformed one. */
+/** Undefined while the length field is incomplete. Throws for a malformed length. */
 function packetLength(bytes: Buffer, start: number): number | undefined {
   let length = 0;
   for (let index = 0; index < 4; index++) {
@@ -92,8 +87,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Passes each whole packet of `rest` and `chunk` to `onPacket`, and returns a copy of the remaining bytes. Packets are
- * views of the input, valid during the call only. Throws for a stream that is not MQTT.
+ * Passes each whole packet to `onPacket`, and returns a copy of the remaining bytes. A packet is valid during the call
+ * only. Throws for a stream that is not MQTT.
  */
 export function readPackets(
   rest: Buffer | undefined,
@@ -113,7 +108,6 @@ export function readPackets(
 
 const SUBSCRIPTION_REFUSED = 0x80;
 
-/** Answer to CONNECT with a return code other than 0. */
 export class MqttRefused extends Error {
   override name = 'MqttRefused';
   readonly returnCode: number;
@@ -126,7 +120,6 @@ export class MqttRefused extends Error {
   }
 }
 
-/** Server at the broker's address that does not speak MQTT. */
 export class NotMqtt extends Error {
   override name = 'NotMqtt';
   constructor(cause: Error) {
@@ -134,7 +127,6 @@ export class NotMqtt extends Error {
   }
 }
 
-/** Failure to connect to the broker; the message has its address and the reason. */
 export class BrokerError extends Error {
   override name = 'BrokerError';
   constructor({ host, port, tls }: Pick<MqttEndpoint, 'host' | 'port' | 'tls'>, cause: Error) {
@@ -155,15 +147,13 @@ export interface MqttEndpoint {
 }
 
 export interface MqttListener {
-  /** `payload`: valid during the call only. `retained`: older than the subscription. */
+  /** `payload` is valid during the call only. `retained`: the message is older than the subscription. */
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void;
-  /** Called once, when either side has ended an opened connection. */
+  /** Runs once, when the broker or the client ends an open connection. */
   onClose(connection: MqttConnection, reason: Error): void;
 }
 
-/**
- * Buffer of all connections, because each consumes its bytes before the next read of any; except with overlapped I/O.
- */
+/** One read buffer serves all connections, because each connection consumes its bytes before the next read. */
 const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 export class MqttConnection implements WheelMember {
@@ -174,7 +164,7 @@ export class MqttConnection implements WheelMember {
   #rest: Buffer | undefined;
   #messageId = 0;
   #awaitingPong = false;
-  /** Step of the handshake under way: CONNACK, then SUBACK. */
+  /** Packet that the handshake waits for: CONNACK, then SUBACK. */
   #step: { command: 'connack' | 'suback'; resolve(packet: Packet): void; reject(error: Error): void } | undefined;
   #failure: Error | undefined;
 
@@ -189,7 +179,7 @@ export class MqttConnection implements WheelMember {
     this.#socket.on('close', () => this.#closed());
   }
 
-  /** Connects, authenticates and subscribes (QoS 1). Rejects with MqttRefused, or the network's error. */
+  /** Connects and subscribes with QoS 1. Rejects with MqttRefused, or the network's error. */
   static async open(options: {
     endpoint: MqttEndpoint;
     clientId: string;
@@ -199,7 +189,7 @@ export class MqttConnection implements WheelMember {
     listener: MqttListener;
     keepAlive: KeepAlive;
     signal: AbortSignal;
-    /** Milliseconds between connecting and subscribing. Default 0. */
+    /** Milliseconds between connecting and subscribing, default 0. */
     subscribeAfterMs?: number;
   }): Promise<MqttConnection> {
     const { endpoint, clientId, username, password, topics, listener, keepAlive, signal } = options;
@@ -255,7 +245,7 @@ export class MqttConnection implements WheelMember {
     this.#send({ cmd: 'publish', topic, payload, qos: 1, dup: false, messageId: this.#nextId(), ...options });
   }
 
-  /** Sends PINGREQ, or closes a connection whose last PINGREQ has no answer. */
+  /** Closes the connection if the last PINGREQ has no answer. */
   beat(): void {
     if (this.#awaitingPong) this.close(new Error('the MQTT broker answered no PINGREQ'));
     this.#awaitingPong = true;
@@ -272,7 +262,7 @@ export class MqttConnection implements WheelMember {
     const closed = new Promise((resolve) => this.#socket.once('close', resolve));
     this.#send({ cmd: 'disconnect' });
     this.#socket.destroySoon();
-    // Waits a second at most, because a stalled peer may never read the remaining bytes.
+    // Waits at most a second, because a stalled broker may never read the remaining bytes.
     this.#socket.setTimeout(1_000, () => this.#socket.destroy());
     await closed;
   }
@@ -288,7 +278,7 @@ export class MqttConnection implements WheelMember {
   }
 
   async #await(command: 'connack' | 'suback'): Promise<Packet> {
-    // Fails at once on a closed socket, which emits no event.
+    // A closed socket emits no event, so waiting never ends.
     if (this.closed) throw this.#reason();
     return await new Promise((resolve, reject) => {
       this.#step = { command, resolve, reject };

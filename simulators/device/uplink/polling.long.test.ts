@@ -1,4 +1,4 @@
-/** The polling uplink: first against the smallest public API that it can live with. */
+/** The polling uplink against a minimal platform, and against Muster's platform with limited keys. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,10 +16,9 @@ const ROBOT = { object: 'device', id: 'dvc_7', name: 'robot' };
 
 interface Behaviour {
   devices: object[];
-  /** Whether `expand=content` is understood. */
   expandsContent: boolean;
   status: number;
-  /** Its lists take `limit` and `offset` alone, and their items have no more than a robot needs. */
+  /** Lists of such a platform support `limit` and `offset` only, and items have few fields. */
   plain?: 'ignores filters' | 'refuses filters' | undefined;
   target: 'deployed' | 'staged';
 }
@@ -41,7 +40,7 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
       content: { format: 'json', data: Buffer.from(platform.content(ROBOT.id, instance).data).toString() },
     });
     const shown = (instance: string) => ({ object: 'config_instance', id: instance });
-    // Not in the order of the request.
+    // The list has an order different from the request.
     return listOf(
       ids
         .toSorted()
@@ -55,7 +54,7 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
     const items = collection === 'devices' ? behaviour.devices : plainDeployments();
     return { ...listOf(items.slice(offset, offset + limit)), has_more: offset + limit < items.length };
   };
-  /** One of the robot, newest first, behind many of others. */
+  /** Two deployments of the robot follow 230 deployments of different robots. */
   const plainDeployments = (): object[] => {
     const record = (id: string, device_id: string, minute: number) => {
       return { id, device_id, target_status: behaviour.target, created_at: `2026-09-01T08:0${minute}:00Z` };
@@ -149,7 +148,7 @@ describe('the polling uplink', () => {
         ...Array.from({ length: 2 + refused }, () => 'GET /beta/devices'),
         ...Array.from({ length: 3 + refused }, () => 'GET /beta/deployments'),
       ]);
-      // What was refused once is not asked for again.
+      // The uplink remembers which list refuses filters.
       const before = robot.requests.length;
       robot.time.advance(5_000);
       await eventually(() => expect(robot.requests).toHaveLength(before + 3));
@@ -216,9 +215,9 @@ describe('the polling uplink', () => {
   });
 });
 
-// From here on, against Muster's own platform over real sockets, with keys that may do no more than they must.
+// The following tests use Muster's platform over real sockets, with limited keys.
 
-/** What the documentation of the uplink asks for. */
+/** Scopes that the documentation of the uplink requires. */
 const NEEDED = ['deployments:read', 'config_instances:read', 'devices:read', 'devices:write'];
 const LIMITED = 'key-of-the-robots';
 
@@ -267,7 +266,7 @@ describe('a polling uplink with the scopes that it needs', () => {
     await eventually(() => expect(seen('deployment.deployed')).toEqual([first, second]));
     expect(seen('deployment.removed')).toEqual([first]);
     expect((await robot.ask('/deployments/current')).json).toMatchObject({ id: second, status: 'deployed' });
-    // The public API offers no way to report.
+    // The public API has no request for reports.
     expect((await platform.get(`/deployments/${second}`)).body).toMatchObject({ status: 'queued' });
     expect((await platform.get(`/deployments/${first}`)).body).toMatchObject({ status: 'archived' });
   });

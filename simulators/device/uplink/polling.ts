@@ -1,8 +1,6 @@
 /**
- * Uplink over the public Platform API alone: polls the deployments of its device and applies them.
- * The public API has no reports and no presence. On the platform, an applied deployment stays `queued` (and is archived
- * when the next one replaces it), a failed one shows no error, the device is never `online`, and a ping to it times
- * out. On the robot (files, event stream, current deployment) everything is as with other uplinks.
+ * Uplink over the public Platform API: polls and applies deployments. The API takes no reports, so the platform shows
+ * an applied deployment as `queued` and the device as offline.
  */
 
 import type { Static } from 'typebox';
@@ -39,9 +37,7 @@ const FILTER =
   `activity_status=${encodeURIComponent(WANTED_ACTIVITIES.join('|'))}&order_by=created_at:asc` +
   '&expand=release&expand=config_instances';
 
-/**
- * Query for one device's wanted deployments, by filters of the published service that the specification does not name.
- */
+/** The filters are from the published service; the specification does not name them. */
 export const deploymentFilter = (deviceId: string): string => `device_id=${encodeURIComponent(deviceId)}&${FILTER}`;
 
 const identified = shape('Device', Type.Object({ id: Type.String() }));
@@ -52,7 +48,7 @@ const namedDevices = shape(
     data: Type.Array(Type.Object({ id: Type.String(), name: Type.Optional(Type.Unknown()) })),
   }),
 );
-/** Required fields of a deployment; the device uses others if present. */
+/** A platform may omit every field that is not listed. */
 const listedDeployment = Type.Object({
   id: Type.String(),
   device_id: Type.String(),
@@ -73,18 +69,18 @@ const instancesWithContent = shape(
 
 export interface PollingUplinkOptions extends CommonOptions {
   kind: 'polling';
-  /** Base URL of the Platform API, e.g. `https://host/beta`; a bare host stands for its `/beta`. */
+  /** Base URL of the Platform API, e.g. `https://host/beta`; a URL without a path gets `/beta`. */
   platform: string;
   /** Key with the scopes `deployments:read`, `config_instances:read`, `devices:read` and `devices:write`. */
   apiKey: string;
   dialect?: Dialect;
-  /** Default: the newest. */
+  /** Default: the newest version. */
   apiVersion?: SupportedVersion;
-  /** Milliseconds between polls. Default 30 000. */
+  /** Milliseconds between polls, default 30 000. */
   intervalMs?: number;
-  /** Device id of the robot of this name. Default: each robot finds its device by name, or creates it. */
+  /** Device id by robot name. Default: each robot finds its device by name, or creates a device. */
   deviceOf?: (name: string) => string | undefined;
-  /** Applies staged deployments too, for a platform that has no way to deploy them. */
+  /** Also applies staged deployments, for a platform that cannot deploy. */
   takesStaged?: boolean;
 }
 
@@ -93,11 +89,11 @@ export interface PollingHub extends Shared {
   readonly intervalMs: number;
   readonly deviceOf: NonNullable<PollingUplinkOptions['deviceOf']>;
   readonly takesStaged: boolean;
-  /** Lists that the platform refuses to filter, of which robots read all pages. */
+  /** Lists that the platform refuses to filter; robots read all pages. */
   readonly unfiltered: Set<'devices' | 'deployments'>;
 }
 
-/** Throws for an option that is no valid address. */
+/** Throws for an invalid address. */
 export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { apiKey, dialect = 'spec', intervalMs = 30_000, takesStaged = false } = options;
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
@@ -120,7 +116,7 @@ export class PollingApi implements DeploymentSource {
     this.#io = io;
   }
 
-  /** Takes the robot's device from the options, from disk, or by name; else creates it. */
+  /** Takes the device from the options, the disk, or a device of the same name; otherwise creates a device. */
   async enrol(name: string, signal: AbortSignal): Promise<void> {
     this.deviceId ??= this.#hub.deviceOf(name) ?? (await loadDevice(this.#directory))?.device_id;
     if (this.deviceId !== undefined) return;
@@ -145,7 +141,7 @@ export class PollingApi implements DeploymentSource {
     });
   }
 
-  /** All items of a list, filtered where the platform can. */
+  /** Reads all pages, with a filter unless the platform refuses filters. */
   async #pages<T>(
     list: 'devices' | 'deployments',
     filter: string,
@@ -159,7 +155,7 @@ export class PollingApi implements DeploymentSource {
       try {
         return await all(`&${filter}`);
       } catch (error) {
-        // Takes a rejection as an unknown parameter.
+        // A platform that does not know a parameter answers 400 or 422.
         if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
         unfiltered.add(list);
       }
@@ -167,7 +163,7 @@ export class PollingApi implements DeploymentSource {
     return await all('');
   }
 
-  /** Takes contents from the list where the platform expands them, and downloads the others. */
+  /** Platforms may expand contents in the list; the uplink downloads missing contents. */
   async contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {
     const held = new Map<string, Uint8Array>();
     for (let start = 0; start < instances.length; start += PAGE) {
@@ -190,7 +186,7 @@ export class PollingApi implements DeploymentSource {
   }
 }
 
-/** Deployment in the device's form; missing fields are those of a new deployment. */
+/** A missing field gets the value of a new deployment. */
 function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
   const given: Partial<Record<keyof AgentDeployment, unknown>> = listed;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -207,7 +203,7 @@ function completed(listed: Static<typeof listedDeployment>): AgentDeployment {
     error_status: error,
     release_id: text(given.release_id),
     updated_at: listed.created_at,
-    // Ignores a release expanded in another form.
+    // A platform may expand a release in a different form, which the device ignores.
     ...(agentRelease.is(release) && { release }),
     config_instances: Array.isArray(config_instances)
       ? config_instances.filter((instance) => agentConfigInstance.is(instance))
@@ -236,7 +232,7 @@ export class PollingUplink extends UplinkLifecycle {
     return this.scheduler.sync();
   }
 
-  /** Resolves after the first sync, even a failed one. */
+  /** Resolves after the first sync, even if the sync fails. */
   protected async open(): Promise<void> {
     await this.enrol((error) => this.onSyncFailed(error));
     await this.sync();

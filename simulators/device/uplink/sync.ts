@@ -8,23 +8,21 @@ import type { Logger } from '../options.ts';
 import { DeployError, type DeploymentPort } from '../ports.ts';
 import { failureDelay, pause, systemTime, type Time, transientDelay } from './time.ts';
 
-/** Agent API, or public Platform API. */
 export interface DeploymentSource {
-  /** Queued and deployed deployments of this device, with release and config instances. */
   list(signal: AbortSignal): Promise<AgentDeployment[]>;
   contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]>;
-  /** Reports a deployment's new state; undefined for a platform without reports. */
+  /** Undefined for a platform that takes no reports. */
   report?(id: string, report: DeploymentReport, signal: AbortSignal): Promise<void>;
 }
 
 interface BackOff {
   failures: number;
-  /** Time of the next attempt on the steady clock. */
+  /** Milliseconds of the steady clock before which no attempt begins. */
   notBefore: number;
   contents?: Uint8Array[];
 }
 
-/** Syncs of one robot, with failed deployments and unsent reports kept between them. */
+/** Keeps failed deployments and unsent reports from sync to sync. */
 export class Syncer {
   readonly #port: DeploymentPort;
   readonly #source: DeploymentSource;
@@ -33,7 +31,7 @@ export class Syncer {
   #backOffs: Map<string, BackOff> | undefined;
   #unreported: Map<string, DeploymentReport> | undefined;
 
-  /** `retriesForEver`: takes no error as fatal. */
+  /** `retriesForEver`: retries a deployment after every error. */
   constructor(port: DeploymentPort, source: DeploymentSource, time: Time, retriesForEver = false) {
     this.#port = port;
     this.#source = source;
@@ -41,26 +39,26 @@ export class Syncer {
     this.#retriesForEver = retriesForEver;
   }
 
-  /** Time of the next attempt at a failed deployment, on the steady clock. */
+  /** Milliseconds of the steady clock; undefined without a failed deployment. */
   get nextAttemptAt(): number | undefined {
     if (!this.#backOffs?.size) return undefined;
     return Math.min(...[...this.#backOffs.values()].map(({ notBefore }) => notBefore));
   }
 
   /**
-   * Rejects if the platform is out of reach or refuses (NetworkError, ApiError, ProtocolError), or on an abort. Reports
-   * a deployment that cannot be applied, and retries it later.
+   * Reports and later retries a deployment that cannot be applied. Rejects with NetworkError, ApiError or
+   * ProtocolError, or after an abort.
    */
   async run(signal: AbortSignal): Promise<void> {
     const listed = await this.#source.list(signal);
     for (const { release } of listed) if (release) this.#port.remember(release);
     const wanted = listed.filter((deployment) => deployment.target_status === 'deployed');
     this.#forgetAllBut(wanted);
-    // Takes the last of equally old ones.
+    // Of deployments created at the same time, the last of the list counts.
     const age = ({ created_at }: AgentDeployment): number => Date.parse(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
     const settled = current === undefined || (await this.#reach(current, signal));
-    // Keeps a replaced deployment in service during retries of its replacement.
+    // A replaced deployment stays in service until its replacement works.
     if (settled) await this.#removeUnwanted(listed, wanted);
     await this.#flush(signal);
   }
@@ -144,12 +142,12 @@ export class Syncer {
     this.#unreported.set(id, { ...this.#unreported.get(id), ...report });
   }
 
-  /** Reports an earlier outcome, unless a report with its original time still waits. */
+  /** An unsent report has the original time of the outcome, so it takes precedence. */
   #restate(id: string, report: DeploymentReport): void {
     if (!this.#unreported?.has(id)) this.#report(id, report);
   }
 
-  /** Sends reports; keeps each over any number of syncs until the platform accepts or refuses it. */
+  /** Sends each report again with every sync, until the platform accepts or refuses it. */
   async #flush(signal: AbortSignal): Promise<void> {
     let failure: unknown;
     for (const [id, report] of this.#unreported ?? []) {
@@ -179,15 +177,15 @@ type UplinkLogger = Pick<Logger, 'debug' | 'warn'>;
 export interface CommonOptions {
   /** Certificate authority of platform and broker, PEM. */
   ca?: string | Buffer;
-  /** HTTP connections to the platform for all robots of this uplink. Default 32. */
+  /** Maximum number of HTTP connections to the platform, shared by all robots, default 32. */
   connections?: number;
-  /** Headers of every request, beside those of the API. */
+  /** Additional headers of every request. */
   headers?: Readonly<Record<string, string>>;
   time?: Time;
   random?: Random;
-  /** Takes each network error before the retry of its request. */
+  /** Runs after a network error, before the retry of the request. */
   onRetry?: (error: NetworkError) => void;
-  /** Reports a request that waits because all connections are in use. */
+  /** Runs when a request waits because all connections are busy. */
   onCrowded?: () => void;
   onAnswer?: PlatformHttpOptions['onAnswer'];
   log?: UplinkLogger;
@@ -203,7 +201,6 @@ export interface Shared {
   release(): Promise<void>;
 }
 
-/** Opens connections with the first request. */
 export function share(options: CommonOptions, baseUrl: URL): Shared {
   const { ca, connections, log, onAnswer, onCrowded, onRetry, time = systemTime } = options;
   const randomness = options.random ?? random('uplink');
@@ -234,7 +231,7 @@ export function share(options: CommonOptions, baseUrl: URL): Shared {
   };
 }
 
-/** Throws an error that names the option for a URL with none of these schemes. */
+/** Throws an error that names the option, for an invalid URL or a different scheme. */
 export function parseUrl(option: string, text: string, schemes: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && schemes.includes(url.protocol)) return url;
@@ -248,7 +245,7 @@ export async function allPages<T>(read: (offset: number) => Promise<{ data: T[];
   for (;;) {
     const page = await read(items.length);
     items.push(...page.data);
-    // Ends at an empty page, after which a platform could promise more for ever.
+    // An empty page ends the list, because a platform could promise further pages for ever.
     if (!page.has_more || page.data.length === 0) return items;
   }
 }

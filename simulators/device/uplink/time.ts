@@ -4,7 +4,7 @@ import { type Clock, steadyClock, systemClock } from '../../common/clock.ts';
 import type { Random } from '../../common/random.ts';
 
 export interface Time extends Clock {
-  /** Milliseconds on a steady clock, for waits, because `now` may be turned at any time. */
+  /** Milliseconds of a steady clock, for waits; a user may change the wall clock. */
   elapsed(): number;
   after(ms: number, task: () => void): Timer;
   cancel(timer: Timer | undefined): void;
@@ -19,7 +19,7 @@ export const systemTime: Time = {
   cancel: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
 };
 
-/** ISO 8601 of milliseconds since 1970; undefined for 0, which means never. */
+/** Undefined for 0, which means never. */
 export const moment = (milliseconds: number): string | undefined =>
   milliseconds > 0 ? new Date(milliseconds).toISOString() : undefined;
 
@@ -44,20 +44,17 @@ const HOUR = 60 * MINUTE;
 
 export const POLL_INTERVAL = 12 * HOUR;
 
-/** Milliseconds before the retry of a request after a network error: 500 to 1000. */
+/** Milliseconds before a retry after a network error: 500 to 1000. */
 export const transientDelay = (random: Random): number => 500 + random.next() * 500;
 
-/** Delay after failure number `attempt` (from 0) of a deployment or a whole sync: 15 s, doubling, to 24 h. */
+/** Milliseconds before the retry of a failed deployment or sync: 15 s, doubling up to 24 h. */
 export const failureDelay = (attempt: number): number =>
   backoffMs({ firstMs: 15 * SECOND, longestMs: 24 * HOUR }, attempt);
 
-/** Delay after `attempt` + 1 syncs in a row without reaching the platform: 15 s, doubling, to 5 min. */
+/** Milliseconds before the next sync if the platform cannot be reached: 15 s, doubling up to 5 min. */
 export const networkDelay = (attempt: number): number =>
   backoffMs({ firstMs: 15 * SECOND, longestMs: 5 * MINUTE }, attempt);
 
-/**
- * Delay before attempt number `attempt` (from 0) to reach the platform again: 1 s, doubling, to 5 min, ± 25 % to spread
- * a fleet.
- */
+/** Milliseconds before a reconnect: 1 s, doubling up to 5 min; ± 25 % spreads a fleet. */
 export const reconnectDelay = (attempt: number, random: Random): number =>
   backoffMs({ firstMs: SECOND, longestMs: 5 * MINUTE, jitter: 0.25 }, attempt, () => random.next());

@@ -1,7 +1,4 @@
-/**
- * Readers of a log that is compacted meanwhile: each gets every event after its cursor, or learns that events were
- * lost.
- */
+/** Readers of a log during compaction, for tests that no event is lost silently. */
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -12,7 +9,7 @@ import type { EventLog } from '../event-log.ts';
 import { type DiskIo, disk } from '../io.ts';
 import { drafts, open } from './recorded-disk.ts';
 
-/** A disk whose operations wait until `letGo`. */
+/** Disk whose operations wait for `letGo` while `held` is true. */
 export class HeldDisk {
   readonly #waiting: (() => void)[] = [];
   held = true;
@@ -30,7 +27,7 @@ export class HeldDisk {
     },
   };
 
-  /** Lets the oldest operation end, with everything that follows up to the next wait. False when none was waiting. */
+  /** Ends the oldest waiting operation; false if none waited. */
   async letGo(): Promise<boolean> {
     const [oldest] = this.#waiting.splice(0, 1);
     oldest?.();
@@ -48,12 +45,12 @@ export class HeldDisk {
   }
 }
 
-/** A client with a cursor, as `GET /events` serves it. */
+/** Reads the log after a cursor, like a client of `GET /events`. */
 export class Client {
   readonly cursor: number;
   readonly ids: number[] = [];
   readonly #reader: LogReader | undefined;
-  /** Refused with 410, or cut off later: the client knows that events were lost. */
+  /** True after a 410 response or an overtaken read: the client knows of lost events. */
   cutOff: boolean;
 
   constructor(log: EventLog, cursor: number) {
@@ -63,7 +60,7 @@ export class Client {
     this.#reader = after === 'expired' ? undefined : new LogReader(log, disk, after);
   }
 
-  /** One portion. False when there was none. */
+  /** Reads one portion; false if none was left. */
   read(): boolean {
     const portion = this.cutOff ? [] : (this.#reader?.read() ?? []);
     if (portion === 'overtaken') this.cutOff = true;
@@ -77,7 +74,7 @@ export class Client {
   }
 }
 
-/** A durable log whose notices fail the test. */
+/** Opens a durable log; any notice fails the test. */
 export function openQuietly(directory: string, io: DiskIo, retain: number): EventLog {
   const onNotice = (notice: string): never => {
     throw new Error(notice);
@@ -85,7 +82,7 @@ export function openQuietly(directory: string, io: DiskIo, retain: number): Even
   return open(directory, { io, retain, durable: true, onNotice }).log;
 }
 
-/** The first gap in ids that have to follow the cursor one by one; '' when there is none. */
+/** Names the first id that does not directly follow its predecessor; '' for none. */
 export function gap(cursor: number, ids: readonly number[]): string {
   const at = ids.findIndex((id, index) => id !== cursor + 1 + index);
   return at < 0 ? '' : `after ${ids[at - 1] ?? `the cursor ${cursor}`} came ${ids[at]}`;
@@ -101,7 +98,7 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** Whatever the order of appends, compactions, disk and slow readers, no client misses an event without knowing. */
+/** In any order of steps, a client gets every event or learns of a loss. */
 export function raceProperty() {
   const run = async (steps: readonly Step[]): Promise<void> => {
     using home = scratch();
@@ -129,7 +126,7 @@ export function raceProperty() {
   return fc.asyncProperty(steps, run);
 }
 
-/** Clients of a device connect while its log is compacted. The number of clients that were served. */
+/** Returns the number of clients that were served during compactions. */
 export async function connectDuringCompaction(durability: 'os' | 'sync', rounds: number): Promise<number> {
   await using on = await robot({ durability, retain: 1_500 });
   let { last_id: last } = await on.device.publish(1_500);

@@ -1,4 +1,4 @@
-/** A disk that records what was done to one folder, for `leave` to build what a crash would leave of it. */
+/** Disk that records the changes of one folder, so that a test can rebuild the state after a crash. */
 
 import { constants } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,17 +11,15 @@ import { type DiskIo, DURABLE, disk } from '../io.ts';
 
 const SYNCS = DURABLE & ~constants.O_RDWR;
 
-/** How an operation fails. */
 export type Failure = 'ENOSPC' | 'EIO' | 'short write';
 
-/** An error of the system, as an operation of a disk throws it. */
 export const systemError = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code });
 
 const failed = (failure: Failure): Error => systemError(failure === 'EIO' ? 'EIO' : 'ENOSPC');
 
 type Hooks = { [Name in keyof DiskIo]?: (...args: Parameters<DiskIo[Name]>) => void };
 
-/** The real disk; a hook is called before its operation, and throws to make it fail. */
+/** Real disk; a hook runs before its operation, and throws to make the operation fail. */
 export function diskWith(hooks: Hooks): DiskIo {
   const hooked = Object.entries(hooks).map(([name, before]: [string, (...args: never[]) => void]) => {
     const operation = disk[name as keyof DiskIo] as (...args: never[]) => unknown;
@@ -34,10 +32,10 @@ export function diskWith(hooks: Hooks): DiskIo {
   return { ...disk, ...Object.fromEntries(hooked) };
 }
 
-/** A real folder behind a recorder. Nothing waits for the real disk. */
+/** Records each change of a real folder, and waits for no sync of the real disk. */
 export class RecordedDisk {
   readonly steps: Step[] = [];
-  /** How the next operation that changes something fails; undefined when it works. Asked once for each. */
+  /** Runs once for each changing operation; undefined lets the operation succeed. */
   fails: () => Failure | undefined = () => undefined;
   readonly io: DiskIo;
   readonly #folder: string;
@@ -116,7 +114,7 @@ export class RecordedDisk {
 
   #change(fd: number, change: Change, whole = true): void {
     const { file = -1, syncs = false } = this.#open.get(fd) ?? {};
-    // A truncation waits for the next synchronous write, however the file was opened.
+    // O_DSYNC does not cover a truncation, which waits for the next synchronous write.
     this.steps.push({ kind: 'change', file, change, synced: syncs && whole && change.kind === 'write' });
   }
 
@@ -126,13 +124,10 @@ export class RecordedDisk {
   }
 }
 
-// Logs on a real disk, as the tests of this folder use them.
-
-/** Drafts with `size` bytes of text. */
+/** `size`: bytes of text in each event. */
 export const drafts = (count: number, size = 10) =>
   Array.from({ length: count }, () => ({ type: 'deployment.deployed', data: { text: 'x'.repeat(size) } }));
 
-/** A log in `directory`, what it delivered, and its notices. */
 export function open(directory: string, options: Partial<EventLogOptions> = {}) {
   const stored: number[] = [];
   const notices: string[] = [];
@@ -151,7 +146,7 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
   return { log, stored, notices };
 }
 
-/** A log of so many events that was stopped or killed: the path of its file. */
+/** Writes `events` events, ends the log, and returns the path of its file. */
 export async function leftLog(
   directory: string,
   events: number,
@@ -165,8 +160,6 @@ export async function leftLog(
   return log.path;
 }
 
-/** Ids that a reader finds after `after`. */
 export const idsIn = (log: EventLog, after = 0): number[] => Array.from(storedAfter(log, disk, after), ({ id }) => id);
 
-/** The integers from `from` to `to`. */
 export const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);

@@ -1,4 +1,4 @@
-/** A robot with an agent uplink, and the agent side of a platform, on real sockets, with time that the test moves. */
+/** Robot with an agent uplink, and the agent side of a platform, on real sockets; the test moves the time. */
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -15,16 +15,14 @@ import { type AgentUplinkOptions, createUplink } from '../index.ts';
 import { type DeploymentSource, Syncer } from '../sync.ts';
 import type { Time, Timer } from '../time.ts';
 
-// Time that stands still until a test moves it.
-
 interface Pending extends Timer {
   due: number;
   task(): void;
 }
 
-/** Time whose timers run in `advance`. */
+/** Time that moves only in `advance`, which runs due timers. */
 export class ManualTime implements Time {
-  /** Of the steady clock. */
+  /** Milliseconds of the steady clock. */
   #now: number;
   #turnedBy = 0;
   #pending: Pending[] = [];
@@ -33,7 +31,7 @@ export class ManualTime implements Time {
     this.#now = start;
   }
 
-  /** Milliseconds from now until each timer that waits, ascending. */
+  /** Milliseconds until each timer is due, ascending. */
   get waiting(): number[] {
     return this.#pending.map(({ due }) => due - this.#now).sort((a, b) => a - b);
   }
@@ -46,7 +44,7 @@ export class ManualTime implements Time {
     return this.#now;
   }
 
-  /** Turns the wall clock by `ms`, back when negative; no time passes. */
+  /** Moves the wall clock by `ms` milliseconds, backwards if negative; no time passes. */
   turn(ms: number): void {
     this.#turnedBy += ms;
   }
@@ -61,7 +59,7 @@ export class ManualTime implements Time {
     this.#pending = this.#pending.filter((pending) => pending !== timer);
   }
 
-  /** Moves on by `ms`, running what falls due on the way in its order. */
+  /** Moves the time by `ms` milliseconds, and runs due timers in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
@@ -75,16 +73,13 @@ export class ManualTime implements Time {
   }
 }
 
-// The smallest device core that an uplink can be tested against. For tests and benches only.
-
-/** A device that keeps files, events and deployments in memory. */
+/** Minimal device core for tests and benchmarks, with files, events and deployments in memory. */
 export class MemoryDevice implements DeploymentPort {
-  /** What is on the robot's disk. */
   readonly files = new Map<string, string>();
-  /** `deployed <id>`, `removed <id>`, in the order of the event stream. */
+  /** Texts `deployed <id>` and `removed <id>`, in the order of the event stream. */
   readonly events: string[] = [];
   readonly releases: AgentRelease[] = [];
-  /** Runs before each deployment; throws to make it fail. */
+  /** Runs before each deployment; an error makes the deployment fail. */
   beforeDeploy: (wanted: AgentDeployment) => Promise<void> | DeployError | undefined = () => undefined;
   readonly #deployments = new Map<string, Deployment>();
   readonly #filesOf = new Map<string, ConfigFile[]>();
@@ -136,24 +131,24 @@ export class MemoryDevice implements DeploymentPort {
   }
 }
 
-/** Large keys take long to make. */
+/** Bits; larger keys take long to generate. */
 export const KEY_BITS = 1024;
 
 type HostOptions = Parameters<typeof agentHost>[0];
 
-/** Starts an agent side and makes an uplink for it, which the test starts. */
+/** Starts the agent side of a platform; the test starts the uplink. */
 export async function testRobot(options: { host?: HostOptions; uplink?: Partial<AgentUplinkOptions> } = {}) {
   const time = new ManualTime(Date.now());
   const home = scratch();
   const directory = home.path;
-  /** Requests that the agent side got, `GET /deployments` and so on, without the query. */
+  /** Method and path of each request, without the query. */
   const requests: string[] = [];
   const host = await agentHost({ clock: time, minKeyBits: KEY_BITS, ...options.host }, (method, path) =>
     requests.push(`${method} ${path}`),
   );
   const device = new MemoryDevice();
   const runs: Uplink[] = [];
-  /** Another run of the same robot; the run before is not stopped. */
+  /** Creates a further run of the robot; earlier runs continue. */
   const anotherRun = (more: Partial<AgentUplinkOptions> = {}) => {
     const uplink = createUplink({
       kind: 'agent',
@@ -169,9 +164,8 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
     return uplink;
   };
   const uplink = anotherRun();
-  /** The device's id on the platform. */
   const id = () => runs.findLast(({ deviceId }) => deviceId !== undefined)?.deviceId ?? '';
-  /** A deployment that the device has begun; it ends with `finish`. */
+  /** Resolves once the device has begun to deploy; `finish` lets the deployment end. */
   const beginDeployment = async () => {
     const [begun, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     device.beforeDeploy = (wanted) => {
@@ -193,7 +187,7 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
     anotherRun,
     id,
     beginDeployment,
-    /** Moves time on, a second at a time, until `holds` does. */
+    /** Advances the time by a second per attempt, until `holds` throws no error. */
     eventually: (holds: () => void | Promise<void>) =>
       eventually(async () => {
         time.advance(1_000);
@@ -207,11 +201,9 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
   };
 }
 
-// A syncer between a platform and a device in memory, where a test can make any operation fail.
-
 type Operation = 'list' | 'contents' | 'report';
 
-/** `state.trouble` gives the error with which an operation fails. */
+/** The test sets `state.trouble` to make an operation fail. */
 export function syncSetup() {
   const time = new ManualTime();
   const platform = new MemoryPlatform(time);
@@ -256,20 +248,17 @@ export function syncSetup() {
   return { time, platform, device, downloads, state, syncer, id, sync: () => syncer.run(never), never };
 }
 
-// A TCP server that answers MQTT packets as a test asks, correctly or not.
-
 export type ScriptedBroker = Awaited<ReturnType<typeof scriptedBroker>>;
 
-/** Answers CONNECT and SUBSCRIBE as a broker that accepts every client. */
+/** Accepts every CONNECT and SUBSCRIBE. */
 export function welcoming(packet: Packet): Packet | undefined {
   if (packet.cmd === 'connect') return { cmd: 'connack', returnCode: 0, sessionPresent: false };
   if (packet.cmd === 'subscribe') return { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1, 1] };
   return undefined;
 }
 
-/** Serves on a free port; `answer` gives the packet or bytes to send for each received packet. */
+/** MQTT broker on a free port; `answer` returns the packet or bytes to send. */
 export async function scriptedBroker(answer: (packet: Packet, socket: Socket) => Packet | Buffer | undefined) {
-  /** Everything that clients sent. */
   const received: Packet[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
