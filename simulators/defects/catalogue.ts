@@ -10,16 +10,12 @@ export interface Catalogue<B> {
   variants: readonly Located<Variant<B>>[];
 }
 
-/** Exports of a section file. */
 interface Section<B> {
   defects?: readonly Defect<B>[];
   variants?: readonly Variant<B>[];
 }
 
-/**
- * Loads the section files of a folder beside this file, in the order of their names. Throws Error for a name declared
- * twice.
- */
+/** Loads the section files of a folder in alphabetical order. Throws Error for a name declared twice. */
 export async function loadSections<B>(folder: 'device' | 'platform' | 'system' | 'client'): Promise<Catalogue<B>> {
   const directory = new URL(`./${folder}/`, import.meta.url);
   const files = (await readdir(directory)).filter(isSection).toSorted();
@@ -39,7 +35,7 @@ export async function loadSections<B>(folder: 'device' | 'platform' | 'system' |
   return { defects, variants };
 }
 
-/** Picks sources, or compiled files without their declarations. */
+/** Accepts sources and compiled files, but no type declarations. */
 const isSection = (name: string): boolean => /\.[jt]s$/.test(name) && !/(^index|\.d|\.test)\.[jt]s$/.test(name);
 
 /** Throws Error with both files for a name declared twice. */
@@ -52,7 +48,7 @@ export function refuseDuplicates(all: readonly { name: string; file: string }[])
   }
 }
 
-/** Throws RangeError with the known names. `what`: kind of the named, e.g. "defect of the device". */
+/** Throws RangeError with the known names. `what`: e.g. "defect of the device". */
 export function named<T extends { name: string }>(what: string, all: readonly T[], name: string): T {
   const found = all.find((each) => each.name === name);
   if (found) return found;

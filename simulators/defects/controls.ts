@@ -1,4 +1,6 @@
-/** Control APIs that mislead a suite: one that grants every call and does nothing, and several that hinder. */
+/**
+ * Misleading control APIs: a willing control grants every call and does nothing, unwilling controls hinder the suite.
+ */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -10,8 +12,8 @@ import { type Random, random } from '../common/random.ts';
 import { listenAt, type Place, type StandIn } from './null.ts';
 
 /**
- * Serves the willing control API (`fixtures/control.md`) with every capability. Names an event log and a folder of
- * config files in `directory` that stay empty. Rejects with the system's error for an unusable address.
+ * Claims every capability (`fixtures/control.md`); its event log and config files stay empty. Rejects with the system's
+ * error for an unusable address.
  */
 export function willingControl(where: Place, directory: string): Promise<StandIn> {
   const info: ControlInfo = {
@@ -36,7 +38,6 @@ export function willingControl(where: Place, directory: string): Promise<StandIn
   return listenAt(server, where);
 }
 
-/** Body of the answer to a request; undefined for none. */
 function routesOf(info: ControlInfo): (request: string, body: unknown) => object | undefined {
   const deployments = new Map<string, Deployment>();
   let latest = 0;
@@ -85,23 +86,20 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
   };
 }
 
-// Controls that hinder a suite though the device is correct: they refuse, fail, stall, lie or die, through no fault of
-// the device.
+// Unwilling controls hinder a suite although the device is correct.
 
-/** Calls of a control API except `GET /`, which every control answers. */
+/** Calls except `GET /`, which every unwilling control answers. */
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 
-/** Treatment of a call: passed on, at once or late, or anything but. */
 type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' | 'die';
 
 export interface UnwillingControl {
   name: string;
-  /** Treatment of calls, in a sentence. */
   summary: string;
-  /** Reason that a blocked check must give; undefined for a control that is only slow. */
+  /** Pattern of the reason that a blocked check must give; undefined for a control that is only slow. */
   reason?: RegExp;
-  /** `made`: number of earlier calls. `random`: seeded. */
+  /** `made`: number of earlier calls; `random` is seeded. */
   deed(call: Call, made: number, random: Random): Deed;
 }
 
@@ -169,10 +167,7 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
   },
 ];
 
-/**
- * Serves an unwilling control in front of the control API on the socket `behind`. Rejects with the system's error for
- * an unusable address.
- */
+/** `behind`: socket of the real control API. Rejects with the system's error for an unusable address. */
 export async function unwillingControl({ deed }: UnwillingControl, behind: string, where: Place): Promise<StandIn> {
   const lies = new Lies();
   const chance = random(SEED);
@@ -223,7 +218,7 @@ class Lies {
   #deployment: Partial<Deployment> = {};
   #made = 0;
 
-  /** Keeps a real answer of the device, for later lies to continue. */
+  /** Remembers a real answer of the device, so that later lies continue from this answer. */
   learn(path: string, answer: string): void {
     if (answer === '') return;
     const body = JSON.parse(answer) as { last_id?: number; latest_id?: number } & Partial<Deployment>;

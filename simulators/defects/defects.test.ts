@@ -1,4 +1,4 @@
-/** All defects and variants that there are. Whether the suites catch them is the matrix's to show. */
+/** Every defect and variant is well-formed; the matrix proves that the suites catch the defects. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { clientSuite } from '../../suites/client/index.ts';
@@ -19,7 +19,7 @@ import { platformDefect, platformDefects, platformVariants, systemDefects } from
 
 const root = new URL('../../', import.meta.url);
 
-/** Requirements by their own ids and by those of their checks. */
+/** Finds a requirement by its id or by the id of a check. */
 const requirements = new Map<string, string>(
   [deviceSuite, platformSuite, systemSuite, clientSuite].flatMap(({ checks }) =>
     (checks as readonly { id: string; requirement: { id: string } }[]).flatMap(({ id, requirement }) => [
@@ -86,7 +86,7 @@ describe('every defect', () => {
   });
 });
 
-/** Decisions as one object, named by group and decision. */
+/** Flattens groups of decisions to one object with names like `stream.frame`. */
 const decisions = (groups: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(groups).flatMap(([group, some]) =>
@@ -96,15 +96,15 @@ const decisions = (groups: object): Record<string, unknown> =>
 const clientDecisions = ({ stream, jobs, ...groups }: ClientBehaviour): Record<string, unknown> =>
   decisions({ stream: stream(), ...jobs, ...groups });
 
-/** Decisions without which a platform sends everything as it is: the reference has none of them. */
+/** The reference platform lacks these decisions, and sends everything unchanged. */
 const OPTIONAL = ['envelope', 'resource', 'answer', 'delayMs', 'connected'] satisfies (keyof PlatformBehaviour)[];
 
 describe('every change', () => {
-  // The same one again, since that of a connection is made anew.
+  // Every call must return the same object, so that the test can compare decisions.
   const clientStream = clientReference.stream();
   const client = { ...clientReference, stream: () => clientStream };
 
-  /** Of each: its name, the decisions that there are, and all decisions of the reference and of what was made of it. */
+  /** Lists each change with its known decisions, and all decisions before and after the change. */
   const changesOf = <B>(
     all: readonly Variant<B>[],
     reference: B,

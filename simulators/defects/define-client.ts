@@ -9,7 +9,7 @@ import type {
 } from '../client/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** Changed decisions by group; a change of `stream` is made anew for each connection. */
+/** Changed decisions by group; `stream` applies anew to each connection. */
 export interface ClientChanges {
   readonly stream?: Change<StreamBehaviour>;
   readonly follow?: Change<FollowBehaviour>;
@@ -19,7 +19,7 @@ export interface ClientChanges {
 
 const jobsIn = ({ jobs }: ClientBehaviour) => Object.entries(jobs) as [PlainJob, JobBehaviour][];
 
-/** Changes, or a function that makes them for each client, so that they may keep state. */
+/** A function runs for each client, so that its changes may keep state. */
 export type ClientChange = ClientChanges | (() => ClientChanges);
 
 const madeOf = (change: ClientChange): ClientChanges => (typeof change === 'function' ? change() : change);

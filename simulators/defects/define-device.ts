@@ -5,10 +5,9 @@ import type { StoredEvent } from '../device/log/line.ts';
 import type { CursorRequest } from '../device/stream/protocol.ts';
 import { type Change, declaring, inGroups } from './define.ts';
 
-/** Changed decisions by group. */
 export type DeviceChanges = { readonly [Group in keyof DeviceBehaviour]?: Change<DeviceBehaviour[Group]> };
 
-/** Changes, or a function that makes them for each device, so that they may keep state. */
+/** A function runs for each device, so that its changes may keep state. */
 export type DeviceChange = DeviceChanges | (() => DeviceChanges);
 
 const GROUPS = ['transport', 'http', 'stream', 'log', 'deployments'] as const;
@@ -18,7 +17,7 @@ export const { variant, defect } = declaring(
   inGroups<DeviceBehaviour, DeviceChange>(GROUPS, (change) => (typeof change === 'function' ? change() : change)),
 );
 
-/** Takes over the requests for which `taken` returns true. */
+/** `taken` returns true for a request that it answers. */
 export const onSome = (
   taken: (request: IncomingMessage, response: ServerResponse) => boolean,
 ): Pick<DeviceChanges, 'http'> => ({
@@ -27,7 +26,7 @@ export const onSome = (
   }),
 });
 
-/** Passes each request to `seen`, which may change it, before the answer. */
+/** `seen` runs before each response, and may change the request. */
 export const onRequest = (
   seen: (request: IncomingMessage, response: ServerResponse) => void,
 ): Pick<DeviceChanges, 'http'> =>
@@ -36,7 +35,7 @@ export const onRequest = (
     return false;
   });
 
-/** Changes the cursors of requests in an unexpected form. */
+/** Changes the cursor of each request for which `isExpected` returns false. */
 export const onForm =
   (isExpected: (request: IncomingMessage) => boolean, otherwise: (request: CursorRequest) => CursorRequest) =>
   (): DeviceChanges => {
@@ -51,12 +50,12 @@ export const onForm =
     };
   };
 
-/** Calls back at the end of a request: of a stream with its connection, of any other with its answer. */
+/** A stream is over with its connection, a plain request with its response. */
 export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
   let isOver = false;
   const over = (): void => {
     socket.off('close', over);
-    // Calls back once, although a closing socket also closes its response.
+    // A closing socket also closes its response, but `then` must run once.
     if (!isOver) then();
     isOver = true;
   };
@@ -64,7 +63,7 @@ export function whenOver({ socket }: IncomingMessage, response: ServerResponse, 
   response.once('close', over);
 }
 
-/** Passes the id of the last event in the log to `seen`, at each start of the device. */
+/** `seen` receives the id of the log's last event at each start. */
 export const onStart = (seen: (last: number) => void): Pick<DeviceChanges, 'log'> => ({
   log: ({ highest }) => ({
     highest: (last, mark, damaged) => {
@@ -83,7 +82,6 @@ export const refusals = (match: (refusal: Refusal) => boolean, answer: Partial<R
   }),
 });
 
-/** Changes the text of envelopes on their way from the log to clients. */
 export const envelopeText = (change: (text: string) => string): Pick<DeviceChanges, 'stream'> => ({
   stream: ({ frame }) => ({ frame: (event) => frame({ ...event, json: change(event.json) }) }),
 });

@@ -3,7 +3,7 @@ import type { ResourceKind } from '../../harness/contract/platform/operation.ts'
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
-/** Change, or a function that makes it for each platform, so that it may keep state. */
+/** A function runs for each platform, so that its change may keep state. */
 export type PlatformChange = Change<PlatformBehaviour>;
 
 export const { variant, defect } = declaring<PlatformBehaviour, PlatformChange>('platform', { changed, effectsOf });
@@ -17,7 +17,7 @@ export const resources = (kind: ResourceKind, change: (resource: Resource) => Re
   });
 };
 
-/** Changes the body of one operation's answers, errors included. */
+/** Changes the bodies of one operation's responses, including errors. */
 export const answers = (operation: string, change: (body: Resource, status: number) => unknown) => {
   return ({ answer }: PlatformBehaviour): Required<Pick<PlatformBehaviour, 'answer'>> => ({
     answer: (asked, given) => {
@@ -37,7 +37,7 @@ export const unchecked = (operation: string) => {
   });
 };
 
-/** Shows resources in the operation `read` by the name that they had in the operation `created`. */
+/** The operation `read` shows the names that resources had in the operation `created`. */
 export const keepsFirstNames = (created: string, read: string) => (): Required<Pick<PlatformBehaviour, 'answer'>> => {
   const names = new Map<unknown, unknown>();
   return {

@@ -1,37 +1,35 @@
-/** Defects and variants: named changes of decisions, which leave all others to the reference. */
+/** Defects and variants: named changes of a simulator's decisions; the reference makes all remaining decisions. */
 
-/** Another choice where the specification leaves one, on which no MUST may fail. `B`: behaviour of the simulator. */
+/** Legal alternative where the specification leaves a choice; no MUST may fail. `B`: behaviour of the simulator. */
 export interface Variant<B> {
   readonly name: string;
-  /** Simulator that differs. */
   readonly side: 'device' | 'platform' | 'client' | 'agent';
-  /** Difference in one sentence. */
+  /** Difference from the reference in one sentence. */
   readonly summary: string;
-  /** Name of an alternative, of which a simulator has one variant at most. */
+  /** A simulator can have only one variant of the same alternative. */
   readonly alternative?: string;
-  /** Changed behaviour. Call it for each simulator, because the behaviour may keep state. */
+  /** Call for each simulator, because the behaviour may keep state. */
   behaviour(reference: B): B;
   effects(reference: B): Effects;
 }
 
-/** Effect by name of the decision: `replaces` it whatever it was, or `adapts` the one that it finds. */
+/** Effect by decision: `replaces` ignores the previous decision, `adapts` builds on it. */
 export type Effects = ReadonlyMap<string, 'replaces' | 'adapts'>;
 
 /** A named deviation from the specification, which the suites must catch. */
 export interface Defect<B> extends Variant<B> {
-  /** Ids of broken requirements, or of single checks. */
+  /** Ids of requirements or single checks that must fail. */
   readonly breaks: readonly string[];
-  /** Words that the findings must have, so that a reader finds the fault. */
+  /** Pattern that the findings must match, so that a reader finds the fault. */
   readonly tells?: RegExp;
-  /** Words of a report about how often the finding came, after tries of its check alone. */
+  /** Pattern of the report's words about how often the finding came in repeated tries. */
   readonly rate?: RegExp;
   /** Ids of further checks to run, without which the defect does not show. */
   readonly beside?: readonly string[];
-  /** The defect may stay hidden among all checks, because it shows only now and then. */
+  /** True if a run of all checks may miss the defect, because the defect shows rarely. */
   readonly seldom?: true;
 }
 
-/** Changed decisions, or a function of the reference that returns them. */
 export type Change<T> = Partial<T> | ((reference: T) => Partial<T>);
 
 export function changed<T extends object>(reference: T, change: Change<T> | undefined): T {
@@ -40,7 +38,7 @@ export function changed<T extends object>(reference: T, change: Change<T> | unde
   return { ...reference, ...decisions };
 }
 
-/** Counts a change that reads a decision as one that adapts it. `prefix`: before each name. */
+/** A change that reads a decision adapts the decision. `prefix` precedes each name. */
 export function effectsOf<T extends object>(reference: T, change: Change<T> | undefined, prefix = ''): Effects {
   if (change === undefined) return new Map();
   const seen = new Set<PropertyKey>();
@@ -54,7 +52,6 @@ export function effectsOf<T extends object>(reference: T, change: Change<T> | un
   return new Map(Object.keys(decisions).map((name) => [prefix + name, seen.has(name) ? 'adapts' : 'replaces']));
 }
 
-/** Ways to apply a declared change, which may be a function so that it keeps state of one simulator. */
 interface Making<B, C> {
   changed(reference: B, change: C): B;
   effectsOf(reference: B, change: C): Effects;
@@ -74,7 +71,7 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
     behaviour: (reference) => changed(reference, change),
     effects: (reference) => effectsOf(reference, change),
   });
-  /** `breaks`: ids of requirements or of single checks, the most telling one first. */
+  /** `breaks`: ids of requirements or checks, the most telling first. */
   const defect = (
     name: string,
     summary: string,
@@ -85,7 +82,7 @@ export const declaring = <B, C>(side: Variant<B>['side'], { changed, effectsOf }
   return { variant, defect };
 };
 
-/** Applies changes by group of decisions. `groupsOf`: makes the change anew for each simulator. */
+/** `groupsOf` runs for each simulator, so that a change may keep state. */
 export const inGroups = <B extends object, C>(
   groups: readonly (keyof B & string)[],
   groupsOf: (change: C) => { readonly [Group in keyof B]?: Change<B[Group] & object> },
@@ -103,9 +100,7 @@ export const inGroups = <B extends object, C>(
   },
 });
 
-// Several defects and variants in one simulator.
-
-/** Conflict of changes that would undo each other in one simulator. */
+/** Refusal of changes that undo each other in one simulator. */
 export class ConflictError extends Error {
   override name = 'ConflictError';
 }
@@ -116,8 +111,8 @@ interface Part<B> {
 }
 
 /**
- * Applies all changes to the reference: replacements of a decision before adaptations of it. Throws ConflictError for
- * two alternatives, and without such an order, e.g. for two replacements of one decision.
+ * Applies replacements of a decision before adaptations. Throws ConflictError for two alternatives, or two replacements
+ * of one decision.
  */
 export function combined<B>(variants: readonly Variant<B>[], reference: B): B {
   const waiting: Part<B>[] = variants.map((variant) => ({ variant, effects: variant.effects(reference) }));

@@ -17,7 +17,6 @@ function get(options: http.RequestOptions): Promise<{ status: number; text: stri
 }
 
 describe.for(['socket', 'port'] as const)('on a %s', (place) => {
-  /** Gives what `use` makes of the address of such a server. */
   async function at<T>(name: NullServerName, use: (address: http.RequestOptions) => Promise<T>): Promise<T> {
     using home = scratch();
     await using server = await nullServer(name, place === 'port' ? { port: 0 } : { path: `${home.path}/null.sock` });

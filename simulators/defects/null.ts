@@ -1,16 +1,11 @@
-/**
- * Null servers implement nothing of the specification, so that a check of a MUST that passes on one of them proves
- * nothing.
- */
+/** Null servers implement nothing of the specification; a MUST check that passes on a null server proves nothing. */
 
 import { rmSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-// Servers that stand in for a device, platform or control, on a unix socket or a port; closing cuts their connections.
-
-/** Unix socket, or port of 127.0.0.1; port 0 picks a free one. */
+/** Unix socket, or port of 127.0.0.1 (0 picks a free port). */
 export type Place = { path: string } | { port: number; host?: string };
 
 export interface StandIn extends AsyncDisposable {
@@ -21,7 +16,7 @@ export interface StandIn extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Resolves when `server` listens; rejects with the system's error. */
+/** Rejects with the system's error for an unusable address. */
 export async function listenAt(server: net.Server, where: Place): Promise<StandIn> {
   const sockets = new Set<net.Socket>();
   server.on('connection', (socket: net.Socket) => {
@@ -49,7 +44,6 @@ export async function listenAt(server: net.Server, where: Place): Promise<StandI
   return { address, port, close, [Symbol.asyncDispose]: close };
 }
 
-/** Conduct of each server towards its clients. */
 export const NULL_SERVERS = {
   'hangs-up': 'closes every connection at once',
   'not-found': 'answers everything with 404 and an empty body',
@@ -70,7 +64,7 @@ export const NULL_SERVERS = {
 } as const;
 export type NullServerName = keyof typeof NULL_SERVERS;
 
-/** Servers that send more than a client should keep; the others send next to nothing. */
+/** Servers that send more than a client should keep. */
 export const FLOODS: readonly NullServerName[] = [
   'floods-comments',
   'floods-block',
@@ -81,7 +75,7 @@ export const FLOODS: readonly NullServerName[] = [
   'large-body',
 ];
 
-/** Servers that draw out every wait of a client. */
+/** Servers that send one byte per second, which prolongs every wait of a client. */
 export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
 /** Rejects with the system's error for an unusable address. */
@@ -95,12 +89,12 @@ const answering = (status: number, body = ''): http.Server =>
 
 const PIECE_BYTES = 65_536;
 
-/** Sends `head`, then `piece` again and again, as fast as the client reads. */
+/** Sends `head`, then repeats `piece` as fast as the client reads. */
 const flooding = (head: string, piece: string) => (): net.Server => {
   const bytes = Buffer.from(piece.repeat(Math.ceil(PIECE_BYTES / piece.length)));
   return net.createServer((socket) => {
     const next = (): void => {
-      // Gives others in this process their turn between two pieces.
+      // Lets other work in this process run between two pieces.
       if (socket.write(bytes)) setImmediate(next);
     };
     socket.on('drain', next);
@@ -111,7 +105,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   });
 };
 
-/** Repeats one member of a gzip file, so that no gigabyte has to be packed. */
+/** Repeats one gzip member, because packing a gigabyte takes too long. */
 function packed(): http.Server {
   const member = gzipSync(Buffer.alloc(2 ** 23));
   const body = Buffer.concat(Array.from({ length: 128 }, () => member));
@@ -129,7 +123,7 @@ function large(): http.Server {
 
 const DRIP_MS = 1000;
 
-/** Sends `head`, then the bytes of `piece` one by one, for ever. */
+/** Sends `head`, then one byte of `piece` per second, without end. */
 const dripping = (head: string, piece: string) => (): net.Server =>
   net.createServer((socket) => {
     let sent = 0;

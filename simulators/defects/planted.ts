@@ -1,4 +1,4 @@
-/** Defects and variants by name, for a program that starts simulators. */
+/** Finds defects and variants by name, for programs that start simulators. */
 
 import { dialectBehaviour } from '../device/dialect.ts';
 import type { DeviceOptions } from '../device/index.ts';
@@ -7,17 +7,17 @@ import { referenceBehaviour } from '../platform/reference.ts';
 import { named } from './catalogue.ts';
 import { combined, type Variant } from './define.ts';
 
-/** Names of `defects` and `variants` for a simulator. */
+/** Names from the lists `defects` and `variants`. */
 export interface Planted {
-  /** Breaks of the specification. */
+  /** Names of deviations from the specification. */
   defect?: string | readonly string[];
-  /** Choices where the specification leaves one. */
+  /** Names of choices that the specification leaves open. */
   variant?: string | readonly string[];
 }
 
 export interface Plantable {
   readonly name: string;
-  /** Difference in one sentence. */
+  /** Difference from the reference in one sentence. */
   readonly summary: string;
   /** Ids of the requirements that a defect breaks (`muster explain ID`). */
   readonly breaks: readonly string[];
@@ -37,17 +37,17 @@ const catalogueOf = async (api: 'device' | 'platform') => {
   return { defects: listed(platformDefects), variants: listed(platformVariants) };
 };
 
-/** Every known defect of a simulator, which tests of a client should find. */
+/** Every known defect of a simulator; a client's tests should detect each. */
 export const defects = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
   (await catalogueOf(api)).defects;
 
-/** Every legal choice of a simulator, which tests of a client should accept. */
+/** Every legal choice of a simulator; a client's tests should accept each. */
 export const variants = async (api: 'device' | 'platform'): Promise<readonly Plantable[]> =>
   (await catalogueOf(api)).variants;
 
 const names = (given: string | readonly string[] = []): string[] => [...new Set([given].flat())];
 
-/** Throws RangeError with the known names, and ConflictError for two that exclude each other. */
+/** Throws RangeError with the known names, or ConflictError for names that exclude each other. */
 function planted<B>(
   { defect, variant }: Planted,
   api: string,
@@ -61,7 +61,7 @@ function planted<B>(
   return combined(all, base);
 }
 
-/** Replaces the names in the options by the behaviour that they mean. Rejects as `planted` throws. */
+/** Replaces names in the options by their behaviour. Rejects with RangeError or ConflictError. */
 export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Promise<Partial<DeviceOptions>> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
@@ -71,7 +71,7 @@ export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Pr
   return { ...options, behaviour: planted(given, 'device', known, base) };
 }
 
-/** Does for a platform what `deviceOptions` does for a device. */
+/** Replaces names in the options by their behaviour. Rejects with RangeError or ConflictError. */
 export async function platformOptions(given: PlatformOptions & Planted): Promise<PlatformOptions> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;

@@ -6,7 +6,7 @@ import { robot } from '../device/testing/robot.ts';
 import { deviceVariant } from './device/index.ts';
 import { warmUp } from './slowness.ts';
 
-/** What a client reads, in the pieces in which it reads it, until `enough` of the whole. */
+/** Resolves with the pieces in which a client reads a response, until `enough` returns true. */
 function readPieces(
   address: net.NetConnectOpts,
   request: string,
@@ -25,7 +25,7 @@ function readPieces(
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
-/** On a busy machine some bytes are read together. */
+/** A busy machine joins some bytes into one read. */
 const mostlyAlone = (pieces: readonly string[]): boolean => pieces.length > pieces.join('').length / 2;
 
 describe('byte by byte', () => {
@@ -64,7 +64,7 @@ test('a slow answer comes after its delay', async () => {
 
 test('a server that has warmed up answers at once', async () => {
   const delayMs = warmUp(50);
-  // A sum of fractions, less one of them.
+  // The delay is a difference of fractions, so the test compares approximately.
   expect(delayMs()).toBeCloseTo(50);
   await poll('the server to warm up', () => (delayMs() === 0 ? true : undefined), { timeoutMs: 10_000 });
 });

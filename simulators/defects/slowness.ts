@@ -1,12 +1,12 @@
-/** Ways of being slow that devices and platforms share, all legal: the specification sets no time for an answer. */
+/** Legal ways of being slow for devices and platforms: the specification sets no time for a response. */
 import { Socket } from 'node:net';
 
-/** Delay of every answer. */
+/** Milliseconds before every response. */
 export const SLOW_ANSWER_MS = 300;
-/** Time after the first request without any answer. */
+/** Milliseconds after the first request without any response. */
 export const FIRST_ANSWER_MS = 20_000;
 
-/** Milliseconds until the next answer, on a server that warms up from its first request. */
+/** Milliseconds until the next response, of a server that warms up from its first request. */
 export function warmUp(milliseconds: number): () => number {
   let ready: number | undefined;
   return () => {
@@ -16,19 +16,18 @@ export function warmUp(milliseconds: number): () => number {
   };
 }
 
-/** Share of the waiting bytes written at once, a byte at least. */
+/** Share of the waiting bytes per write, at least one byte. */
 const SHARE = 1 / 1024;
-/** Encoding that a stream names for a buffer; Node's types know only those of texts. */
+/** Node's types lack the encoding that streams name for a buffer. */
 const OF_BUFFERS = 'buffer' as BufferEncoding;
 
 /**
- * Writes each byte by itself from now on, in a turn of the event loop of its own, so that a client in this process
- * reads it by itself too. Begins with larger pieces above a kilobyte, and ends with single bytes, so that a megabyte
- * takes eight thousand turns.
+ * Writes each byte in a separate turn of the event loop. Above a kilobyte, larger pieces keep a megabyte to about eight
+ * thousand turns.
  */
 export function writesBytesAlone(socket: Socket): void {
   const write = Socket.prototype._write.bind(socket);
-  // Removes `_writev`, so that piled-up pieces reach `_write` one by one.
+  // Without `_writev`, the stream passes waiting pieces to `_write` one by one.
   Object.assign(socket, { _writev: null });
   socket._write = (data: Buffer | string, encoding, done) => {
     const bytes = typeof data === 'string' ? Buffer.from(data, encoding) : data;

@@ -1,4 +1,4 @@
-/** Clients whose request asks for anything but an event stream. */
+/** Clients that request a wrong format or wrong event types. */
 import { defect, variant } from '../define-client.ts';
 
 const TYPES = ['client.request.types'];

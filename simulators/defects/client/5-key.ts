@@ -1,4 +1,4 @@
-/** Clients that lose their API key, or show it. */
+/** Clients that lose their API key, or reveal the key. */
 import { defect, variant } from '../define-client.ts';
 
 const IN_ADDRESS = [
@@ -67,7 +67,7 @@ export const variants = [
       redirected: (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'X-API-Key')),
     },
   }),
-  // Demands retries of such a client, because the server may close the connection at any time.
+  // A server may close an idle connection at any time, so this client must retry.
   variant(
     'keeps-connections',
     'Keeps its connection for the next request.',

@@ -1,4 +1,4 @@
-/** Clients that take pieces of a stream for whole characters, lines or events. */
+/** Clients that treat a piece of a stream as a whole character, line or event. */
 import { lineSplitter } from '../../client/reference.ts';
 import { defect, variant } from '../define-client.ts';
 
@@ -7,7 +7,7 @@ export const defects = [
     stream: ({ lines }) => ({ lines: (text) => lines(text.endsWith('\n') ? text : `${text}\n`) }),
   }),
   defect('text-by-piece', 'Decodes each piece by itself, and so tears characters.', ['client.stream.boundaries'], {
-    // Drops a byte order mark too, as TextDecoder does.
+    // TextDecoder also drops a byte order mark.
     stream: { decode: (bytes) => new TextDecoder().decode(bytes) },
   }),
   defect('blank-line-in-one-piece', 'Finds the end of an event in one piece only.', ['client.stream.boundaries'], {
@@ -16,7 +16,7 @@ export const defects = [
       let last = '';
       return {
         lines: (text) => {
-          // Misses a blank line in another piece than the line before.
+          // Misses a blank line that arrives in a different piece than the previous line.
           const missed = text.startsWith('\n') && last === '\n';
           if (text !== '') last = text.at(-1) ?? '';
           return split(missed ? text.slice(1) : text);

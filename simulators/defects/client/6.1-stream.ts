@@ -1,4 +1,4 @@
-/** Clients that break the rules of parsing a stream. */
+/** Clients that break the parsing rules of event streams. */
 import { StringDecoder } from 'node:string_decoder';
 import type { StreamBehaviour } from '../../client/behaviour.ts';
 import { field } from '../../client/reference.ts';
@@ -6,7 +6,7 @@ import { defect, variant } from '../define-client.ts';
 
 const all = (): string[] => [];
 
-/** Drops an event with a field that `breaks` picks. */
+/** Drops an event that contains a field for which `breaks` returns true. */
 const dropsAfter =
   (breaks: (found: ReturnType<StreamBehaviour['field']>) => boolean) =>
   ({ field: fieldOf, join }: StreamBehaviour): Partial<StreamBehaviour> => {

@@ -81,7 +81,7 @@ export const defects = [
   }),
 ];
 
-/** Adds the cursor once, even if two defects do. */
+/** Two combined defects must not add the cursor twice. */
 const withAfter = (path: string, cursor: string | undefined): string =>
   cursor === undefined || path.includes('?after=') ? path : `${path}?after=${cursor}`;
 

@@ -1,4 +1,4 @@
-/** Clients that dispatch by another member than the type, or break down at an unknown one. */
+/** Clients that dispatch events by a wrong member, or fail on an unknown type. */
 import { DEPLOYMENT_STATUSES } from '../../../harness/contract/enums.ts';
 import { defect, variant } from '../define-client.ts';
 

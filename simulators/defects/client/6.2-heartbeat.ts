@@ -1,4 +1,4 @@
-/** Clients that take a heartbeat for an event, or miss its absence. */
+/** Clients that treat a heartbeat as an event, or ignore missing heartbeats. */
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [

@@ -1,4 +1,4 @@
-/** Clients that keep too few events of a long replay. */
+/** Clients that lose events of a long replay. */
 import { defect } from '../define-client.ts';
 
 const ROOM = 200;

@@ -1,4 +1,4 @@
-/** Clients whose cursor has expired. */
+/** Clients that handle an expired cursor wrongly. */
 import { defect, variant } from '../define-client.ts';
 
 export const defects = [

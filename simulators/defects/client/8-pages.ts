@@ -1,9 +1,8 @@
-/** Clients that lose items between pages, or never end. */
+/** Clients that lose items between pages, or read pages without end. */
 import { CallFailed, type Page, type PageAsked } from '../../client/behaviour.ts';
 import { defect, variant } from '../define-client.ts';
 
 const at = (limit: number | undefined, offset: number): PageAsked => ({ limit, offset });
-/** Statuses of devices that the client knows. */
 const KNOWN = [undefined, 'online', 'offline'];
 
 export const defects = [
@@ -137,10 +136,10 @@ export const defects = [
   }),
 ];
 const MEMBERS = ['object', 'id', 'name', 'status'];
-/** Limit of a page requested for its total_count alone. */
+/** Limit of a page requested only for its `total_count`. */
 const PROBE = 1;
 
-/** Requests several pages at once after the first. */
+/** After the first page, requests several pages at once. */
 const ahead =
   (count: number) =>
   (got: Page): PageAsked[] =>

@@ -2,7 +2,6 @@ import { type DeviceChanges, defect, onForm } from '../define-device.ts';
 
 const AFTER_WINS = ['device.events.after-wins'];
 
-/** Chooses between the cursors of `after` and `Last-Event-ID`. */
 const cursorOfBoth = (choose: (...cursors: number[]) => number): DeviceChanges => ({
   stream: ({ chooseCursor }) => ({
     chooseCursor: ({ after, lastEventId }) => {
@@ -45,7 +44,7 @@ export const defects = [
   defect('larger-cursor-wins', 'Takes the larger of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.max)),
   defect('smaller-cursor-wins', 'Takes the smaller of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.min)),
   defect('zero-loses-to-header', 'Ignores after=0 when there is a Last-Event-ID header.', AFTER_WINS, {
-    // Keeps all events, because after=0 is refused once some are gone.
+    // The device refuses after=0 once events are gone, so the log keeps all events.
     log: { keepFrom: ({ earliest }) => earliest },
     stream: ({ chooseCursor }) => ({
       chooseCursor: ({ after, lastEventId }) =>

@@ -34,7 +34,7 @@ export const defects = [
   ),
 ];
 
-/** Line ends, of which a stream has one kind so that a client can tell its lines apart. */
+/** A client can tell lines apart only if a stream has one kind of line end. */
 const LINE_ENDS = { alternative: 'line-ends' };
 
 export const variants = [

@@ -86,7 +86,7 @@ export const variants = [
             tick = configured / times;
             return tick;
           },
-          // Counts by the clock, because each stream has beats of its own.
+          // Each stream calls `heartbeat` separately, so the clock decides instead of a count.
           heartbeat: (now) => (Math.floor(performance.now() / tick) % times === 0 ? heartbeat(now) : ':keep-alive\n\n'),
         }),
       };

@@ -115,7 +115,7 @@ export const defects = [
     {
       stream: {
         session: ({ after, retained: { latest } }) =>
-          // Drops events published during the replay too: it reads them from the file.
+          // Also drops events published during the replay, because the replay reads them from the file.
           after < latest ? { replay: (events) => events.filter(({ id }) => id <= latest), live: () => [] } : undefined,
       },
     },

@@ -56,7 +56,7 @@ export const defects = [
   defect('torn-line-glued', 'Writes the next event behind a torn line, on the same line.', ['device.log.torn-tail'], {
     log: {
       opening: () => 'keep',
-      // Adds a space, which keeps a checksum from the line: it would tell where the event after a torn line begins.
+      // A line that ends with a space gets no checksum, so the glued event stays hidden.
       lines: (events) => events.map(({ json }) => `${json} \n`).join(''),
     },
   }),

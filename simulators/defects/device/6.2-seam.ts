@@ -4,11 +4,11 @@ import type { StoredEvent } from '../../device/log/line.ts';
 import { LAST_CHUNK } from '../../device/stream/protocol.ts';
 import { defect, onRequest, variant } from '../define-device.ts';
 
-/** Ends a stream after `most` bytes, between two frames because each is written whole. */
+/** Each write is a whole frame, so the stream ends between two frames. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
-  // Leaves the connection of a refused stream open, whose answer ends with the callback of its write.
+  // Passes the callback on, because the response to a refused stream needs the callback to end.
   socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
     bytes += piece.length;

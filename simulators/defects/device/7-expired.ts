@@ -3,7 +3,7 @@ import { type DeviceChanges, defect, onRequest, variant } from '../define-device
 
 const EXPIRED_410 = ['device.events.expired.410'];
 
-/** Refuses the cursors that `match` picks with 410 too. */
+/** Also answers 410 to the cursors that `match` accepts. */
 const expires = (match: (cursor: number, retained: Retained) => boolean): DeviceChanges => ({
   stream: ({ resolveCursor }) => ({
     resolveCursor: (cursor, retained) =>
@@ -11,7 +11,7 @@ const expires = (match: (cursor: number, retained: Retained) => boolean): Device
   }),
 });
 
-/** Serves an expired cursor while `active`, from the event after `from` on. */
+/** Serves an expired cursor while `active` returns true, from the event after `from`. */
 const serves = (from: (retained: Retained) => number, active = () => true): DeviceChanges => ({
   stream: ({ resolveCursor }) => ({
     resolveCursor: (cursor, retained) => {
@@ -137,7 +137,7 @@ export const defects = [
         ...onRequest(({ url = '/' }) => {
           listed = new URL(url, 'http://device').searchParams.get('types') ?? '';
         }),
-        // Picks every cursor, because the check removes nothing meanwhile and so none has this type after it.
+        // The check removes no deployment, so no event of this type follows any cursor.
         ...expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
       };
     },

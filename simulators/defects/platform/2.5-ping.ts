@@ -5,10 +5,10 @@ import { defect, type PlatformChange, variant } from '../define-platform.ts';
 
 const LIMIT = ['platform.ping.limit'];
 
-/** Longest delay that a timer takes. */
+/** Nanoseconds of a day; Node's timers overflow after 24 days. */
 const A_DAY_NANOS = 86_400_000_000_000;
 
-/** Changes the answer to a ping that the device did not answer. */
+/** Changes the response to a ping that the device has not answered. */
 const unanswered =
   (answer: Answer): PlatformChange =>
   ({ pingAnswer }) => ({
@@ -29,7 +29,7 @@ export const defects = [
     pingAnswer: (_outcome, elapsed) => ({ status: 200, body: { code: 'success', round_trip_nanos: elapsed } }),
   }),
   defect('ping-patient', 'Waits five seconds longer than asked.', ['platform.ping.timeout'], ({ ping }) => ({
-    // Passes an answer on at once, and waits for a missing one alone.
+    // Waits only after a timeout; an answer of the device passes at once.
     ping: async (link, deviceId, timeoutNanos) => {
       const outcome = await ping(link, deviceId, timeoutNanos);
       if (outcome.code === 'timeout') await sleep(5000);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { KeyFacts } from '../../platform/behaviour.ts';
 import { defect, errors, type PlatformChange, variant } from '../define-platform.ts';
 
-/** Compares a text with a key, of which the platform keeps the digest alone. */
+/** The platform stores only the digest of a key. */
 const isKey = (text: string, key: KeyFacts): boolean =>
   'digest' in key && hash('sha256', text, 'hex') === String(key.digest);
 

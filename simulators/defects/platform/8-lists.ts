@@ -7,7 +7,7 @@ const CLAMP_OFFSET = ['platform.list.clamp.offset'];
 const CLAMP_HIGH = ['platform.list.clamp.high'];
 const DEFAULTS = ['platform.list.defaults'];
 
-/** Takes the last requested offset as the page's own, because nothing interrupts the making of a page. */
+/** Nothing interrupts the making of a page, so the last requested offset belongs to the page. */
 function hasMoreOfRawOffset({ clampOffset, hasMore }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let asked = 0;
   return {
@@ -30,7 +30,7 @@ function negativeFromTheEnd({ clampOffset, page }: PlatformBehaviour): Partial<P
   };
 }
 
-/** Takes the last requested limit as the page's own, because nothing interrupts the making of a page. */
+/** Nothing interrupts the making of a page, so the last requested limit belongs to the page. */
 function moreThanEchoed({ clampLimit, page }: PlatformBehaviour): Partial<PlatformBehaviour> {
   let asked = 0;
   return {

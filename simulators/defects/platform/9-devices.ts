@@ -31,7 +31,7 @@ export const defects = [
   }),
 ];
 
-/** Variants that exclude each other: one shows an expansion by a member that the other always shows. */
+/** The variants exclude each other, because they show unexpanded fields differently. */
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
 export const variants = [

@@ -4,10 +4,10 @@ import { defect, keepsFirstNames, unchecked, variant } from '../define-platform.
 
 const TREE = ['platform.group.tree'];
 
-/** Milliseconds in which a change stays unseen, as where each process keeps a copy of the data. */
+/** Milliseconds in which a change stays unseen, as with a copy of the data per process. */
 const STALE_MS = 30;
 
-/** Looks for a circle without the groups' latest moves. */
+/** Checks for a cycle without the latest moves of groups. */
 function movesByStaleTree(): Pick<PlatformBehaviour, 'mayMoveGroup'> {
   const movedAt = new Map<string, number>();
   const isStale = (id: string): boolean => performance.now() - (movedAt.get(id) ?? Number.NEGATIVE_INFINITY) < STALE_MS;
@@ -21,7 +21,7 @@ function movesByStaleTree(): Pick<PlatformBehaviour, 'mayMoveGroup'> {
   };
 }
 
-/** Writes the whole group at a renaming, as read before a move at the same time. */
+/** A renaming writes back the whole group, as read before a simultaneous move. */
 function renamesWithStaleParent(): Pick<PlatformBehaviour, 'answer' | 'resource'> {
   const shown = new Map<unknown, { parent: unknown; before: unknown; at: number }>();
   const undone = new Map<unknown, unknown>();

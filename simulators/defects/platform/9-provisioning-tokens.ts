@@ -1,6 +1,6 @@
 import { answers, defect, variant } from '../define-platform.ts';
 
-/** Most tokens valid at once, one of which may have enrolled a device. */
+/** Maximum number of valid tokens, one of which may have enrolled a device. */
 const AT_ONCE = 4;
 
 export const defects = [

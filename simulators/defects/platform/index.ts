@@ -3,7 +3,6 @@ import type { PlatformBehaviour } from '../../platform/behaviour.ts';
 import { loadSections, named } from '../catalogue.ts';
 import type { Defect } from '../define.ts';
 
-/** Defects and variants that the platform suite can see. */
 export const { defects: platformDefects, variants: platformVariants } =
   await loadSections<PlatformBehaviour>('platform');
 
